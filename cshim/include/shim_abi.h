@@ -1,0 +1,183 @@
+/*
+ * The shared-memory layout between libmoriens.so (writer) and the moriens agent (reader).
+ *
+ * This header is the only description of the layout; internal/shmabi mirrors it for Go
+ * (`make generate` runs `go tool cgo -godefs`, a test compares sizes and offsets).
+ * docs/format/ring.md describes the same bytes in prose.
+ *
+ * Files, all 0600, in the directory $MORIENS_SHM/moriens-<uid>-<run>, which is 0700:
+ *
+ *   <process>.process          one per process that called MPI: who it is, its modules and call paths
+ *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls, in time order
+ *   fault-<rank>-<errno>       empty: this rank could not record, and why
+ *
+ * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
+ * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
+ * renamed once its header is complete, so a reader never sees half a header.
+ *
+ *    struct moriens_ring                        struct moriens_slot[slots]
+ *   ┌──────────────┬───────────┬───────────┐   ┌────┬────┬────┬────┬─────┬────┐
+ *   │ constants    │ head      │ tail      │   │call│call│call│    │ ... │    │
+ *   │              │ dropped   │           │   └────┴────┴────┴────┴─────┴────┘
+ *   └──────────────┴───────────┴───────────┘          ▲         ▲
+ *     page 0         shim only   agent only         tail      head     (both count slots, mod slots)
+ *
+ * head and tail only ever grow; a slot's place is its number modulo slots. Slots in [tail, head) are
+ * readable. The shim loads tail (acquire) to see whether there is room and publishes by storing head
+ * (release); the agent loads head (acquire) and gives slots back by storing tail (release). The shim
+ * never waits: with no room it counts the record in `dropped` and sets MORIENS_SLOT_LOST on the next
+ * record that does find room.
+ *
+ * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
+ * entry the shim fills enter, call, path and, last (release), seq of the slot at head; at exit it
+ * fills the rest and advances head. In the ring of a dead process the slot at head is an unfinished
+ * call if its seq equals (uint32_t)(head + 1); otherwise it is stale.
+ *
+ *   slot:  free ──entry──▶ open ──exit──▶ published ──agent──▶ free
+ *                            └── process dies ──▶ unfinished (read once, by its seq)
+ *
+ *   process.state:  SETUP ──▶ RUNNING ──MPI_Finalize──▶ FINALIZED
+ *                                └──────MPI_Abort─────▶ ABORTED
+ *
+ * Whether a process still lives is told by a POSIX record lock (fcntl F_SETLK, write, whole file)
+ * that the shim holds on its .process file: the kernel releases it however the process ends, a fork
+ * does not inherit it, and it means the same in every pid namespace.
+ */
+#ifndef MORIENS_SHIM_ABI_H
+#define MORIENS_SHIM_ABI_H
+
+#include <stdint.h>
+
+#define MORIENS_ABI_VERSION 1u
+#define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
+#define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
+
+#define MORIENS_HEADER_BYTES 4096u
+#define MORIENS_SLOT_BYTES 32u
+
+/* What the tick counter of enter and exit is. */
+enum moriens_clock {
+	MORIENS_CLOCK_TSC = 1,           /* x86 rdtsc */
+	MORIENS_CLOCK_CNTVCT = 2,        /* aarch64 cntvct_el0 */
+	MORIENS_CLOCK_MONOTONIC_RAW = 3, /* clock_gettime(CLOCK_MONOTONIC_RAW), ns */
+};
+
+enum moriens_process_state {
+	MORIENS_PROCESS_SETUP = 0,
+	MORIENS_PROCESS_RUNNING = 1,
+	MORIENS_PROCESS_FINALIZED = 2,
+	MORIENS_PROCESS_ABORTED = 3,
+};
+
+enum moriens_ring_state {
+	MORIENS_RING_OPEN = 1,
+	MORIENS_RING_CLOSED = 2, /* its thread has ended, or MPI has */
+};
+
+/* moriens_slot.flags */
+enum moriens_slot_flag {
+	MORIENS_SLOT_LOST = 1, /* records were dropped just before this one: the burst before it is unknown */
+};
+
+/* A call: the first slot of a record. Times are ticks of moriens_process.clock. */
+struct moriens_slot {
+	uint64_t enter; /* outermost MPI call's entry */
+	uint64_t exit;  /* and its exit */
+	uint32_t path;  /* call path, defined in the process file's log; 0 = unknown */
+	uint32_t seq;   /* low 32 bits of this slot's number + 1, stored last at entry */
+	uint16_t call;  /* MPI function, internal/mpicall */
+	uint8_t flags;  /* moriens_slot_flag */
+	uint8_t slots;  /* slots of this record, this one included */
+	uint32_t reserved;
+};
+
+struct moriens_ring {
+	/* constants, written before the file gets its name */
+	uint64_t magic;
+	uint32_t abi;
+	uint32_t header_bytes;
+	uint32_t slot_bytes;
+	uint32_t slots; /* a power of two */
+	uint64_t ring;  /* random id of this ring */
+	uint64_t process;
+	uint32_t thread; /* ordinal within the process, 0 = the first that called MPI */
+	uint32_t tid;    /* for people; never used to find the thread */
+	uint8_t pad0[80];
+
+	/* written by the shim only */
+	uint64_t head;    /* atomic */
+	uint64_t dropped; /* atomic: records that found no room */
+	uint32_t state;   /* atomic: moriens_ring_state */
+	uint8_t pad1[108];
+
+	/* written by the agent only */
+	uint64_t tail; /* atomic */
+	uint8_t pad2[3832];
+};
+
+struct moriens_process {
+	uint64_t magic;
+	uint32_t abi;
+	uint32_t header_bytes;
+	uint64_t process; /* random id */
+	uint64_t log_bytes; /* room for the log, which follows the header */
+	int32_t rank;       /* in MPI_COMM_WORLD */
+	int32_t size;
+	uint32_t pid; /* for people; never used to find the process */
+	uint32_t clock; /* moriens_clock */
+	uint8_t pad0[80];
+
+	uint32_t state; /* atomic: moriens_process_state */
+	uint32_t threads; /* atomic: threads that have, or should have had, a ring */
+	uint32_t threads_failed; /* atomic: threads for which no ring could be made */
+	uint32_t fault;          /* atomic: errno of the latest of those */
+	uint64_t log_head;       /* atomic: bytes of the log that are readable */
+	uint64_t paths_lost;     /* atomic: call paths for which the log had no room */
+	uint64_t unrecorded;     /* atomic: outermost calls of threads without a ring */
+	uint8_t pad1[88];
+
+	/* NUL-terminated, cut where too long */
+	char world[256];      /* the launcher's name for this MPI_COMM_WORLD; empty if it gives none */
+	char parent[256];     /* host, pid and start time of the parent: tells launches apart where world is empty */
+	char host[256];
+	char executable[1024];
+	char mpi_library[1024]; /* first line of MPI_Get_library_version */
+	uint8_t pad2[1024];
+};
+
+/* The log of a process file: entries one after the other, each 8-byte aligned. */
+enum moriens_log_kind {
+	MORIENS_LOG_MODULE = 1, /* struct moriens_log_module, then its path without NUL */
+	MORIENS_LOG_PATH = 2,   /* struct moriens_log_path, then its frames, innermost first */
+};
+
+struct moriens_log_entry {
+	uint32_t bytes; /* of the whole entry, this header and padding included; a multiple of 8 */
+	uint16_t kind;  /* moriens_log_kind */
+	uint16_t length; /* of what follows the fixed part: bytes of the module's path, or frames */
+};
+
+struct moriens_log_module {
+	struct moriens_log_entry entry;
+	uint32_t module; /* 1, 2, 3, … */
+	uint32_t build_id_bytes;
+	uint8_t build_id[32];
+};
+
+struct moriens_log_frame {
+	uint32_t module; /* 0 = not in any module */
+	uint32_t reserved;
+	uint64_t offset; /* return address minus the module's load address */
+};
+
+struct moriens_log_path {
+	struct moriens_log_entry entry;
+	uint32_t path; /* 1, 2, 3, … */
+	uint32_t reserved;
+};
+
+_Static_assert(sizeof(struct moriens_slot) == MORIENS_SLOT_BYTES, "a slot is half a cache line");
+_Static_assert(sizeof(struct moriens_ring) == MORIENS_HEADER_BYTES, "the slots start on a page");
+_Static_assert(sizeof(struct moriens_process) == MORIENS_HEADER_BYTES, "the log starts on a page");
+
+#endif

@@ -1,0 +1,127 @@
+// Package trace is the one in-memory model of a measured run: what the collector makes of the ranks'
+// records, what every format under trace/ writes, and what every reader returns.
+//
+// All times are nanoseconds since the run's time 0, the entry of the earliest MPI_Init. Indices into the
+// slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
+package trace
+
+import (
+	"fmt"
+	"time"
+)
+
+// A Run is one launch under measurement, with one or more MPI worlds.
+type Run struct {
+	Start      time.Time // wall-clock time of time 0; zero where unknown
+	DurationNS int64     // time 0 to the last rank's end
+	Nodes      []Node
+	Worlds     []World
+	Threads    []Thread // sorted by world, rank, thread
+	CallPaths  []CallPath
+	Counters   []Counter // the columns of every Bursts.Counters
+	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
+}
+
+// A Node is one host.
+type Node struct {
+	Name string
+	CPUs int // 0 = unknown
+}
+
+// A World is one MPI_COMM_WORLD: a launcher that starts two MPI programs makes two of them.
+type World struct {
+	Executable string
+	MPILibrary string
+	Size       int // ranks that the MPI library reports, present in Threads or not
+}
+
+// A Thread is one thread of one rank that called MPI.
+type Thread struct {
+	World, Rank, Thread int
+	Node                int   // index into Run.Nodes
+	BeginNS, EndNS      int64 // the thread's first call's entry and last call's exit
+	Calls               Calls
+	Bursts              Bursts
+}
+
+// Calls are the outermost MPI calls of a thread, in time order; all columns have one length.
+type Calls struct {
+	EnterNS, ExitNS []int64
+	Path            []uint32 // index into Run.CallPaths
+	Unfinished      bool     // the process ended inside the last call, whose exit is the thread's end
+}
+
+// Len returns the number of calls.
+func (c *Calls) Len() int { return len(c.EnterNS) }
+
+// Bursts are the computation bursts of a thread, in time order; all columns have one length.
+// A burst is the time between two MPI calls that follow each other on the thread.
+type Bursts struct {
+	StartNS, DurationNS []int64
+	Before, After       []uint32  // call paths round the burst, indices into Run.CallPaths
+	Cluster             []int32   // a Cluster's ID or one of the Label constants
+	Counters            [][]int64 // one column per Run.Counters
+}
+
+// Len returns the number of bursts.
+func (b *Bursts) Len() int { return len(b.StartNS) }
+
+// Labels of bursts that are in no cluster.
+const (
+	LabelNoise    int32 = -1 // clustered, but in no dense region
+	LabelFiltered int32 = -2 // shorter than the duration filter
+	LabelMissing  int32 = -3 // lacks a counter that a dimension needs
+)
+
+// A Counter is one column of counter values.
+type Counter struct {
+	Name string // e.g. PAPI_TOT_INS
+	Unit string // e.g. instructions; empty where unknown
+}
+
+// A CallPath is an MPI function and the return addresses that lead to its call, innermost first.
+type CallPath struct {
+	Function string // e.g. MPI_Send; empty in CallPath 0
+	Frames   []Frame
+}
+
+// A Frame is a return address within a file that was mapped.
+type Frame struct {
+	Module  string // file name of the executable or library; empty = in no module
+	BuildID string // hexadecimal GNU build id; empty where the module has none
+	Offset  uint64 // return address minus the module's load address
+}
+
+// String returns the innermost frame as the tables print it, e.g. "MPI_Send@lmp+0x1f3c".
+func (p CallPath) String() string {
+	switch {
+	case p.Function == "":
+		return "?"
+	case len(p.Frames) == 0 || p.Frames[0].Module == "":
+		return p.Function
+	}
+	return fmt.Sprintf("%s@%s+%#x", p.Function, p.Frames[0].Module, p.Frames[0].Offset)
+}
+
+// A Cluster is a group of bursts that behave alike.
+type Cluster struct {
+	ID     int32 // 1, 2, … by total time, descending
+	Bursts int
+	TimeNS int64   // total duration of its bursts
+	Share  float64 // of the computing time of all bursts, filtered ones included, 0–1
+	MeanNS float64 // mean duration
+	StdNS  float64 // standard deviation of the durations (population)
+	Eps    float64 // in units of the transformed dimensions; 0 in a rare cluster
+	MinPts int
+	Rare   bool // its group had fewer bursts than MinPts: one cluster without a density test
+	// Call paths round its bursts, most frequent first.
+	Before, After []PathCount
+	// One per Run.Counters.
+	CounterMean, CounterStd []float64
+}
+
+// A PathCount says how many bursts of a cluster touch a call path.
+type PathCount struct {
+	Path   uint32
+	Bursts int
+}
