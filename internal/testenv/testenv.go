@@ -1,0 +1,46 @@
+// Package testenv says what a test needs of the machine it runs on.
+//
+// A test whose needs are not met fails where the environment variable CI is set, because there
+// somebody relies on it having run, and skips with the reason elsewhere. Only tests import it.
+package testenv
+
+import (
+	"os"
+	"os/exec"
+	"testing"
+)
+
+// Need requires every named program to be on PATH.
+func Need(t testing.TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			Lacking(t, "no program "+program+" on PATH")
+		}
+	}
+}
+
+// NeedFile requires a file to exist, such as a header or a library of a package.
+func NeedFile(t testing.TB, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		Lacking(t, "no file "+path)
+	}
+}
+
+// NeedRoot requires the test to run as root, for mounts.
+func NeedRoot(t testing.TB) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+}
+
+// Lacking ends the test: the machine lacks something that the test needs.
+func Lacking(t testing.TB, what string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatalf("%s, and CI is set", what)
+	}
+	t.Skip(what)
+}
