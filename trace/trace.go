@@ -7,6 +7,7 @@ package trace
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -20,6 +21,9 @@ type Run struct {
 	CallPaths  []CallPath
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
+
+	Communicators []Communicator
+	Messages      []Message // in the order of their logical send
 }
 
 // A Node is one host.
@@ -59,9 +63,12 @@ func (c *Calls) Len() int { return len(c.EnterNS) }
 type Bursts struct {
 	StartNS, DurationNS []int64
 	Before, After       []uint32  // call paths round the burst, indices into Run.CallPaths
-	Cluster             []int32   // a Cluster's ID or one of the Label constants
-	Counters            [][]int64 // one column per Run.Counters
+	Cluster             []int32   // a Cluster's ID, one of the Label constants, or 0 where nothing clustered them
+	Counters            [][]int64 // one column per Run.Counters; NoCount where a burst lacks the value
 }
+
+// NoCount stands in a counter column for a value that was not measured.
+const NoCount int64 = math.MinInt64
 
 // Len returns the number of bursts.
 func (b *Bursts) Len() int { return len(b.StartNS) }
@@ -77,6 +84,23 @@ const (
 type Counter struct {
 	Name string // e.g. PAPI_TOT_INS
 	Unit string // e.g. instructions; empty where unknown
+}
+
+// A Communicator is a group of ranks of one world; an intercommunicator names no ranks.
+type Communicator struct {
+	World int
+	ID    int64
+	Inter bool
+	Ranks []int // world ranks in the order of the communicator
+}
+
+// A Message is one point-to-point transfer. The logical times are those of the calls, the physical ones
+// those of the data; a source that knows only one of them gives it twice.
+type Message struct {
+	From, To               int // indices into Run.Threads
+	SendNS, PhysicalSendNS int64
+	RecvNS, PhysicalRecvNS int64
+	Bytes, Tag             int64
 }
 
 // A CallPath is an MPI function and the return addresses that lead to its call, innermost first.

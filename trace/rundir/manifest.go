@@ -1,0 +1,164 @@
+package rundir
+
+import (
+	"time"
+
+	"moriens/trace"
+)
+
+// FormatVersion is the version of manifest.json and clusters.json; it grows when a field changes its meaning.
+const FormatVersion = 1
+
+// A Manifest is manifest.json. docs/format/manifest.md gives each field's unit.
+type Manifest struct {
+	Format     int       `json:"format"`
+	Moriens    Program   `json:"moriens"`
+	Run        string    `json:"run"`
+	Command    []string  `json:"command"`
+	ExitStatus int       `json:"exit_status"`
+	Started    time.Time `json:"started"`
+	Ended      time.Time `json:"ended"`
+
+	Empty string   `json:"empty,omitempty"` // why there is no burst
+	Notes []string `json:"notes"`
+
+	Ranks    int              `json:"ranks"`
+	MPI      MPI              `json:"mpi"`
+	MPICalls map[string]int64 `json:"mpi_calls"`
+	Bursts   int              `json:"bursts"`
+	Dropped  int64            `json:"dropped"`
+	Seconds  Number           `json:"seconds"`
+
+	Worlds   []World   `json:"worlds"`
+	Hosts    []Host    `json:"hosts"`
+	Clocks   []Clock   `json:"clocks"`
+	Counters []Counter `json:"counters"`
+	Losses   Losses    `json:"losses"`
+
+	ComputingSeconds Number            `json:"computing_seconds"`
+	Filtered         Filtered          `json:"filtered"`
+	StageSeconds     map[string]Number `json:"stage_seconds"`
+	Kept             Kept              `json:"kept"`
+	Files            []File            `json:"files"`
+}
+
+// A Program is the moriens that wrote the directory.
+type Program struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+}
+
+// An MPI names an MPI library.
+type MPI struct {
+	Library string `json:"library"`
+	Version string `json:"version"`
+}
+
+// A World is one MPI_COMM_WORLD.
+type World struct {
+	Executable    string `json:"executable"`
+	MPI           MPI    `json:"mpi"`
+	Size          int    `json:"size"`
+	RanksRecorded int    `json:"ranks_recorded"`
+	MissingRanks  []int  `json:"missing_ranks"`
+	Seconds       Number `json:"seconds"`
+}
+
+// A Host is a node and how many ranks ran there.
+type Host struct {
+	Name  string `json:"name"`
+	CPUs  int    `json:"cpus"`
+	Ranks int    `json:"ranks"`
+}
+
+// A Clock says how the times of a host were taken and how far they may be from the run's time.
+type Clock struct {
+	Host          string `json:"host"`
+	Source        string `json:"source"`
+	UncertaintyNS int64  `json:"uncertainty_ns"`
+}
+
+// A Counter is one measured counter.
+type Counter struct {
+	Name string `json:"name"`
+	Unit string `json:"unit"`
+}
+
+// Losses counts by cause what is not in the result.
+type Losses struct {
+	RecordsDropped      int64      `json:"records_dropped"`
+	BatchesResent       int64      `json:"batches_resent"`
+	BatchesDuplicate    int64      `json:"batches_duplicate"`
+	MessagesRefused     int64      `json:"messages_refused"`
+	RanksDied           []RankDied `json:"ranks_died"`
+	RanksMissing        int        `json:"ranks_missing"`
+	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`
+	CallsUnrecorded     int64      `json:"calls_unrecorded"`
+	CallPathsLost       int64      `json:"call_paths_lost"`
+	CountersUnavailable []string   `json:"counters_unavailable"`
+}
+
+// A RankDied is a rank that ended without MPI_Finalize.
+type RankDied struct {
+	World int    `json:"world"`
+	Rank  int    `json:"rank"`
+	How   string `json:"how"`
+}
+
+// Filtered says which bursts were too short to be clustered.
+type Filtered struct {
+	Bursts        int    `json:"bursts"`
+	Share         Number `json:"share"`
+	MinDurationNS int64  `json:"min_duration_ns"`
+	How           string `json:"how"`
+}
+
+// Kept says what of the run is in the directory.
+type Kept struct {
+	How    string `json:"how"` // e.g. "everything"
+	Ranks  int    `json:"ranks"`
+	Calls  int    `json:"calls"`
+	Bursts int    `json:"bursts"`
+}
+
+// A File is one file of the directory.
+type File struct {
+	Name    string `json:"name"`
+	Bytes   int64  `json:"bytes"`
+	Content string `json:"content"`
+}
+
+// Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters,
+// ranks missing, computing time, the filtered bursts' number and share, and what was kept. It leaves alone what only the
+// measurement knows.
+func (m *Manifest) Describe(run *trace.Run) {
+	m.Worlds = describeWorlds(run)
+	m.Hosts = describeHosts(run)
+	m.Ranks, m.Seconds, m.Losses.RanksMissing = 0, 0, 0
+	m.MPI = MPI{}
+	for _, w := range m.Worlds {
+		m.Ranks += w.Size
+		m.Seconds = max(m.Seconds, w.Seconds)
+		m.Losses.RanksMissing += len(w.MissingRanks)
+		if m.MPI.Library == "" {
+			m.MPI = w.MPI
+		}
+	}
+	m.MPICalls = countCalls(run)
+	m.Counters = nil
+	for _, c := range run.Counters {
+		m.Counters = append(m.Counters, Counter(c))
+	}
+	t := tally(run)
+	m.Bursts = t.bursts
+	m.ComputingSeconds = seconds(t.timeNS)
+	m.Filtered.Bursts = t.filtered
+	m.Filtered.Share = share(t.filteredNS, t.timeNS)
+	m.Kept = Kept{How: "everything", Bursts: t.bursts}
+	for _, w := range m.Worlds {
+		m.Kept.Ranks += w.RanksRecorded
+	}
+	for _, n := range m.MPICalls {
+		m.Kept.Calls += int(n)
+	}
+}

