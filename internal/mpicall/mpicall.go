@@ -1,0 +1,121 @@
+// Package mpicall names the MPI calls that are recorded, by the number that stands in a record, and
+// holds what a Paraver trace says of each. Its table is generated from cshim/gen/calls.txt. It
+// imports nothing of ours.
+package mpicall
+
+import "strconv"
+
+// ID is the number of an MPI call in a record. 0 is no call.
+type ID uint16
+
+// Class is what kind of call a call is.
+type Class uint8
+
+const (
+	Unknown Class = iota
+	PointToPoint
+	Completion // of requests
+	Collective
+	Environment // Init, Finalize, Abort
+)
+
+func (c Class) String() string {
+	switch c {
+	case PointToPoint:
+		return "point-to-point"
+	case Completion:
+		return "completion"
+	case Collective:
+		return "collective"
+	case Environment:
+		return "environment"
+	}
+	return "unknown"
+}
+
+// Paraver's event types of MPI calls.
+const (
+	ParaverPointToPoint uint32 = 50000001
+	ParaverCollective   uint32 = 50000002
+	ParaverOther        uint32 = 50000003
+)
+
+const paraverStateOthers = 15
+
+type facts struct {
+	name         string
+	class        Class
+	paraverType  uint32
+	paraverValue int64
+	paraverState int
+}
+
+func (id ID) facts() facts {
+	if int(id) < len(calls) {
+		return calls[id]
+	}
+	return facts{}
+}
+
+// Known says whether the table holds the call.
+func (id ID) Known() bool {
+	return id.facts().name != ""
+}
+
+// String is the name in the C binding, such as MPI_Send, or "MPI call 99" for a number that the
+// table does not hold (a record of a newer shim).
+func (id ID) String() string {
+	if name := id.facts().name; name != "" {
+		return name
+	}
+	return "MPI call " + strconv.Itoa(int(id))
+}
+
+// Class is the call's kind, Unknown for a number that the table does not hold.
+func (id ID) Class() Class {
+	return id.facts().class
+}
+
+// Paraver gives the event type and value that stand for the call in a Paraver trace: those of
+// Extrae where it has one, else 1000 + id.
+func (id ID) Paraver() (eventType uint32, value int64) {
+	f := id.facts()
+	if f.name == "" {
+		return ParaverOther, 1000 + int64(id)
+	}
+	return f.paraverType, f.paraverValue
+}
+
+// ParaverState is the state of the time inside the call.
+func (id ID) ParaverState() int {
+	f := id.facts()
+	if f.name == "" {
+		return paraverStateOthers
+	}
+	return f.paraverState
+}
+
+// ByName finds a call by its name in the C binding.
+func ByName(name string) (ID, bool) {
+	id, ok := byName[name]
+	return id, ok
+}
+
+var byName = func() map[string]ID {
+	m := make(map[string]ID)
+	for _, id := range All() {
+		m[id.String()] = id
+	}
+	return m
+}()
+
+// All lists the calls in the order of their numbers.
+func All() []ID {
+	var ids []ID
+	for i := range calls {
+		if calls[i].name != "" {
+			ids = append(ids, ID(i))
+		}
+	}
+	return ids
+}

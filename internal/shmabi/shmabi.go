@@ -1,0 +1,8 @@
+// Package shmabi mirrors the shared-memory layout of cshim/include/shim_abi.h, which describes it.
+// It holds types and constants only and imports nothing of ours.
+//
+// types.go is written by cgo -godefs on amd64; arm64 has the same layout, because every field has a
+// fixed size and stands at a multiple of it.
+package shmabi
+
+//go:generate sh -c "go tool cgo -godefs types_def.go | gofmt > types.go"
