@@ -1,29 +1,35 @@
 package dbscan
 
-import "errors"
-
 // An Index answers several questions about one set of points, which it orders once.
 // It does not change; its methods may be called from several goroutines.
 type Index struct {
-	n, dims, threads int
+	n, threads int
+	line       *line // in 1-D
+	tree       *tree // from 2-D on
 }
 
 // NewIndex orders the points. It keeps no reference to p.Coords. Errors are as for Cluster;
 // threads, below 1 meaning 1, is also the number that the methods use.
 func NewIndex(p Points, threads int) (*Index, error) {
-	return nil, errors.New("dbscan: not built yet")
+	if err := checkPoints(p); err != nil {
+		return nil, err
+	}
+	x := &Index{n: p.Len(), threads: max(1, threads)}
+	if p.Dims == 1 {
+		x.line = newLine(p.Coords, x.threads)
+	} else {
+		x.tree = newTree(p, x.threads)
+	}
+	return x, nil
 }
 
 // Cluster is Cluster on the points of the index.
 func (x *Index) Cluster(eps float64, minPts int) (*Result, error) {
-	return nil, errors.New("dbscan: not built yet")
-}
-
-// KDistance returns the k-distance curve: distances to the k-th nearest neighbour, the point itself
-// not counted, in descending order. In 1-D it holds all points. From 2-D on at most queries points,
-// or DefaultQueries if queries is below 1, are asked, a deterministic sample; their neighbours are
-// always sought among all points. k must be ≥ 1. Where there is no k-th neighbour, k ≥ n, the curve
-// is empty.
-func (x *Index) KDistance(k, queries int) ([]float64, error) {
-	return nil, errors.New("dbscan: not built yet")
+	if err := checkParameters(eps, minPts); err != nil {
+		return nil, err
+	}
+	if x.line != nil {
+		return x.line.cluster(eps, minPts, x.threads), nil
+	}
+	return x.tree.cluster(eps, minPts, x.threads), nil
 }

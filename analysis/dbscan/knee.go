@@ -1,17 +1,16 @@
 package dbscan
 
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
 // DefaultQueries is how many points KDistance asks from 2-D on: enough for a rank error of the
 // distances below 1.6 % with 99 % confidence.
 const DefaultQueries = 10_000
 
-// A Knee is where a k-distance curve bends away from the steep descent over its sparse points.
-type Knee struct {
-	Index int     // into the curve
-	Range int     // Index minus where the search began: R, how many steps of Eps a refinement has room for
-	Eps   float64 // the curve's value at Index
-}
-
-// KDistance is Index.KDistance for one question: distances to the k-th nearest neighbour, descending.
+// KDistance is Index.KDistance for one question.
 func KDistance(p Points, k, queries, threads int) ([]float64, error) {
 	x, err := NewIndex(p, threads)
 	if err != nil {
@@ -20,7 +19,84 @@ func KDistance(p Points, k, queries, threads int) ([]float64, error) {
 	return x.KDistance(k, queries)
 }
 
-// FindKnee finds the knee of a k-distance curve in descending order. It is not ok where no point of
-// the curve lies below the line that it is compared with: fewer than 4 values, all values equal, all
-// zero, or a curve that bulges outwards. The curve then gives no Eps and the caller needs another.
-func FindKnee(curve []float64) (knee Knee, ok bool) { return Knee{}, false }
+// KDistance returns the k-distance curve (Ester et al., KDD'96, section 4.2): distances to the k-th
+// nearest neighbour, the point itself not counted, in descending order. In 1-D it holds all points.
+// From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, the same
+// ones in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
+// there is no k-th neighbour, k ≥ n, the curve is empty.
+func (x *Index) KDistance(k, queries int) ([]float64, error) {
+	if k < 1 {
+		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)
+	}
+	if k >= x.n {
+		return nil, nil
+	}
+	var curve []float64
+	if x.line != nil {
+		curve = x.line.kDistance(k, x.threads)
+	} else {
+		if queries < 1 {
+			queries = DefaultQueries
+		}
+		curve = x.tree.kDistance(k, queries, x.threads)
+	}
+	sortRows(curve, nil, x.threads)
+	slices.Reverse(curve)
+	return curve, nil
+}
+
+func (t *tree) kDistance(k, queries, threads int) []float64 {
+	n := len(t.rows)
+	queries = min(queries, n)
+	curve := make([]float64, queries)
+	inBatches(queries, threads, func(next func() (int, int, bool)) {
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			for i := begin; i < end; i++ {
+				first, last := chunk(n, queries, i)
+				at := first + int(scatterBits(uint64(i))%uint64(last-first))
+				curve[i] = math.Sqrt(t.neighbour2(t.point(int32(at)), k+1))
+			}
+		}
+	})
+	return curve
+}
+
+// scatterBits is the mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA'14).
+func scatterBits(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// A Knee is where a k-distance curve bends from the steep descent over its sparse points.
+type Knee struct {
+	Index int     // into the curve
+	Range int     // Index minus where the search began, R: how far down a refinement may take Eps from
+	Eps   float64 // the curve's value at Index, the Eps of a clustering with one density
+}
+
+// FindKnee finds the knee of a k-distance curve in descending order: of the 0.5 % to 50 % largest
+// distances, the first that lies farthest below the straight line from the first of them to zero
+// (González, Huck, Giménez and Labarta, IPDPSW'12, as ClusteringSuite does it).
+//
+// It is not ok where no point lies below that line: fewer than 5 values, all values equal, all zero,
+// or a curve that bulges outwards. Such a curve gives no Eps, and the caller needs another.
+func FindKnee(curve []float64) (knee Knee, ok bool) {
+	n := len(curve)
+	lo, half := 5*n/1000, 995*n/1000/2
+	if half < 1 {
+		return Knee{}, false
+	}
+	top := curve[lo]
+	slope := top / float64(half)
+	var farthest float64
+	for i := lo; i < half; i++ { // at half the line is at zero, and no distance is below that
+		if below := top - float64(slope*float64(i)) - curve[i]; below > farthest {
+			farthest = below
+			knee = Knee{Index: i, Range: i - lo, Eps: curve[i]}
+			ok = true
+		}
+	}
+	return knee, ok
+}

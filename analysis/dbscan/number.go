@@ -1,0 +1,103 @@
+package dbscan
+
+import "slices"
+
+// numbers numbers the clusters by their smallest core points. The first result holds the number of
+// each set at the set's first cell.
+func (c *cells) numbers() (number []int32, clusters int) {
+	number = make([]int32, len(c.runs))
+	var keys []int32 // per cluster found so far: its smallest core point
+	var roots []int32
+	for i := range number {
+		number[i] = Noise
+	}
+	for i := range c.runs {
+		x := &c.runs[i]
+		if !c.coresIn(x.begin, x.end) {
+			continue
+		}
+		root := c.find(int32(i))
+		k := number[root]
+		for p := x.begin; p < x.end; p++ {
+			if !c.core[p] {
+				continue
+			}
+			if k == Noise {
+				k = int32(len(keys))
+				number[root] = k
+				keys, roots = append(keys, p), append(roots, root)
+			} else if slices.Compare(c.point(p), c.point(keys[k])) < 0 {
+				keys[k] = p
+			}
+		}
+	}
+	order := make([]int32, len(keys))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(c.point(keys[a]), c.point(keys[b])) })
+	for i, k := range order {
+		number[roots[k]] = int32(i)
+	}
+	return number, len(keys)
+}
+
+// label writes what is known of a cell's points to the result.
+func (c *cells) label(i int32, number []int32, f *finder, r *Result) {
+	x := &c.runs[i]
+	inside := Noise
+	if c.coresIn(x.begin, x.end) {
+		inside = number[c.find(i)]
+	}
+	f.nodes = f.nodes[:0]
+	if !x.allCore {
+		c.nearCores(f, 0, c.boxOfRun(x))
+	}
+	for p := x.begin; p < x.end; p++ {
+		row := c.rows[p]
+		r.Core[row] = c.core[p]
+		if c.core[p] {
+			r.Labels[row] = inside
+		} else {
+			r.Labels[row] = c.border(p, number, inside, f.nodes)
+		}
+	}
+}
+
+// nearCores collects cliques and leaves with core points that may be within Eps of some of the box.
+func (c *cells) nearCores(f *finder, nd int32, b box) {
+	x := &c.nodes[nd]
+	if !c.coresIn(x.begin, x.end) || b.least2(c.box(nd)) > c.eps2 {
+		return
+	}
+	if x.right == 0 || c.clique[nd] {
+		f.nodes = append(f.nodes, nd)
+		return
+	}
+	c.nearCores(f, nd+1, b)
+	c.nearCores(f, x.right, b)
+}
+
+// border returns the smallest number among the clusters with a core point within Eps of p, given
+// that of the core points in its own cell.
+func (c *cells) border(p int32, number []int32, inside int32, near []int32) int32 {
+	best := inside
+	at := c.point(p)
+	for _, nd := range near {
+		y := &c.nodes[nd]
+		for j := c.of[y.begin]; j <= c.of[y.end-1]; j++ {
+			cell := &c.runs[j]
+			if !c.coresIn(cell.begin, cell.end) {
+				continue
+			}
+			k := number[c.find(j)]
+			if best != Noise && k >= best {
+				continue
+			}
+			if cell.node < 0 && distance2(at, c.point(cell.begin)) <= c.eps2 || cell.node >= 0 && c.reaches(at, cell.node) {
+				best = k
+			}
+		}
+	}
+	return best
+}

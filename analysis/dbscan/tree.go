@@ -1,0 +1,323 @@
+package dbscan
+
+import (
+	"math"
+	"slices"
+	"sync"
+)
+
+// A tree is a k-d tree with tight boxes over points of any number of dimensions (Bentley, CACM
+// 18(9), 1975; splits at the middle of the box as in Maneewongvatana and Mount, 1999). It depends on
+// the points alone, so that it serves every Eps, however small against their range.
+type tree struct {
+	dims   int
+	coords []float64 // of the points in the tree's order, row-major
+	rows   []int32   // of each of them in the input
+	nodes  []node    // every node before what is below it, left before right
+	boxes  []float64 // per node dims smallest coordinates, then dims largest
+}
+
+// A node is a run of points.
+type node struct {
+	begin, end int32
+	right      int32 // the right child, the left one being the next node; 0 in a leaf
+}
+
+const (
+	leafPoints = 16
+	// Splits in the middle of the box leave trees of this depth only where points crowd at ever
+	// smaller scales; from there on the median keeps the cost of a level from being paid per point.
+	deepest = 64
+)
+
+func newTree(p Points, threads int) *tree {
+	n := p.Len()
+	t := &tree{dims: p.Dims, coords: slices.Clone(p.Coords), rows: make([]int32, n)}
+	for i := range t.rows {
+		t.rows[i] = int32(i)
+	}
+	if n > 0 {
+		t.nodes, t.boxes = t.build(0, n, 0, threads)
+	}
+	return t
+}
+
+// build orders the points begin … end-1 and returns their subtree, numbered from 0.
+func (t *tree) build(begin, end, depth, threads int) ([]node, []float64) {
+	if threads <= 1 || end-begin < 1<<14 {
+		b := builder{tree: t}
+		b.grow(begin, end, depth)
+		return b.nodes, b.boxes
+	}
+	d := t.dims
+	boxes := make([]float64, 2*d)
+	t.boxOf(begin, end, boxes)
+	nodes := []node{{begin: int32(begin), end: int32(end)}}
+	middle := t.split(begin, end, depth, boxes)
+	if middle == begin {
+		return nodes, boxes
+	}
+	var left, right []node
+	var leftBoxes, rightBoxes []float64
+	var wg sync.WaitGroup
+	wg.Go(func() { left, leftBoxes = t.build(begin, middle, depth+1, threads/2) })
+	right, rightBoxes = t.build(middle, end, depth+1, threads-threads/2)
+	wg.Wait()
+	nodes[0].right = int32(1 + len(left))
+	for i, below := range [][]node{left, right} {
+		shift := int32(1 + i*len(left))
+		for _, nd := range below {
+			if nd.right != 0 {
+				nd.right += shift
+			}
+			nodes = append(nodes, nd)
+		}
+	}
+	return nodes, append(append(boxes, leftBoxes...), rightBoxes...)
+}
+
+type builder struct {
+	*tree
+	nodes []node
+	boxes []float64
+}
+
+func (b *builder) grow(begin, end, depth int) {
+	me := len(b.nodes)
+	b.nodes = append(b.nodes, node{begin: int32(begin), end: int32(end)})
+	at := len(b.boxes)
+	for range 2 * b.dims {
+		b.boxes = append(b.boxes, 0)
+	}
+	b.boxOf(begin, end, b.boxes[at:])
+	middle := b.split(begin, end, depth, b.boxes[at:])
+	if middle == begin {
+		return
+	}
+	b.grow(begin, middle, depth+1)
+	b.nodes[me].right = int32(len(b.nodes))
+	b.grow(middle, end, depth+1)
+}
+
+func (t *tree) boxOf(begin, end int, box []float64) {
+	d := t.dims
+	lo, hi := box[:d], box[d:2*d]
+	copy(lo, t.coords[begin*d:])
+	copy(hi, lo)
+	for at := (begin + 1) * d; at < end*d; at += d {
+		for j, v := range t.coords[at : at+d] {
+			if v < lo[j] {
+				lo[j] = v
+			} else if v > hi[j] {
+				hi[j] = v
+			}
+		}
+	}
+}
+
+// split puts the points below some value of the box's longest side first and returns where the
+// others start: strictly between begin and end, or begin where the points stay together.
+func (t *tree) split(begin, end, depth int, box []float64) int {
+	d := t.dims
+	if end-begin <= leafPoints {
+		return begin
+	}
+	axis := 0
+	longest := -1.0
+	for j := range d {
+		if side := box[d+j] - box[j]; side > longest {
+			axis, longest = j, side
+		}
+	}
+	lo, hi := box[axis], box[d+axis]
+	if lo == hi {
+		return begin
+	}
+	pivot := lo/2 + hi/2
+	if depth >= deepest {
+		pivot = t.sampledMedian(begin, end, axis)
+	}
+	if pivot <= lo || pivot > hi {
+		pivot = hi
+	}
+	i, j := begin, end-1
+	for {
+		for t.coords[i*d+axis] < pivot {
+			i++
+		}
+		for t.coords[j*d+axis] >= pivot {
+			j--
+		}
+		if i > j {
+			return i
+		}
+		a, b := t.coords[i*d:i*d+d], t.coords[j*d:j*d+d]
+		for k := range a {
+			a[k], b[k] = b[k], a[k]
+		}
+		t.rows[i], t.rows[j] = t.rows[j], t.rows[i]
+	}
+}
+
+func (t *tree) sampledMedian(begin, end, axis int) float64 {
+	var sample [31]float64
+	for i := range sample {
+		at, _ := chunk(end-begin, len(sample), i)
+		sample[i] = t.coords[(begin+at)*t.dims+axis]
+	}
+	slices.Sort(sample[:])
+	return sample[len(sample)/2]
+}
+
+// A box is tight round some points; one point is a box whose corners are both that point.
+type box struct{ lo, hi []float64 }
+
+func (t *tree) box(nd int32) box {
+	d := t.dims
+	b := t.boxes[int(nd)*2*d:][:2*d]
+	return box{b[:d], b[d:]}
+}
+
+func (t *tree) point(i int32) []float64 {
+	d := t.dims
+	return t.coords[int(i)*d:][:d]
+}
+
+func pointBox(p []float64) box { return box{p, p} }
+
+// distances2 returns bounds of the squared distances between the points of two boxes. They hold to
+// the last bit for distance2 of any two of their points, since differences, squares and sums of
+// float64 keep their order under rounding.
+func (a box) distances2(b box) (least, most float64) {
+	for j := range a.lo {
+		gap := a.lo[j] - b.hi[j]
+		if g := b.lo[j] - a.hi[j]; g > gap {
+			gap = g
+		}
+		span := a.hi[j] - b.lo[j]
+		if s := b.hi[j] - a.lo[j]; s > span {
+			span = s
+		}
+		if gap > 0 {
+			least += float64(gap * gap)
+		}
+		most += float64(span * span)
+	}
+	return least, most
+}
+
+// least2 is the first result of distances2.
+func (a box) least2(b box) float64 {
+	var least float64
+	for j := range a.lo {
+		gap := a.lo[j] - b.hi[j]
+		if g := b.lo[j] - a.hi[j]; g > gap {
+			gap = g
+		}
+		if gap > 0 {
+			least += float64(gap * gap)
+		}
+	}
+	return least
+}
+
+// distance2 sums in the order of the dimensions; the conversion keeps compilers from fusing the
+// product into the sum, which would round otherwise on some machines.
+func distance2(p, q []float64) float64 {
+	var sum float64
+	for j := range p {
+		d := p[j] - q[j]
+		sum += float64(d * d)
+	}
+	return sum
+}
+
+// count returns how many points lie within √reach2 of p, or some number ≥ enough if that many do.
+func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
+	x := &t.nodes[nd]
+	least, most := pointBox(p).distances2(t.box(nd))
+	if least > reach2 {
+		return 0
+	}
+	if most <= reach2 {
+		return int(x.end - x.begin)
+	}
+	if x.right != 0 {
+		found := t.count(nd+1, p, reach2, enough)
+		if found < enough {
+			found += t.count(x.right, p, reach2, enough-found)
+		}
+		return found
+	}
+	found := 0
+	for i := x.begin; i < x.end; i++ {
+		if distance2(p, t.point(i)) <= reach2 {
+			found++
+		}
+	}
+	return found
+}
+
+// neighbour2 returns the squared distance to the k-th nearest point, p itself counted.
+func (t *tree) neighbour2(p []float64, k int) float64 {
+	if k <= 64 {
+		s := nearest{tree: t, p: p, k: k}
+		s.search(0)
+		return s.best[k-1]
+	}
+	// Keeping many neighbours in order costs more than counting a ball a few times: bisect on the
+	// bits of the radius, which as integers are in the order of the floats.
+	_, most := pointBox(p).distances2(t.box(0))
+	lo, hi := uint64(0), math.Float64bits(most)
+	for lo < hi {
+		middle := lo + (hi-lo)/2
+		if t.count(0, p, math.Float64frombits(middle), k) >= k {
+			hi = middle
+		} else {
+			lo = middle + 1
+		}
+	}
+	return math.Float64frombits(lo)
+}
+
+// nearest holds the squared distances to the nearest points seen, ascending.
+type nearest struct {
+	*tree
+	p    []float64
+	k    int
+	best []float64
+}
+
+func (s *nearest) search(nd int32) {
+	x := &s.nodes[nd]
+	if x.right != 0 {
+		left, right := nd+1, x.right
+		l, r := pointBox(s.p).least2(s.box(left)), pointBox(s.p).least2(s.box(right))
+		if r < l {
+			left, right, l, r = right, left, r, l
+		}
+		if s.wants(l) {
+			s.search(left)
+		}
+		if s.wants(r) {
+			s.search(right)
+		}
+		return
+	}
+	for i := x.begin; i < x.end; i++ {
+		v := distance2(s.p, s.point(i))
+		if !s.wants(v) {
+			continue
+		}
+		if len(s.best) < s.k {
+			s.best = append(s.best, 0)
+		}
+		at := len(s.best) - 1
+		for ; at > 0 && s.best[at-1] > v; at-- {
+			s.best[at] = s.best[at-1]
+		}
+		s.best[at] = v
+	}
+}
+
+func (s *nearest) wants(v float64) bool { return len(s.best) < s.k || v < s.best[s.k-1] }
