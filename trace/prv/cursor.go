@@ -1,0 +1,152 @@
+package prv
+
+import (
+	"fmt"
+
+	"moriens/trace"
+)
+
+type itemKind uint8
+
+const (
+	isNothing itemKind = iota
+	isCall
+	isBurst
+)
+
+// An item is a call or a burst of a thread.
+type item struct {
+	kind           itemKind
+	index          int
+	beginNS, endNS int64
+}
+
+// A cursor walks the calls and bursts of one thread in the order of time.
+type cursor struct {
+	t      *trace.Thread
+	thread int
+	object []byte // "cpu:appl:task:thread:"
+
+	call, burst int      // the next of each
+	last        itemKind // the kind of the item taken last
+	current     item     // begun, not yet ended
+	nextNS      int64    // of the next joint
+	over        bool
+	err         error
+}
+
+func newCursor(run *trace.Run, thread int) (*cursor, error) {
+	t := &run.Threads[thread]
+	if n := t.Calls.Len(); len(t.Calls.ExitNS) != n || len(t.Calls.Path) != n {
+		return nil, fmt.Errorf("columns of the calls differ in length")
+	}
+	for i, p := range t.Calls.Path {
+		if int(p) >= len(run.CallPaths) {
+			return nil, fmt.Errorf("call %d: no call path %d", i, p)
+		}
+	}
+	n := t.Bursts.Len()
+	if len(t.Bursts.DurationNS) != n || len(t.Bursts.Cluster) != n || len(t.Bursts.Counters) > len(run.Counters) {
+		return nil, fmt.Errorf("columns of the bursts differ in length")
+	}
+	for k := range t.Bursts.Counters {
+		if len(t.Bursts.Counters[k]) != n {
+			return nil, fmt.Errorf("columns of the bursts differ in length")
+		}
+	}
+	c := &cursor{t: t, thread: thread, object: appendObject(nil, t)}
+	c.schedule()
+	return c, c.err
+}
+
+func (c *cursor) done() bool { return c.over }
+
+// peek returns the item that begins next. Of a call and a burst that begin together the one of zero length comes first;
+// if both have zero length, or none, calls and bursts take turns, as they do in a run.
+func (c *cursor) peek() (item, bool) {
+	var call, burst item
+	if c.call < c.t.Calls.Len() {
+		call = item{isCall, c.call, c.t.Calls.EnterNS[c.call], c.t.Calls.ExitNS[c.call]}
+	}
+	if c.burst < c.t.Bursts.Len() {
+		begin := c.t.Bursts.StartNS[c.burst]
+		burst = item{isBurst, c.burst, begin, begin + c.t.Bursts.DurationNS[c.burst]}
+	}
+	switch {
+	case call.kind == isNothing && burst.kind == isNothing:
+		return item{}, false
+	case call.kind == isNothing:
+		return burst, true
+	case burst.kind == isNothing:
+		return call, true
+	case call.beginNS != burst.beginNS:
+		if call.beginNS < burst.beginNS {
+			return call, true
+		}
+		return burst, true
+	}
+	callEmpty, burstEmpty := call.endNS == call.beginNS, burst.endNS == burst.beginNS
+	if callEmpty && !burstEmpty || callEmpty == burstEmpty && c.last != isCall {
+		return call, true
+	}
+	return burst, true
+}
+
+// advance takes the item that peek returned.
+func (c *cursor) advance(x item) {
+	if x.endNS < x.beginNS {
+		c.err = fmt.Errorf("%s ends before it begins", x)
+	}
+	c.current, c.last = x, x.kind
+	if x.kind == isCall {
+		c.call++
+	} else {
+		c.burst++
+	}
+}
+
+// schedule finds the time of the next joint.
+func (c *cursor) schedule() {
+	next, ok := c.peek()
+	switch {
+	case c.current.kind != isNothing:
+		c.nextNS = c.current.endNS
+		if ok && next.beginNS < c.nextNS {
+			c.err = fmt.Errorf("%s begins before %s ends", next, c.current)
+		}
+	case ok:
+		if next.beginNS < c.nextNS || next.beginNS < 0 {
+			c.err = fmt.Errorf("%s is out of order", next)
+		}
+		c.nextNS = next.beginNS
+	default:
+		c.over = true
+	}
+}
+
+func (x item) String() string {
+	kind := "burst"
+	if x.kind == isCall {
+		kind = "call"
+	}
+	return fmt.Sprintf("%s %d (%d to %d ns)", kind, x.index, x.beginNS, x.endNS)
+}
+
+// A cursorQueue is a heap by time, then by thread.
+type cursorQueue []*cursor
+
+func (q cursorQueue) Len() int { return len(q) }
+func (q cursorQueue) Less(i, j int) bool {
+	if q[i].nextNS != q[j].nextNS {
+		return q[i].nextNS < q[j].nextNS
+	}
+	return q[i].thread < q[j].thread
+}
+func (q cursorQueue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+func (q *cursorQueue) Push(x any)   { *q = append(*q, x.(*cursor)) }
+func (q *cursorQueue) Pop() any {
+	old := *q
+	c := old[len(old)-1]
+	*q = old[:len(old)-1]
+	return c
+}

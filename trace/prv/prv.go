@@ -1,0 +1,128 @@
+// Package prv writes a trace.Run as a Paraver trace (.prv with .pcf and .row beside it) and reads Paraver traces of any
+// writer back into one, plain or gzipped, in nanoseconds or microseconds. The model's times are nanoseconds and its indices
+// 0-based; the format's objects are 1-based.
+//
+// Counters are deltas at the end of what they measure. The package never sorts: a trace is in the order of time, and
+// one that is not is refused. docs/format/prv.md says what is written and how bursts are read.
+package prv
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+
+	"moriens/trace"
+)
+
+// Event types.
+const (
+	typeCounterSet  = 41999999
+	typePreset      = 42000000 // + the PAPI preset's number
+	typeNative      = 44000000 // + a hash of the name
+	typeCountersEnd = 45000000
+	typeMPI         = 50000001 // point-to-point; 2 collective, 3 other, 4 one-sided, 5 I/O
+	typeMPILast     = 50000005
+	typeMPIOther    = 50000003
+	typeCluster     = 90000001
+)
+
+// Values of the cluster event.
+const (
+	clusterEnd      = 0
+	clusterMissing  = 1
+	clusterDuration = 2
+	clusterRange    = 3
+	clusterThresh   = 4
+	clusterNoise    = 5 // cluster n is n + clusterNoise
+)
+
+// States.
+const (
+	stateIdle    = 0
+	stateRunning = 1
+	stateAbsent  = 2 // "not created"
+)
+
+// Values of typeMPIOther for functions that internal/mpicall does not know start here.
+const firstForeignCall = 100000
+
+const unknownCall = "unknown MPI call"
+
+func clusterValue(label int32) (value int64, err error) {
+	switch {
+	case label > 0:
+		return int64(label) + clusterNoise, nil
+	case label == trace.LabelNoise:
+		return clusterNoise, nil
+	case label == trace.LabelFiltered:
+		return clusterDuration, nil
+	case label == trace.LabelMissing:
+		return clusterMissing, nil
+	}
+	return 0, fmt.Errorf("no cluster has the number %d", label)
+}
+
+// maxCluster bounds what a hostile trace can make a reader allocate.
+const maxCluster = 1 << 20
+
+func clusterLabel(value int64) (label int32, ok bool) {
+	switch {
+	case value > clusterNoise && value <= maxCluster+clusterNoise:
+		return int32(value - clusterNoise), true
+	case value == clusterNoise:
+		return trace.LabelNoise, true
+	case value == clusterMissing:
+		return trace.LabelMissing, true
+	case value == clusterDuration, value == clusterRange, value == clusterThresh:
+		return trace.LabelFiltered, true
+	}
+	return 0, false
+}
+
+// A coding gives the run's call paths and counters their numbers in the trace; the same run always gets the same.
+type coding struct {
+	calls    []callCode // by call path
+	counters []uint32   // event type by counter
+}
+
+type callCode struct {
+	name      string
+	eventType uint32
+	value     int64
+	state     int64
+}
+
+func newCoding(run *trace.Run) *coding {
+	c := &coding{calls: make([]callCode, len(run.CallPaths)), counters: make([]uint32, len(run.Counters))}
+	foreign := make(map[string]int64)
+	for i, p := range run.CallPaths {
+		c.calls[i] = codeCall(p.Function, foreign)
+	}
+	taken := make(map[uint32]bool)
+	for i, counter := range run.Counters {
+		t, ok := presetType(counter.Name)
+		if !ok {
+			h := fnv.New32a()
+			h.Write([]byte(counter.Name))
+			t = typeNative + h.Sum32()%(typeCountersEnd-typeNative)
+		}
+		for taken[t] {
+			if t++; t == typeCountersEnd {
+				t = typeNative
+			}
+		}
+		taken[t] = true
+		c.counters[i] = t
+	}
+	return c
+}
+
+// oneLine makes a name fit the line-oriented .pcf and .row.
+func oneLine(name string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, name))
+}
