@@ -4,14 +4,21 @@
 // In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths
 // round each burst. Bursts that lack data or are too short are set aside (package space); the others
 // are split by call paths where that is asked for, and every group is clustered (package dbscan) with
-// an Eps of its own from its k-distance curve. Out come a label per burst, in the input's order, and
-// what describes clusters and groups. The package never changes its input, and the answer depends
-// neither on the number of workers nor on the order of the bursts, up to that order and to the
-// rounding of means.
+// an Eps of its own. Out come a label per burst, in the input's order, and what describes clusters
+// and groups. The package never changes its input. The answer does not depend on the number of
+// workers, nor, up to that order and the rounding of means, on the order of the bursts; with two and
+// more dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, and that
+// may depend on their order.
+//
+// The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
+// threads, and n/200. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
+// Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
+// follows the noise and splits what the program does alike.
 package partition
 
 import (
-	"errors"
+	"fmt"
+	"math"
 
 	"moriens/analysis/space"
 )
@@ -24,7 +31,7 @@ const (
 )
 
 // Bursts are the columns over bursts. Before and After are the ids of the call paths of the MPI calls
-// round a burst; they may be nil under ByNone.
+// round a burst; both may be nil under ByNone.
 type Bursts struct {
 	space.Columns
 	Before, After []uint32
@@ -39,10 +46,25 @@ const (
 	ByNone            // all
 )
 
-// ParseBy reads "calls" or "none".
-func ParseBy(s string) (By, error) { return 0, errors.New("partition: not built yet") }
+func (b By) String() string {
+	if b == ByNone {
+		return "none"
+	}
+	return "calls"
+}
 
-// Options of a clustering. The zero value, with Dims, is what `run` does without counters.
+// ParseBy reads "calls" or "none".
+func ParseBy(s string) (By, error) {
+	for _, b := range []By{ByCalls, ByNone} {
+		if s == b.String() {
+			return b, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: want calls or none", s)
+}
+
+// Options of a clustering. With Dims and Filter.Auto set, all else zero is what `run` does without
+// counters.
 type Options struct {
 	Dims   []space.Dim
 	By     By
@@ -72,21 +94,26 @@ type EpsFrom uint8
 // Where an Eps comes from.
 const (
 	FromKnee  EpsFrom = iota // the knee of the group's k-distance curve
-	FromFloor                // the resolution, since the knee is below it or there is none
+	FromFloor                // the resolution: the knee is below it, or there is none
 	FromFixed                // Options.Fixed
-	FromNone                 // none: the group has fewer bursts than MinPts and is one rare cluster
+	FromNone                 // nowhere: the group has fewer bursts than MinPts and is one rare cluster
 )
+
+func (f EpsFrom) String() string {
+	return [...]string{"knee", "floor", "fixed", "none"}[f]
+}
 
 // A Result is the clustering of all bursts.
 type Result struct {
 	Labels   []int32   // per burst: a Cluster's ID or one of the Label constants
 	Clusters []Cluster // by total time, descending; Clusters[i].ID is i+1
-	Groups   []Group   // by total time, descending
+	Groups   []Group   // by total time, descending; ties by Before, After
 	// Selection says what was set aside, and the duration filter that was found.
 	Selection *space.Selection
+	TotalNS   int64 // computing time: the durations of all bursts, those set aside included
 	Noise     Tally // bursts that were clustered and are in no cluster
 	Clustered Tally // bursts in a cluster
-	// Warnings are sentences for the user.
+	// Warnings are for the user, each a sentence without a full stop.
 	Warnings []string
 }
 
@@ -94,16 +121,16 @@ type Result struct {
 type Tally struct {
 	Bursts int
 	TimeNS int64
-	Share  float64 // of the computing time of all bursts, those set aside included, 0–1
+	Share  float64 // of Result.TotalNS, 0–1
 }
 
 // A Cluster is a set of bursts that behave alike.
 type Cluster struct {
-	ID     int32 // 1, 2, … by total time, descending; ties by group (Before, After), then by smallest core point
+	ID     int32 // 1, 2, … by total time, descending; ties by Before, After of its group, then by smallest core point
 	Group  int   // index into Result.Groups
 	Bursts int
 	TimeNS int64   // total duration
-	Share  float64 // of the computing time of all bursts, those set aside included, 0–1
+	Share  float64 // of Result.TotalNS, 0–1
 	MeanNS float64
 	StdNS  float64 // population standard deviation of the durations
 	Eps    float64 // of its group; 0 in a rare cluster
@@ -111,7 +138,8 @@ type Cluster struct {
 	Rare   bool // its group has fewer bursts than MinPts: one cluster without a density test
 	// Call paths round its bursts, most frequent first, then by id. Empty where the input has none.
 	Before, After []PathCount
-	// Over the bursts where the counter was read, one per counter column; NaN where it never was.
+	// Mean and population standard deviation over the bursts where the counter was read, one per
+	// counter column; NaN where it never was.
 	CounterMean, CounterStd []float64
 }
 
@@ -124,21 +152,60 @@ type PathCount struct {
 // A Group is a set of bursts that were clustered together.
 type Group struct {
 	Before, After uint32 // 0 under ByNone
-	Bursts        int    // those clustered
+	Bursts        int
 	TimeNS        int64
 	Eps           float64 // 0 if From is FromNone
 	MinPts        int
 	From          EpsFrom
-	Knee          float64 // Eps at the knee of the k-distance curve; 0 if there is none or it was not sought
+	Knee          float64 // Eps at the knee of its k-distance curve; 0 if there is none or it was not sought
 	Clusters      int
-	Noise         int // bursts
+	NoiseBursts   int
 }
 
-// Compute clusters bursts.
-func Compute(b Bursts, o Options) (*Result, error) {
-	return nil, errors.New("partition: not built yet")
+// DefaultResolution is the floor of an automatic Eps for the dimensions, the largest of theirs: 0.1
+// (ln units, that is 10 %) for the log of a measured duration, 0.02 for the log of anything else and
+// for plain ratios, 0 for a plain duration or counter, whose unit says nothing of its noise.
+// A neighbourhood is a ball, the same in all dimensions, so that a smaller floor would let the noise
+// of the noisiest dimension split clusters.
+func DefaultResolution(dims []space.Dim) float64 {
+	const ofDuration, ofOthers = .1, .02
+	var resolution float64
+	for _, d := range dims {
+		switch {
+		case d.Scale == space.Log && (d.Num == space.Duration || d.Den == space.Duration):
+			resolution = max(resolution, ofDuration)
+		case d.Scale == space.Log || d.Den != "":
+			resolution = max(resolution, ofOthers)
+		}
+	}
+	return resolution
 }
 
-// DefaultResolution is the floor of Eps for the dimensions: 0.1 where one is ln(duration), since
-// bursts within 10 % of measured time are not told apart, otherwise 0.02.
-func DefaultResolution(dims []space.Dim) float64 { return 0 }
+// minPts is the automatic MinPts of a group.
+func minPts(bursts, jobThreads int) int {
+	return max(4, jobThreads/4, bursts/200)
+}
+
+func (o *Options) check(b *Bursts) error {
+	switch n := b.Len(); {
+	case o.By > ByNone:
+		return fmt.Errorf("partition: no way %d to split bursts", o.By)
+	case len(b.Before) != len(b.After):
+		return fmt.Errorf("partition: %d call paths before bursts, %d after", len(b.Before), len(b.After))
+	case len(b.Before) != n && (o.By == ByCalls || b.Before != nil):
+		return fmt.Errorf("partition: %d call paths for %d bursts", len(b.Before), n)
+	case o.Fixed != nil && o.MinPts != 0:
+		return fmt.Errorf("partition: a fixed density and MinPts %d beside it: want one of them", o.MinPts)
+	case o.Fixed != nil && (math.IsNaN(o.Fixed.Eps) || o.Fixed.Eps < 0):
+		return fmt.Errorf("partition: Eps %v: want a number ≥ 0", o.Fixed.Eps)
+	case o.Fixed != nil && o.Fixed.MinPts < 1:
+		return fmt.Errorf("partition: MinPts %d: want at least 1", o.Fixed.MinPts)
+	case o.MinPts < 0:
+		return fmt.Errorf("partition: MinPts %d: want at least 1", o.MinPts)
+	case math.IsNaN(o.Resolution):
+		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
+	case o.JobThreads < 0:
+		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
+	}
+	return nil
+}

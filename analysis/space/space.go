@@ -3,15 +3,20 @@
 // durations and counters into coordinates.
 //
 // In come columns over bursts: durations in nanoseconds, counter values in their own units. Out come
-// a Status per burst and coordinates. The transform is fixed, that is, it does not depend on the
-// other bursts, so that the clusters of a running job stay comparable as bursts arrive: a log
-// dimension is ln(value), in ln units (0.1 ≈ 10 %), a lin dimension the value itself. Normalisation
-// over the range of all bursts, as off-line tools do it, is not done here. The package never changes
-// its input.
+// a Status per burst and coordinates. The transform is fixed, that is, a burst's coordinates do not
+// depend on the other bursts, so that the clusters of a running job stay comparable while bursts
+// arrive: a log dimension is ln(value), in ln units (0.1 ≈ 10 %), a lin dimension is the value
+// itself. Normalisation over the range of all bursts, as tools that work after the run do it
+// (González, Giménez, Labarta, IPDPS'09, section 3), is not done here. The package never changes its
+// input.
 package space
 
 import (
-	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"moriens/analysis/dbscan"
 )
 
 // Columns are bursts, one row each. All columns have one length.
@@ -21,75 +26,121 @@ type Columns struct {
 	Counters     [][]int64 // one column per name; a negative value means that the counter was not read
 }
 
-// Len returns the number of bursts.
-func (c Columns) Len() int { return len(c.DurationNS) }
-
 // NotRead stands in a column of Counters where the counter was not read for that burst.
 const NotRead int64 = -1
 
-// Scale is how a quantity becomes a coordinate.
-type Scale uint8
+// Len returns the number of bursts.
+func (c Columns) Len() int { return len(c.DurationNS) }
 
-// The scales.
-const (
-	Lin Scale = iota // the value
-	Log              // its natural logarithm
-)
-
-// Dim is one dimension: a quantity and its scale.
-type Dim struct {
-	Num   string // Duration or a counter's name
-	Den   string // empty, or what Num is divided by
-	Scale Scale
+// A Space is bursts under a choice of dimensions.
+type Space struct {
+	columns Columns
+	dims    []Dim
+	axes    []quantity
+	scales  []Scale
 }
 
-// Duration is the name of the burst's duration, in nanoseconds, as a quantity.
-const Duration = "duration"
+// quantity is what a Dim or a Range is about, in columns. den is nil if nothing divides.
+type quantity struct{ num, den []int64 }
 
-// Parse reads a --dims specification such as "PAPI_TOT_INS:log,IPC": dimensions separated by commas,
-// each "duration", a counter's name, a ratio "A/B" of two of those, or "IPC" for
-// PAPI_TOT_INS/PAPI_TOT_CYC. Only a trailing ":log" or ":lin" is a scale, since event names hold
-// colons. Without one a ratio is lin and everything else is log.
-func Parse(spec string) ([]Dim, error) { return nil, errors.New("space: not built yet") }
-
-// Status says whether a burst is clustered, and if not, why. Where several reasons hold the first
-// of Missing, Short and OutOfRange is given.
-type Status uint8
-
-// The statuses of a burst.
-const (
-	Complete   Status = iota // has coordinates
-	Missing                  // lacks a counter, or a quantity has no value there: 0/0, the log of 0
-	Short                    // filtered by duration
-	OutOfRange               // filtered by a Range
-)
-
-// Filter says which bursts to leave out. The zero Filter leaves out none.
-type Filter struct {
-	// MinNS leaves out bursts shorter than this.
-	MinNS int64
-	// Auto finds MinNS: the largest duration such that all shorter bursts together make up less than
-	// 1 % of the computing time of all bursts. Bursts of one duration are left out together or not at all.
-	Auto   bool
-	Ranges []Range
+// New relates dimensions to columns. It keeps both. Columns of unequal length, a negative duration,
+// a dimension whose counter is no column, none and more than dbscan.MaxDims dimensions are errors.
+func New(c Columns, dims []Dim) (*Space, error) {
+	if len(c.CounterNames) != len(c.Counters) {
+		return nil, fmt.Errorf("space: %d counters have %d columns", len(c.CounterNames), len(c.Counters))
+	}
+	for i, column := range c.Counters {
+		if len(column) != c.Len() {
+			return nil, fmt.Errorf("space: %s has %d values for %d bursts", c.CounterNames[i], len(column), c.Len())
+		}
+	}
+	if c.Len() > math.MaxInt32 {
+		return nil, fmt.Errorf("space: %d bursts: want at most %d", c.Len(), math.MaxInt32)
+	}
+	for i, d := range c.DurationNS {
+		if d < 0 {
+			return nil, fmt.Errorf("space: burst %d lasts %d ns", i, d)
+		}
+	}
+	if len(dims) < 1 || len(dims) > dbscan.MaxDims {
+		return nil, fmt.Errorf("space: %d dimensions: want 1 to %d", len(dims), dbscan.MaxDims)
+	}
+	s := &Space{columns: c, dims: dims}
+	for _, d := range dims {
+		q, err := s.find(d.Num, d.Den)
+		if err != nil {
+			return nil, fmt.Errorf("space: dimension %s: %w", d, err)
+		}
+		s.axes = append(s.axes, q)
+		s.scales = append(s.scales, d.Scale)
+	}
+	return s, nil
 }
 
-// A Range leaves out bursts where a quantity, before its scale is applied, is outside Min … Max.
-type Range struct {
-	Num, Den string // as in Dim
-	Min, Max float64
+// An UnknownCounterError names a counter that the bursts do not have.
+type UnknownCounterError struct {
+	Name string
+	Have []string
 }
 
-// Selection says which bursts are clustered.
-type Selection struct {
-	Status []Status
-	MinNS  int64 // shorter bursts are Short; 0 = no duration filter
-	// By Status: bursts, and their total duration.
-	Bursts [4]int
-	TimeNS [4]int64
+func (e *UnknownCounterError) Error() string {
+	if len(e.Have) == 0 {
+		return fmt.Sprintf("no counter %s: the bursts have none", e.Name)
+	}
+	return fmt.Sprintf("no counter %s: the bursts have %s", e.Name, joined(e.Have))
 }
 
-// TotalNS is the computing time of all bursts.
-func (s *Selection) TotalNS() int64 {
-	return s.TimeNS[Complete] + s.TimeNS[Missing] + s.TimeNS[Short] + s.TimeNS[OutOfRange]
+func (s *Space) find(num, den string) (quantity, error) {
+	var q quantity
+	var err error
+	if q.num, err = s.column(num); err != nil || den == "" {
+		return q, err
+	}
+	q.den, err = s.column(den)
+	return q, err
+}
+
+func (s *Space) column(name string) ([]int64, error) {
+	if name == Duration {
+		return s.columns.DurationNS, nil
+	}
+	if i := slices.Index(s.columns.CounterNames, name); i >= 0 {
+		return s.columns.Counters[i], nil
+	}
+	return nil, &UnknownCounterError{Name: name, Have: s.columns.CounterNames}
+}
+
+// value is not ok where the burst has no such quantity.
+func (q quantity) value(row int) (v float64, ok bool) {
+	n := q.num[row]
+	if q.den == nil {
+		return float64(n), n >= 0
+	}
+	d := q.den[row]
+	return float64(n) / float64(d), n >= 0 && d > 0
+}
+
+// Dims returns the dimensions, in the order of the coordinates.
+func (s *Space) Dims() []Dim { return s.dims }
+
+// Coordinates appends to dst the coordinates of bursts, row-major in the order of rows. The bursts
+// must be Complete.
+func (s *Space) Coordinates(dst []float64, rows []int32) []float64 {
+	dst = slices.Grow(dst, len(rows)*len(s.axes))
+	if len(s.axes) == 1 && s.axes[0].den == nil && s.scales[0] == Log {
+		for _, row := range rows { // the common case without a branch per value
+			dst = append(dst, math.Log(float64(s.axes[0].num[row])))
+		}
+		return dst
+	}
+	for _, row := range rows {
+		for j, q := range s.axes {
+			v, _ := q.value(int(row))
+			if s.scales[j] == Log {
+				v = math.Log(v)
+			}
+			dst = append(dst, v)
+		}
+	}
+	return dst
 }

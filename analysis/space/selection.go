@@ -1,0 +1,172 @@
+package space
+
+import (
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first
+// of Missing, Short and OutOfRange is given.
+type Status uint8
+
+// The statuses of a burst.
+const (
+	Complete   Status = iota // has coordinates
+	Missing                  // lacks a counter, or a quantity has no value: a division by 0, the log of 0
+	Short                    // filtered by duration
+	OutOfRange               // filtered by a Range
+	statuses
+)
+
+// A Filter says which bursts to leave out. The zero Filter leaves out none.
+type Filter struct {
+	MinNS int64 // bursts shorter than this
+	// Auto finds MinNS: the largest duration such that all shorter bursts together make up less than
+	// AutoShare of the computing time of all bursts. Bursts of one duration go or stay together.
+	Auto   bool
+	Ranges []Range
+}
+
+// AutoShare is the share of computing time below which Filter.Auto stays: 1/autoParts.
+const AutoShare = 1. / autoParts
+
+const autoParts = 100
+
+// A Range leaves out bursts where a quantity, before its scale is applied, is outside Min … Max, or
+// where it has no value.
+type Range struct {
+	Num, Den string // as in Dim
+	Min, Max float64
+}
+
+// A Selection says which bursts are clustered.
+type Selection struct {
+	Status []Status // per burst
+	MinNS  int64    // shorter bursts are filtered; 0 = none are
+	// By Status: how many bursts, and their total duration.
+	Bursts [statuses]int
+	TimeNS [statuses]int64
+}
+
+// TotalNS is the computing time of all bursts.
+func (s *Selection) TotalNS() int64 {
+	var total int64
+	for _, t := range s.TimeNS {
+		total += t
+	}
+	return total
+}
+
+// Share is the share of the computing time of all bursts that those with a status have, 0–1; 0 if
+// there is no computing time.
+func (s *Selection) Share(status Status) float64 {
+	if total := s.TotalNS(); total > 0 {
+		return float64(s.TimeNS[status]) / float64(total)
+	}
+	return 0
+}
+
+// Select applies a filter. A negative MinNS, or one beside Auto, and a range of an unknown counter
+// are errors.
+func (s *Space) Select(f Filter) (*Selection, error) {
+	if f.MinNS < 0 {
+		return nil, fmt.Errorf("space: minimal duration %d ns: want one ≥ 0", f.MinNS)
+	}
+	if f.Auto && f.MinNS != 0 {
+		return nil, fmt.Errorf("space: a minimal duration of %d ns and an automatic one: want one of them", f.MinNS)
+	}
+	var ranged []quantity
+	for _, r := range f.Ranges {
+		q, err := s.find(r.Num, r.Den)
+		if err != nil {
+			return nil, fmt.Errorf("space: range: %w", err)
+		}
+		ranged = append(ranged, q)
+	}
+	sel := &Selection{Status: make([]Status, s.columns.Len()), MinNS: f.MinNS}
+	if f.Auto {
+		sel.MinNS = autoMinNS(s.columns.DurationNS)
+	}
+	for row, duration := range s.columns.DurationNS {
+		status := Complete
+		switch {
+		case s.lacks(row):
+			status = Missing
+		case duration < sel.MinNS:
+			status = Short
+		case outside(f.Ranges, ranged, row):
+			status = OutOfRange
+		}
+		sel.Status[row] = status
+		sel.Bursts[status]++
+		sel.TimeNS[status] += duration
+	}
+	return sel, nil
+}
+
+func (s *Space) lacks(row int) bool {
+	for j, q := range s.axes {
+		v, ok := q.value(row)
+		if !ok || s.scales[j] == Log && v <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func outside(ranges []Range, ranged []quantity, row int) bool {
+	for i, r := range ranges {
+		if v, ok := ranged[i].value(row); !ok || v < r.Min || v > r.Max {
+			return true
+		}
+	}
+	return false
+}
+
+// autoMinNS sums durations in buckets as fine as 1/2048 of themselves and looks closer only at the
+// one in which the limit lies.
+func autoMinNS(durations []int64) int64 {
+	sums := make([]int64, bucket(1<<63-1)+1)
+	var total int64
+	for _, d := range durations {
+		sums[bucket(d)] += d
+		total += d
+	}
+	if total == 0 {
+		return 0
+	}
+	room := (total - 1) / autoParts // a sum up to here is less than total/autoParts
+	at := 0
+	for sums[at] <= room {
+		room -= sums[at]
+		at++
+	}
+	var within []int64
+	for _, d := range durations {
+		if bucket(d) == at {
+			within = append(within, d)
+		}
+	}
+	slices.Sort(within)
+	for i := 0; ; {
+		same := i
+		for same < len(within) && within[same] == within[i] {
+			same++
+		}
+		if sum := int64(same-i) * within[i]; sum <= room {
+			room -= sum
+			i = same
+			continue
+		}
+		return within[i]
+	}
+}
+
+const bucketBits = 11
+
+// bucket numbers durations ascending: every power of two has 2^bucketBits buckets.
+func bucket(d int64) int {
+	shift := max(0, bits.Len64(uint64(d))-bucketBits-1)
+	return shift<<bucketBits + int(d>>shift)
+}
