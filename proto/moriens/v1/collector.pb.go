@@ -1167,6 +1167,7 @@ func (x *Fault) GetErrno() int32 {
 // Done is an agent's last message.
 type Done struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Resent        uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"` // messages that it had to send again
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1199,6 +1200,13 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Done) GetResent() uint64 {
+	if x != nil {
+		return x.Resent
+	}
+	return 0
 }
 
 var File_moriens_v1_collector_proto protoreflect.FileDescriptor
@@ -1300,8 +1308,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x0euncertainty_ns\x18\x05 \x01(\x03R\runcertaintyNs\"1\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05errno\x18\x02 \x01(\x05R\x05errno\"\x06\n" +
-	"\x04Done*X\n" +
+	"\x05errno\x18\x02 \x01(\x05R\x05errno\"\x1e\n" +
+	"\x04Done\x12\x16\n" +
+	"\x06resent\x18\x01 \x01(\x04R\x06resent*X\n" +
 	"\x05Clock\x12\x15\n" +
 	"\x11CLOCK_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCLOCK_TSC\x10\x01\x12\x10\n" +

@@ -1,0 +1,64 @@
+# moriens: build, demo, test, check. `make help` lists the targets.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+BUF     := npx --yes @bufbuild/buf@1.75.0
+NEED    := deploy/debian/need
+
+.DEFAULT_GOAL := build
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+.PHONY: build
+build: moriens shim ## bin/moriens and bin/libmoriens.so
+
+.PHONY: moriens
+moriens:
+	@$(NEED) build
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/moriens ./cmd/moriens
+
+.PHONY: shim
+shim:
+	@$(NEED) build
+	@$(MAKE) --no-print-directory -C cshim
+
+.PHONY: demo
+demo: ## measure LAMMPS on two ranks and show what came of it
+	@$(NEED) demo
+	@$(MAKE) --no-print-directory build
+	@testdata/lammps/demo
+
+.PHONY: test
+test: ## every test, real MPI included
+	@$(NEED) test
+	@$(MAKE) --no-print-directory build
+	go test -p 1 ./...
+
+.PHONY: check
+check: ## the gate: format, vet, lint, generated code, sanitizers, tests
+	@$(NEED) check
+	test -z "$$(gofmt -l agent analysis cmd collector cshim internal proto trace | tee /dev/stderr)"
+	go vet ./...
+	go tool staticcheck ./...
+	$(BUF) lint
+	@$(MAKE) --no-print-directory check-generated
+	@$(MAKE) --no-print-directory -C cshim sanitizers
+	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
+	@$(MAKE) --no-print-directory test
+
+.PHONY: generate
+generate: ## write generated code and pages anew
+	go generate ./...
+	$(BUF) generate
+
+.PHONY: check-generated
+check-generated:
+	@before=$$(mktemp); trap 'rm -f '$$before EXIT; \
+	git ls-files -z --cached --others --exclude-standard | xargs -0 sha256sum 2>/dev/null >$$before; \
+	$(MAKE) --no-print-directory generate; \
+	sha256sum --quiet --check $$before
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin build

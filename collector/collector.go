@@ -1,0 +1,118 @@
+// Package collector is the one place of a run where the agents' bursts come together: it listens for
+// agents, holds what they send, keeps provisional clusters while the job runs, and hands over
+// everything when the run is over.
+//
+// A burst comes in by ingest, is held by store, is clustered by live, and leaves through moriens, the
+// end of the run.
+package collector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"moriens/analysis/partition"
+	"moriens/collector/ingest"
+	"moriens/collector/live"
+	"moriens/collector/store"
+	"moriens/internal/rendezvous"
+)
+
+// Config says what to collect.
+type Config struct {
+	Run     string            // MORIENS_RUN of the job
+	Listen  string            // host:port, or unix:PATH
+	Options partition.Options // of the provisional clusters
+	Log     *slog.Logger
+}
+
+// A Collector takes the streams of a run's agents from Start to Stop.
+type Collector struct {
+	meet   rendezvous.Rendezvous
+	store  *store.Store
+	live   *live.Live
+	server *grpc.Server
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+}
+
+// Start begins to listen.
+func Start(config Config) (*Collector, error) {
+	c := &Collector{
+		meet:  rendezvous.Rendezvous{Run: config.Run, Token: rendezvous.NewSecret(32)},
+		store: store.New(),
+	}
+	options := ingest.Options()
+	network, address := "tcp", config.Listen
+	if path, unix := strings.CutPrefix(config.Listen, "unix:"); unix {
+		network, address = "unix", path
+	} else {
+		credentials, fingerprint, err := rendezvous.ServerTLS()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, grpc.Creds(credentials))
+		c.meet.Fingerprint = fingerprint
+	}
+	listener, err := net.Listen(network, address)
+	if err != nil {
+		return nil, fmt.Errorf("collector: %w", err)
+	}
+	c.meet.Address = listener.Addr().String()
+	if network == "unix" {
+		c.meet.Address = "unix:" + c.meet.Address
+	}
+	c.server = grpc.NewServer(options...)
+	ingest.Register(c.server, c.meet, c.store, config.Log)
+	c.live = live.New(c.store, config.Options, config.Log)
+
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop = stop
+	c.tasks.Go(func() {
+		if err := c.server.Serve(listener); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			config.Log.Error("the collector stopped listening", "error", err)
+		}
+	})
+	c.tasks.Go(func() { c.live.Run(ctx) })
+	return c, nil
+}
+
+// Rendezvous returns what an agent needs to find and to trust this collector.
+func (c *Collector) Rendezvous() rendezvous.Rendezvous { return c.meet }
+
+// Progress returns what can be said of the run so far.
+func (c *Collector) Progress() live.Progress { return c.live.Progress() }
+
+// WaitAgents waits until at least one agent has come and all that came are done, or ctx ends.
+func (c *Collector) WaitAgents(ctx context.Context) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		t := c.store.Totals()
+		if t.Agents > 0 && t.AgentsDone == t.Agents {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// Stop ends the run and returns all that came. Streams that are still open are cut: what they have not
+// had acknowledged is not part of the run.
+func (c *Collector) Stop() store.Frozen {
+	c.stop()
+	frozen := c.store.Freeze()
+	c.server.Stop()
+	c.tasks.Wait()
+	return frozen
+}

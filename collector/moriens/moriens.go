@@ -1,0 +1,110 @@
+// Package moriens is the end of a run: everything that the ranks have sent comes in, and the run
+// directory's content goes out.
+//
+//	store.Frozen ─ recount ─▶ trace.Run ─ partition ─▶ labels, clusters ─ report ─▶ manifest, clusters.json
+//
+// It writes no file itself: trace/rundir does.
+package moriens
+
+import (
+	"fmt"
+	"time"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector/store"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// A Job is what only the launcher of the job knows.
+type Job struct {
+	Program    rundir.Program
+	Run        string
+	Command    []string
+	ExitStatus int
+	Started    time.Time
+	Ended      time.Time
+}
+
+// A Result is a run, ready to be written.
+type Result struct {
+	Run       *trace.Run
+	Manifest  *rundir.Manifest
+	Clusters  *rundir.Clusters
+	Partition *partition.Result
+}
+
+// Conclude clusters the bursts of a run and describes it.
+func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, error) {
+	stages := make(map[string]rundir.Number)
+	start := time.Now()
+	lap := func(stage string) {
+		stages[stage] = rundir.Number(time.Since(start).Seconds())
+		start = time.Now()
+	}
+
+	h := recount(f)
+	lap("recount")
+
+	options.JobThreads = len(h.run.Threads)
+	result, err := partition.Compute(columns(h.run), options)
+	if err != nil {
+		return nil, fmt.Errorf("cluster the bursts: %w", err)
+	}
+	adopt(h.run, result)
+	lap("cluster")
+
+	clusters := describeClusters(h.run, result, options)
+	manifest := describeRun(h, f, job)
+	manifest.Filtered.MinDurationNS = result.Selection.MinNS
+	manifest.Filtered.How = describeFilter(options.Filter)
+	manifest.Notes = append(manifest.Notes, result.Warnings...)
+	manifest.StageSeconds = stages
+	return &Result{h.run, manifest, clusters, result}, nil
+}
+
+// columns puts the bursts of all threads, in the threads' order, into the columns of the analysis.
+func columns(run *trace.Run) partition.Bursts {
+	n := 0
+	for i := range run.Threads {
+		n += run.Threads[i].Bursts.Len()
+	}
+	b := partition.Bursts{
+		Columns: space.Columns{DurationNS: make([]int64, 0, n)},
+		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
+	}
+	for i := range run.Threads {
+		t := &run.Threads[i].Bursts
+		b.DurationNS = append(b.DurationNS, t.DurationNS...)
+		b.Before = append(b.Before, t.Before...)
+		b.After = append(b.After, t.After...)
+	}
+	return b
+}
+
+// adopt puts labels and clusters into the run.
+func adopt(run *trace.Run, result *partition.Result) {
+	labels := result.Labels
+	for i := range run.Threads {
+		t := &run.Threads[i].Bursts
+		copy(t.Cluster, labels)
+		labels = labels[len(t.Cluster):]
+	}
+	for _, c := range result.Clusters {
+		run.Clusters = append(run.Clusters, trace.Cluster{
+			ID: c.ID, Bursts: c.Bursts, TimeNS: c.TimeNS, Share: c.Share, MeanNS: c.MeanNS, StdNS: c.StdNS,
+			Eps: c.Eps, MinPts: c.MinPts, Rare: c.Rare,
+			Before: pathCounts(c.Before), After: pathCounts(c.After),
+			CounterMean: c.CounterMean, CounterStd: c.CounterStd,
+		})
+	}
+}
+
+func pathCounts(counts []partition.PathCount) []trace.PathCount {
+	out := make([]trace.PathCount, len(counts))
+	for i, c := range counts {
+		out[i] = trace.PathCount(c)
+	}
+	return out
+}

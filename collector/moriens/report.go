@@ -1,0 +1,169 @@
+package moriens
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"syscall"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector/store"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// describeClusters says how the clusters came about; rundir adds what the run itself tells.
+func describeClusters(run *trace.Run, result *partition.Result, o partition.Options) *rundir.Clusters {
+	c := &rundir.Clusters{
+		Algorithm:     "dbscan",
+		By:            o.By.String(),
+		Normalisation: "none: the logarithm is natural, of the value in its unit",
+		How:           "knee of the k-distance curve of each group, not below the resolution",
+		MinPts:        "max(4, threads/4, bursts of the group/200)",
+	}
+	if o.Fixed != nil {
+		c.How, c.MinPts = "given", fmt.Sprint(o.Fixed.MinPts)
+	}
+	if o.MinPts > 0 {
+		c.MinPts = fmt.Sprint(o.MinPts)
+	}
+	for _, d := range o.Dims {
+		c.Dimensions = append(c.Dimensions, rundir.Dimension{Name: d.Name(), Scale: d.Scale.String(), Unit: d.Unit()})
+	}
+	for _, g := range result.Groups {
+		c.Groups = append(c.Groups, rundir.Group{
+			Before: run.CallPaths[g.Before].String(), After: run.CallPaths[g.After].String(),
+			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
+			Eps: rundir.Number(g.Eps), MinPts: g.MinPts,
+			Clusters: g.Clusters, Noise: g.Noise, Rare: g.From == partition.FromNone,
+		})
+		if g.From != partition.FromNone {
+			c.Eps = append(c.Eps, rundir.Number(g.Eps))
+		}
+	}
+	slices.Sort(c.Eps)
+	c.Eps = slices.Compact(c.Eps)
+	return c
+}
+
+func describeFilter(f space.Filter) string {
+	switch {
+	case f.Auto:
+		return "automatic: the shortest bursts, which together make up less than 1 % of the computing time"
+	case f.MinNS > 0:
+		return "given"
+	}
+	return "none"
+}
+
+// describeRun says what only the measurement knows; rundir adds what the run itself tells.
+func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
+	m := &rundir.Manifest{
+		Moriens: job.Program, Run: job.Run, Command: job.Command, ExitStatus: job.ExitStatus,
+		Started: job.Started, Ended: job.Ended,
+		Notes:   h.notes,
+		Dropped: int64(f.Totals.Dropped),
+		Losses: rundir.Losses{
+			RecordsDropped:   int64(f.Totals.Dropped),
+			BatchesDuplicate: int64(f.Totals.Duplicates),
+			MessagesRefused:  int64(f.Totals.Refused),
+		},
+	}
+	for _, a := range f.Agents {
+		m.Losses.BatchesResent += int64(a.Done.GetResent())
+		if a.Done == nil {
+			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
+		}
+	}
+	for key, line := range h.timelines {
+		m.Clocks = append(m.Clocks, rundir.Clock{
+			Host: key.agent.Hello.Host, Source: clockName(key.clock), UncertaintyNS: line.uncertaintyNS,
+		})
+	}
+	slices.SortFunc(m.Clocks, func(a, b rundir.Clock) int {
+		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Source, b.Source))
+	})
+	for i, w := range h.worlds {
+		for _, p := range w.ranks() {
+			describeEnd(m, i, p)
+		}
+	}
+	m.Notes = append(m.Notes, faults(f)...)
+	m.Empty = whyEmpty(h, f)
+	return m
+}
+
+// describeEnd counts what a process could not record, and says how it ended if not by MPI_Finalize.
+func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
+	e := p.End
+	how := "it still ran when its agent was done"
+	switch e.GetHow() {
+	case moriensv1.ProcessEnd_HOW_FINALIZED:
+		how = ""
+	case moriensv1.ProcessEnd_HOW_ABORTED:
+		how = "MPI_Abort"
+	case moriensv1.ProcessEnd_HOW_DIED:
+		how = "ended without MPI_Finalize"
+	}
+	if how != "" {
+		m.Losses.RanksDied = append(m.Losses.RanksDied, rundir.RankDied{World: world, Rank: int(p.Info.Rank), How: how})
+	}
+	m.Losses.ThreadsUnrecorded += int64(e.GetThreadsFailed())
+	m.Losses.CallsUnrecorded += int64(e.GetUnrecorded())
+	m.Losses.CallPathsLost += int64(e.GetPathsLost())
+	if e.GetThreadsFailed() > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("rank %d on %s: %d threads could not record: %s",
+			p.Info.Rank, p.Info.Host, e.ThreadsFailed, syscall.Errno(e.Fault)))
+	}
+}
+
+// faults says which ranks could not record at all: one note per host and reason.
+func faults(f store.Frozen) []string {
+	var notes []string
+	for _, a := range f.Agents {
+		count := make(map[int32]int)
+		for _, fault := range a.Faults {
+			count[fault.Errno]++
+		}
+		for errno, n := range count {
+			notes = append(notes, fmt.Sprintf("host %s: %d ranks could not record: shared memory: %s", a.Hello.Host, n, syscall.Errno(errno)))
+		}
+	}
+	slices.Sort(notes)
+	return notes
+}
+
+func whyEmpty(h *history, f store.Frozen) string {
+	for i := range h.run.Threads {
+		if h.run.Threads[i].Bursts.Len() > 0 {
+			return ""
+		}
+	}
+	faulty := 0
+	for _, a := range f.Agents {
+		faulty += len(a.Faults)
+	}
+	switch {
+	case len(f.Agents) == 0:
+		return "no agent reached the collector"
+	case faulty > 0:
+		return "no rank could record"
+	case len(f.Processes) == 0:
+		return "no process of the job called MPI under moriens"
+	}
+	return "no rank made two MPI calls, so there is no time between them"
+}
+
+func clockName(c moriensv1.Clock) string {
+	switch c {
+	case moriensv1.Clock_CLOCK_TSC:
+		return "tsc"
+	case moriensv1.Clock_CLOCK_CNTVCT:
+		return "cntvct"
+	case moriensv1.Clock_CLOCK_MONOTONIC_RAW:
+		return "monotonic_raw"
+	}
+	return c.String()
+}

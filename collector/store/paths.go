@@ -1,0 +1,64 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+
+	"moriens/internal/mpicall"
+	"moriens/trace"
+)
+
+// paths numbers the call paths of all processes alike: the same function called from the same place of
+// the same file has one number, wherever the file was mapped.
+type paths struct {
+	list []trace.CallPath // by number; 0 is unknown
+	byID map[string]uint32
+}
+
+// A localPath is a call path as one process numbered it, with the functions that it was seen to call:
+// nearly always one, more where a call goes through a pointer.
+type localPath struct {
+	frames  []trace.Frame
+	numbers []functionNumber
+}
+
+type functionNumber struct {
+	function mpicall.ID
+	number   uint32
+}
+
+func newPaths() paths {
+	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32)}
+}
+
+// number returns the number of a function called from a call path of p; path 0 is an unknown place.
+func (t *paths) number(p *Process, function mpicall.ID, path uint32) (uint32, error) {
+	local, known := p.local[path]
+	if !known && path != 0 {
+		return 0, fmt.Errorf("call path %d is not defined", path)
+	}
+	for _, n := range local.numbers {
+		if n.function == function {
+			return n.number, nil
+		}
+	}
+	number := t.intern(trace.CallPath{Function: function.String(), Frames: local.frames})
+	local.numbers = append(local.numbers, functionNumber{function, number})
+	p.local[path] = local
+	return number, nil
+}
+
+func (t *paths) intern(p trace.CallPath) uint32 {
+	var id strings.Builder
+	id.WriteString(p.Function)
+	for _, f := range p.Frames {
+		fmt.Fprintf(&id, "\x00%s\x00%s\x00%x", f.Module, f.BuildID, f.Offset)
+	}
+	number, known := t.byID[id.String()]
+	if !known {
+		number = uint32(len(t.list))
+		t.list = append(t.list, p)
+		t.byID[id.String()] = number
+	}
+	return number
+}

@@ -1,0 +1,316 @@
+// Package store holds what the agents of a run have sent: every rank's calls and bursts (level 3 of the
+// detail ladder), who the ranks are, and every loss that was reported.
+//
+// In come the messages of the agents, checked here before anything of them is kept; out go views for
+// the live clusters while the run goes on and, when it is over, everything for the end of the run.
+// Times stay in ticks of each node's clock: the end of the run knows best how to convert them.
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// maxTicks bounds the sum of all ticks of a ring, so that no later sum overflows.
+const maxTicks = math.MaxInt64
+
+// ErrFrozen is returned for messages that come after Freeze.
+var ErrFrozen = errors.New("the run is over")
+
+// A Store holds a run. All methods may be called concurrently until Freeze; what Freeze and the views
+// return must not be changed.
+type Store struct {
+	mu        sync.RWMutex
+	frozen    bool
+	agents    map[uint64]*Agent
+	processes map[uint64]*Process
+	rings     map[uint64]*Ring
+	ringOrder []*Ring
+	paths     paths
+	totals    Totals
+}
+
+// Totals count what a store holds.
+type Totals struct {
+	Agents, AgentsDone        int
+	Processes, ProcessesEnded int
+	Calls, Bursts             uint64
+	Dropped                   uint64 // calls that the shim had no room for
+	Duplicates                uint64 // messages that came twice
+	Refused                   uint64 // messages that were malformed or out of order
+}
+
+// An Agent is one node of the run.
+type Agent struct {
+	Hello   *moriensv1.Hello
+	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
+	Faults  []*moriensv1.Fault
+	Done    *moriensv1.Done // nil until it is done
+	last    uint64          // sequence
+}
+
+// A Process is one MPI process.
+type Process struct {
+	Agent *Agent
+	Info  *moriensv1.Process
+	End   *moriensv1.ProcessEnd // nil until it has ended
+	Rings []*Ring               // by order of arrival
+	local map[uint32]localPath  // the shim's call paths
+}
+
+// A Ring is one thread that called MPI.
+type Ring struct {
+	Process *Process
+	Info    *moriensv1.Ring
+	Chunks  []Chunk // in time order
+	Calls   uint64
+	End     *moriensv1.RingEnd // nil until it has ended
+	ticks   uint64             // sum over its calls and bursts
+}
+
+// A Chunk is consecutive calls of a ring; the slices have one length.
+type Chunk struct {
+	Origin     uint64   // ticks at which the first burst starts
+	Burst      []uint64 // ticks before each call
+	Call       []uint64 // ticks inside each call
+	Path       []uint32 // Store's number of the call path
+	NoBurst    []uint32 // rows, ascending, whose time before the call is no burst
+	Unfinished bool     // the process died inside the last call
+}
+
+// New returns an empty store.
+func New() *Store {
+	return &Store{
+		agents:    make(map[uint64]*Agent),
+		processes: make(map[uint64]*Process),
+		rings:     make(map[uint64]*Ring),
+		paths:     newPaths(),
+	}
+}
+
+// Greet introduces an agent, new or come back, and returns the sequence up to which its messages are held.
+func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen {
+		return nil, 0, ErrFrozen
+	}
+	a := s.agents[h.Agent]
+	if a == nil {
+		a = &Agent{Hello: h, Samples: make(map[moriensv1.Clock][]*moriensv1.ClockSample)}
+		s.agents[h.Agent] = a
+		s.totals.Agents++
+	}
+	return a, a.last, nil
+}
+
+// Apply takes one message of an agent and returns the sequence up to which its messages are held. A
+// message that came before is counted and changes nothing. An error means that the message is
+// malformed or out of order: nothing of it is held.
+func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.frozen {
+		return a.last, ErrFrozen
+	}
+	if m.Sequence <= a.last {
+		s.totals.Duplicates++
+		return a.last, nil
+	}
+	err := error(nil)
+	if m.Sequence != a.last+1 {
+		err = fmt.Errorf("message %d after message %d", m.Sequence, a.last)
+	} else {
+		err = s.apply(a, m)
+	}
+	if err != nil {
+		s.totals.Refused++
+		return a.last, err
+	}
+	a.last = m.Sequence
+	return a.last, nil
+}
+
+func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
+	switch b := m.Body.(type) {
+	case *moriensv1.ReportRequest_Process:
+		return s.addProcess(a, b.Process)
+	case *moriensv1.ReportRequest_Ring:
+		return s.addRing(b.Ring)
+	case *moriensv1.ReportRequest_CallPath:
+		return s.addCallPath(b.CallPath)
+	case *moriensv1.ReportRequest_Calls:
+		return s.addCalls(b.Calls)
+	case *moriensv1.ReportRequest_RingEnd:
+		return s.endRing(b.RingEnd)
+	case *moriensv1.ReportRequest_ProcessEnd:
+		return s.endProcess(b.ProcessEnd)
+	case *moriensv1.ReportRequest_ClockSample:
+		a.Samples[b.ClockSample.Clock] = append(a.Samples[b.ClockSample.Clock], b.ClockSample)
+		return nil
+	case *moriensv1.ReportRequest_Fault:
+		a.Faults = append(a.Faults, b.Fault)
+		return nil
+	case *moriensv1.ReportRequest_Done:
+		if a.Done != nil {
+			return errors.New("the agent is done already")
+		}
+		a.Done = b.Done
+		s.totals.AgentsDone++
+		return nil
+	}
+	return fmt.Errorf("message %d has no body that this version knows", m.Sequence)
+}
+
+func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
+	switch {
+	case s.processes[p.Process] != nil:
+		return fmt.Errorf("process %016x is there already", p.Process)
+	case p.Size < 1 || p.Rank < 0 || p.Rank >= p.Size:
+		return fmt.Errorf("process %016x: rank %d of %d", p.Process, p.Rank, p.Size)
+	}
+	s.processes[p.Process] = &Process{Agent: a, Info: p, local: make(map[uint32]localPath)}
+	s.totals.Processes++
+	return nil
+}
+
+func (s *Store) addRing(r *moriensv1.Ring) error {
+	p := s.processes[r.Process]
+	switch {
+	case p == nil:
+		return fmt.Errorf("ring %016x of unknown process %016x", r.Ring, r.Process)
+	case s.rings[r.Ring] != nil:
+		return fmt.Errorf("ring %016x is there already", r.Ring)
+	}
+	ring := &Ring{Process: p, Info: r}
+	s.rings[r.Ring] = ring
+	s.ringOrder = append(s.ringOrder, ring)
+	p.Rings = append(p.Rings, ring)
+	return nil
+}
+
+func (s *Store) addCallPath(c *moriensv1.CallPath) error {
+	p := s.processes[c.Process]
+	if p == nil {
+		return fmt.Errorf("call path of unknown process %016x", c.Process)
+	}
+	if _, known := p.local[c.Path]; known || c.Path == 0 {
+		return fmt.Errorf("process %016x: call path %d is taken", c.Process, c.Path)
+	}
+	frames := make([]trace.Frame, len(c.Frames))
+	for i, f := range c.Frames {
+		frames[i].Offset = f.Offset
+		if f.Module != "" {
+			// Nodes may mount the same file in different places.
+			frames[i].Module = strings.ToValidUTF8(filepath.Base(f.Module), "�")
+			frames[i].BuildID = fmt.Sprintf("%x", f.BuildId)
+		}
+	}
+	p.local[c.Path] = localPath{frames: frames}
+	return nil
+}
+
+func (s *Store) addCalls(c *moriensv1.Calls) error {
+	r := s.rings[c.Ring]
+	if r == nil {
+		return fmt.Errorf("calls of unknown ring %016x", c.Ring)
+	}
+	ticks, err := r.check(c)
+	if err != nil {
+		return fmt.Errorf("ring %016x, call %d: %w", c.Ring, c.First, err)
+	}
+	for i, local := range c.Path { // in place: the message is ours
+		path, err := s.paths.number(r.Process, mpicall.ID(c.Function[i]), local)
+		if err != nil {
+			return fmt.Errorf("ring %016x, call %d: %w", c.Ring, c.First+uint64(i), err)
+		}
+		c.Path[i] = path
+	}
+	r.Chunks = append(r.Chunks, Chunk{
+		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
+		NoBurst: c.NoBurst, Unfinished: c.Unfinished,
+	})
+	r.ticks = ticks
+	r.Calls += uint64(len(c.Path))
+	s.totals.Calls += uint64(len(c.Path))
+	s.totals.Bursts += uint64(len(c.Path) - len(c.NoBurst))
+	return nil
+}
+
+// check judges a Calls message and returns the ring's ticks with it.
+func (r *Ring) check(c *moriensv1.Calls) (ticks uint64, err error) {
+	n := len(c.Function)
+	switch {
+	case n == 0:
+		return 0, errors.New("no calls")
+	case len(c.Path) != n || len(c.BurstTicks) != n || len(c.CallTicks) != n || len(c.NoBurst) > n:
+		return 0, fmt.Errorf("columns of %d, %d, %d and %d rows", n, len(c.Path), len(c.BurstTicks), len(c.CallTicks))
+	case r.End != nil:
+		return 0, errors.New("the ring has ended")
+	case c.First != r.Calls:
+		return 0, fmt.Errorf("it follows call %d", int64(r.Calls)-1)
+	case c.OriginTicks > maxTicks:
+		return 0, errors.New("its ticks overflow")
+	}
+	last := int64(-1)
+	for _, row := range c.NoBurst {
+		if int64(row) <= last || int(row) >= n {
+			return 0, errors.New("no_burst does not ascend within the rows")
+		}
+		last = int64(row)
+	}
+	sum := r.ticks
+	for i := range n {
+		if c.BurstTicks[i] > maxTicks-sum {
+			return 0, errors.New("its ticks overflow")
+		}
+		sum += c.BurstTicks[i]
+		if c.CallTicks[i] > maxTicks-sum {
+			return 0, errors.New("its ticks overflow")
+		}
+		sum += c.CallTicks[i]
+		if c.Function[i] > math.MaxUint16 || !mpicall.ID(c.Function[i]).Known() {
+			return 0, fmt.Errorf("unknown MPI function %d", c.Function[i])
+		}
+	}
+	if sum > maxTicks-c.OriginTicks {
+		return 0, errors.New("its ticks overflow")
+	}
+	return sum, nil
+}
+
+func (s *Store) endRing(e *moriensv1.RingEnd) error {
+	r := s.rings[e.Ring]
+	switch {
+	case r == nil:
+		return fmt.Errorf("end of unknown ring %016x", e.Ring)
+	case r.End != nil:
+		return fmt.Errorf("ring %016x has ended already", e.Ring)
+	case e.Calls != r.Calls:
+		return fmt.Errorf("ring %016x ends after %d calls, %d came", e.Ring, e.Calls, r.Calls)
+	}
+	r.End = e
+	s.totals.Dropped += e.Dropped
+	return nil
+}
+
+func (s *Store) endProcess(e *moriensv1.ProcessEnd) error {
+	p := s.processes[e.Process]
+	switch {
+	case p == nil:
+		return fmt.Errorf("end of unknown process %016x", e.Process)
+	case p.End != nil:
+		return fmt.Errorf("process %016x has ended already", e.Process)
+	}
+	p.End = e
+	s.totals.ProcessesEnded++
+	return nil
+}

@@ -1,0 +1,139 @@
+package console
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// clusterRows is how many clusters the table shows; clusters.json holds all.
+const clusterRows = 20
+
+// Summary prints what a run came to: its clusters, its losses, its files.
+func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nmoriens: %s\n\n", headline(m))
+	if m.Empty == "" {
+		writeTable(&b, clusterTable(run, m, c))
+		b.WriteByte('\n')
+	} else {
+		fmt.Fprintf(&b, "no bursts: %s\n", m.Empty)
+	}
+	fmt.Fprintf(&b, "losses: %s\n", losses(m))
+	for _, n := range m.Notes {
+		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	fmt.Fprintf(&b, "results: %s\n", dir)
+	files := make([][]string, 0, len(m.Files))
+	for _, f := range m.Files {
+		files = append(files, []string{"  " + f.Name, bytes(f.Bytes), f.Content})
+	}
+	writeTable(&b, table{rows: files, left: []bool{true, false, true}})
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func headline(m *rundir.Manifest) string {
+	var programs []string
+	for _, w := range m.Worlds {
+		programs = append(programs, filepath.Base(w.Executable))
+	}
+	what := strings.Join(slices.Compact(programs), ", ")
+	if what == "" {
+		what = strings.Join(m.Command, " ")
+	}
+	fields := []string{what, count(m.Ranks, "rank")}
+	if len(m.Worlds) > 1 {
+		fields = append(fields, count(len(m.Worlds), "MPI world"))
+	}
+	if m.MPI.Library != "" {
+		fields = append(fields, strings.TrimSpace(m.MPI.Library+" "+m.MPI.Version))
+	}
+	calls := 0
+	for _, n := range m.MPICalls {
+		calls += int(n)
+	}
+	fields = append(fields, Duration(float64(m.Seconds)*1e9), count(calls, "MPI call"), count(m.Bursts, "burst"))
+	return strings.Join(fields, " · ")
+}
+
+func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
+	t := table{
+		head: []string{"cluster", "bursts", "share", "mean", "spread", "between the MPI calls"},
+		left: []bool{false, false, false, false, false, true},
+	}
+	add := func(name string, bursts int, share float64, cells ...string) {
+		t.rows = append(t.rows, append([]string{name, Integer(bursts), percent(share)}, cells...))
+	}
+	shown := run.Clusters[:min(len(run.Clusters), clusterRows)]
+	for _, x := range shown {
+		between := callsRound(run, x.Before) + " → " + callsRound(run, x.After)
+		if x.Rare {
+			between += " (rare)"
+		}
+		add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), between)
+	}
+	if rest := run.Clusters[len(shown):]; len(rest) > 0 {
+		bursts, share := 0, 0.0
+		for _, x := range rest {
+			bursts += x.Bursts
+			share += x.Share
+		}
+		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "all of them are in "+rundir.ClustersFile)
+	}
+	total := &c.Total
+	if total.NoiseBursts > 0 {
+		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "like no others")
+	}
+	if total.FilteredBursts > 0 {
+		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "",
+			"shorter than "+Duration(float64(m.Filtered.MinDurationNS)))
+	}
+	if total.MissingBursts > 0 {
+		add("missing", total.MissingBursts, float64(total.Missing), "", "", "lack a counter that a dimension needs")
+	}
+	return t
+}
+
+// callsRound names the MPI call paths on one side of a cluster's bursts: the most frequent, and how many more.
+func callsRound(run *trace.Run, counts []trace.PathCount) string {
+	if len(counts) == 0 {
+		return "?"
+	}
+	name := run.CallPaths[counts[0].Path].String()
+	if len(counts) > 1 {
+		name += fmt.Sprintf(" and %d more", len(counts)-1)
+	}
+	return name
+}
+
+func losses(m *rundir.Manifest) string {
+	l := &m.Losses
+	var parts []string
+	add := func(n int64, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", Integer(int(n)), what))
+		}
+	}
+	add(l.RecordsDropped, "MPI calls dropped, the ring was full")
+	add(int64(l.RanksMissing), "ranks sent nothing")
+	add(l.ThreadsUnrecorded, "threads could not record")
+	add(l.CallsUnrecorded, "MPI calls of such threads")
+	add(l.CallPathsLost, "call paths not named, their table was full")
+	add(l.MessagesRefused, "messages refused")
+	for _, d := range l.RanksDied {
+		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))
+		if len(m.Worlds) > 1 {
+			parts[len(parts)-1] = fmt.Sprintf("rank %d of world %d died (%s)", d.Rank, d.World, d.How)
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,102 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// A table is rows of cells, each column aligned to one side.
+type table struct {
+	head []string // may be nil
+	rows [][]string
+	left []bool // by column: aligned left rather than right
+}
+
+func writeTable(b *strings.Builder, t table) {
+	rows := t.rows
+	if t.head != nil {
+		rows = append([][]string{t.head}, rows...)
+	}
+	width := make([]int, len(t.left))
+	for _, r := range rows {
+		for i, cell := range r {
+			width[i] = max(width[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, r := range rows {
+		var line strings.Builder
+		for i, cell := range r {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if t.left[i] {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString(pad + cell)
+			}
+			line.WriteString("  ")
+		}
+		b.WriteString(strings.TrimRight(line.String(), " "))
+		b.WriteByte('\n')
+	}
+}
+
+func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return Integer(n) + " " + what + "s"
+}
+
+// Integer prints a number with its thousands apart: 1,234,567.
+func Integer(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// Duration prints nanoseconds with three significant digits in the unit that suits.
+func Duration(ns float64) string {
+	units := []struct {
+		ns   float64
+		name string
+	}{{1, "ns"}, {1e3, "us"}, {1e6, "ms"}, {1e9, "s"}}
+	u := units[0]
+	for _, larger := range units[1:] {
+		if math.Abs(ns) < 0.9995*larger.ns { // what rounds to 1000 of a unit is 1 of the next
+			break
+		}
+		u = larger
+	}
+	return significant(ns/u.ns) + " " + u.name
+}
+
+func bytes(n int64) string {
+	switch {
+	case n >= 1e9:
+		return significant(float64(n)/1e9) + " GB"
+	case n >= 1e6:
+		return significant(float64(n)/1e6) + " MB"
+	case n >= 1e3:
+		return significant(float64(n)/1e3) + " kB"
+	}
+	return strconv.FormatInt(n, 10) + " B"
+}
+
+// significant prints three significant digits, and all digits before the point.
+func significant(x float64) string {
+	digits := 2
+	if x != 0 {
+		digits = min(max(2-int(math.Floor(math.Log10(math.Abs(x)))), 0), 2)
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
+}

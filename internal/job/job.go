@@ -1,0 +1,152 @@
+// Package job starts the launcher of an MPI job with the shim preloaded and returns the job's own exit
+// status. The job has the terminal: its standard input, output and error are the caller's, unchanged.
+package job
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// Exit statuses that shells use too.
+const (
+	StatusNotExecutable = 126
+	StatusNotFound      = 127
+	statusSignal        = 128 // plus the signal's number
+)
+
+// A Preload is what the job's processes need to record.
+type Preload struct {
+	Library   string // path of libmoriens.so
+	Run       string // MORIENS_RUN
+	Shm       string // MORIENS_SHM: the directory that holds the rings' directory
+	Directory string // MORIENS_DIR: the run directory
+}
+
+// A StartError is a launcher that did not start.
+type StartError struct {
+	Err    error
+	Status int    // exit status
+	Text   string // the hint
+}
+
+func (e *StartError) Error() string { return e.Err.Error() }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// Hint tells the user what to do.
+func (e *StartError) Hint() string { return e.Text }
+
+// A Job is a launcher that runs.
+type Job struct {
+	command *exec.Cmd
+}
+
+// Start starts the launcher.
+func Start(argv []string, p Preload) (*Job, error) {
+	path, err := exec.LookPath(argv[0])
+	if err != nil {
+		return nil, notStarted(argv[0], err)
+	}
+	env, err := environment(os.Environ(), p)
+	if err != nil {
+		return nil, err
+	}
+	j := &Job{&exec.Cmd{
+		Path: path, Args: argv, Env: env,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+	}}
+	if err := j.command.Start(); err != nil {
+		return nil, notStarted(argv[0], err)
+	}
+	return j, nil
+}
+
+func notStarted(name string, err error) error {
+	if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+		return &StartError{fmt.Errorf("launcher %s: %w", name, err), StatusNotExecutable,
+			"it has to be a program, or a script with an interpreter line, that you may execute"}
+	}
+	return &StartError{fmt.Errorf("launcher %s: %w", name, err), StatusNotFound,
+		"name the program that starts your job after --, for example: moriens run -- mpirun -n 4 ./app"}
+}
+
+// Pass passes on a signal that this process got. A key such as Ctrl-C makes the terminal signal the
+// whole foreground process group, launcher included: then it must not get the signal a second time,
+// because launchers take a second one as an order to kill.
+func (j *Job) Pass(s os.Signal) {
+	if key := s == syscall.SIGINT || s == syscall.SIGQUIT; key && foreground() {
+		return
+	}
+	j.command.Process.Signal(s)
+}
+
+// foreground says whether this process is in the foreground process group of its controlling terminal.
+func foreground() bool {
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
+
+// Wait returns the job's exit status as a shell would: 128 plus the signal where one ended it.
+func (j *Job) Wait() (status int, err error) {
+	err = j.command.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return 0, fmt.Errorf("wait for %s: %w", j.command.Path, err)
+	}
+	wait := j.command.ProcessState.Sys().(syscall.WaitStatus)
+	if wait.Signaled() {
+		return statusSignal + int(wait.Signal()), nil
+	}
+	return wait.ExitStatus(), nil
+}
+
+// environment adds to env what the job's processes need. Open MPI passes on to other hosts only what
+// mca_base_env_list names; other launchers pass on the whole environment.
+func environment(env []string, p Preload) ([]string, error) {
+	library, err := filepath.Abs(p.Library)
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(library, ": ") {
+		return nil, &StartError{fmt.Errorf("%s: the dynamic loader cannot preload a path with a space or a colon", library), 1,
+			"install moriens, or link to libmoriens.so, under another path"}
+	}
+	directory, err := filepath.Abs(p.Directory)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		values[name] = value
+	}
+	set := func(name, value string) { env = append(env, name+"="+value) } // the last one counts
+	preload := library
+	if old := values["LD_PRELOAD"]; old != "" {
+		preload += ":" + old
+	}
+	set("LD_PRELOAD", preload)
+	set("MORIENS_RUN", p.Run)
+	set("MORIENS_SHM", p.Shm)
+	set("MORIENS_DIR", directory)
+	names := "LD_PRELOAD;MORIENS_RUN;MORIENS_SHM;MORIENS_DIR"
+	if values["MORIENS_RING"] != "" {
+		names += ";MORIENS_RING"
+	}
+	if old := values["OMPI_MCA_mca_base_env_list"]; old != "" {
+		names = old + ";" + names
+	}
+	set("OMPI_MCA_mca_base_env_list", names)
+	return env, nil
+}

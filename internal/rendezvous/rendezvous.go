@@ -1,0 +1,119 @@
+// Package rendezvous is how agents find the collector and how the two trust each other: the file
+// collector.json in the run directory, read by whoever may read the user's files.
+package rendezvous
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// File is the name of the rendezvous file in the run directory.
+const File = "collector.json"
+
+// maxFileBytes bounds what is read of a rendezvous file.
+const maxFileBytes = 64 << 10
+
+// A Rendezvous says where a run's collector listens and what proves it to be that collector.
+type Rendezvous struct {
+	Run     string `json:"run"`     // MORIENS_RUN of the job
+	Address string `json:"address"` // host:port, or unix:PATH
+	// Fingerprint is the SHA-256 of the collector's TLS certificate (DER), in hexadecimal; empty on a
+	// Unix socket.
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Token       string `json:"token"` // what an agent shows on every stream
+}
+
+// NewSecret returns n random bytes in hexadecimal.
+func NewSecret(n int) string {
+	b := make([]byte, n)
+	rand.Read(b) // never fails, crypto/rand
+	return hex.EncodeToString(b)
+}
+
+// Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing.
+func Write(dir string, r Rendezvous) error {
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(dir, ".collector-*") // mode 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, File), err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(data, '\n'))
+	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Join(dir, File), err)
+	}
+	return os.Rename(tmp.Name(), filepath.Join(dir, File))
+}
+
+// Remove takes the rendezvous away; it is no error if there is none.
+func Remove(dir string) error {
+	err := os.Remove(filepath.Join(dir, File))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Read returns the rendezvous in the run directory; fs.ErrNotExist where there is none yet.
+func Read(dir string) (Rendezvous, error) {
+	path := filepath.Join(dir, File)
+	f, err := os.Open(path)
+	if err != nil {
+		return Rendezvous{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Rendezvous{}, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxFileBytes {
+		return Rendezvous{}, fmt.Errorf("%s: not a rendezvous file", path)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return Rendezvous{}, fmt.Errorf("%s: mode %04o lets others read its token; it has to be 0600", path, info.Mode().Perm())
+	}
+	var r Rendezvous
+	if err := json.NewDecoder(f).Decode(&r); err != nil {
+		return Rendezvous{}, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, r.check(path)
+}
+
+func (r Rendezvous) check(path string) error {
+	switch {
+	case r.Run == "" || r.Address == "" || r.Token == "":
+		return fmt.Errorf("%s: run, address or token is missing", path)
+	case !r.Unix() && len(r.Fingerprint) != 64:
+		return fmt.Errorf("%s: fingerprint of %d characters, want 64", path, len(r.Fingerprint))
+	}
+	return nil
+}
+
+// Unix says whether the collector listens on a Unix socket of this host.
+func (r Rendezvous) Unix() bool { return strings.HasPrefix(r.Address, "unix:") }
+
+// Wait polls for the rendezvous until it is there or the time is up.
+func Wait(dir string, timeout time.Duration) (Rendezvous, error) {
+	deadline := time.Now().Add(timeout)
+	for {
+		r, err := Read(dir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return r, err
+		}
+		if time.Now().After(deadline) {
+			return Rendezvous{}, fmt.Errorf("no %s within %v: %w", filepath.Join(dir, File), timeout, err)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
