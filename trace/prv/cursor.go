@@ -27,10 +27,10 @@ type cursor struct {
 	thread int
 	object []byte // "cpu:appl:task:thread:"
 
-	call, burst int      // the next of each
-	last        itemKind // the kind of the item taken last
-	current     item     // begun, not yet ended
-	nextNS      int64    // of the next joint
+	call, burst int   // the next of each
+	last        item  // taken last
+	current     item  // begun, not yet ended
+	nextNS      int64 // of the next joint
 	over        bool
 	err         error
 }
@@ -62,7 +62,7 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 func (c *cursor) done() bool { return c.over }
 
 // peek returns the item that begins next. Of a call and a burst that begin together the one of zero length comes first;
-// if both have zero length, or none, calls and bursts take turns, as they do in a run.
+// if both have, calls and bursts take turns, as they do in a run, where every burst follows a call.
 func (c *cursor) peek() (item, bool) {
 	var call, burst item
 	if c.call < c.t.Calls.Len() {
@@ -86,7 +86,7 @@ func (c *cursor) peek() (item, bool) {
 		return burst, true
 	}
 	callEmpty, burstEmpty := call.endNS == call.beginNS, burst.endNS == burst.beginNS
-	if callEmpty && !burstEmpty || callEmpty == burstEmpty && c.last != isCall {
+	if callEmpty && !burstEmpty || callEmpty == burstEmpty && !(c.last.kind == isCall && c.last.endNS == call.beginNS) {
 		return call, true
 	}
 	return burst, true
@@ -97,7 +97,7 @@ func (c *cursor) advance(x item) {
 	if x.endNS < x.beginNS {
 		c.err = fmt.Errorf("%s ends before it begins", x)
 	}
-	c.current, c.last = x, x.kind
+	c.current, c.last = x, x
 	if x.kind == isCall {
 		c.call++
 	} else {

@@ -63,7 +63,7 @@ func clusterValue(label int32) (value int64, err error) {
 }
 
 // maxCluster bounds what a hostile trace can make a reader allocate.
-const maxCluster = 1 << 20
+const maxCluster = 1 << 16
 
 func clusterLabel(value int64) (label int32, ok bool) {
 	switch {

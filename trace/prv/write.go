@@ -151,7 +151,7 @@ func (w *traceWriter) body() error {
 
 // joint writes what happens on a thread at one of its times: the end of the item before, the begin of the next, or both.
 // The state comes first, then the events. Cluster end, counters and MPI entry share a line, and so do MPI exit and
-// cluster begin; the exit of a call and the entry of another at the same time do not, or the order would be lost.
+// cluster begin; two calls that touch do not, nor two bursts, or it would be lost which event came first.
 func (w *traceWriter) joint(c *cursor) error {
 	nowNS := c.nextNS
 	ending := c.current
@@ -160,7 +160,7 @@ func (w *traceWriter) joint(c *cursor) error {
 	if !ok || next.beginNS != nowNS {
 		next = item{}
 	}
-	if ending.kind == isCall && next.kind == isCall {
+	if ending.kind != isNothing && ending.kind == next.kind {
 		if err := w.events(c, nowNS, ending, item{}); err != nil {
 			return err
 		}

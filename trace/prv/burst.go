@@ -1,0 +1,260 @@
+package prv
+
+import (
+	"fmt"
+
+	"moriens/trace"
+)
+
+// A threadReader forms the calls and bursts of one thread from its records in the order of the file.
+//
+// A burst's deltas are those read at exactly its end, plus the samples strictly inside. What lies at its begin belongs
+// to the region before it. Where several regions of zero length share a time, the order of the lines decides: the
+// state comes first, then its events, so a line at a burst's end followed by another state closes the burst.
+type threadReader struct {
+	world, rank, thread, node int
+	seen                      bool // a record other than idle
+	beginNS, endNS            int64
+	calls                     trace.Calls
+	open                      bool // the last call has not ended
+	bursts                    trace.Bursts
+	nextCall                  []uint32 // by burst: the number of the call that follows it
+
+	pending      []pendingBurst // a burst and those of zero length at its end; taken from first on
+	first        int
+	free         [][]int64
+	clusterAt    int64 // time and label of a cluster that began where no burst had
+	clusterLabel int32
+	set          int64 // active counter set
+	setKnown     bool
+	index        int // in Run.Threads
+}
+
+type pendingBurst struct {
+	beginNS, endNS int64
+	counters       []int64
+	label          int32
+	nextCall       int  // -1: none yet
+	atEnd          bool // a line at its end has closed it; another state will finish it
+	stopped        bool // the counter set changed
+}
+
+func newThreadReader(world, rank, thread, node int) *threadReader {
+	return &threadReader{world: world, rank: rank, thread: thread, node: node, clusterAt: -1}
+}
+
+func (t *threadReader) touch(beginNS, endNS int64) {
+	if !t.seen {
+		t.seen = true
+		t.beginNS = beginNS
+	}
+	t.endNS = max(t.endNS, endNS)
+}
+
+// state takes a state record. Time does not go back: the caller checks.
+func (t *threadReader) state(beginNS, endNS int64, state int64) error {
+	t.finishBefore(beginNS)
+	for t.first < len(t.pending) && t.pending[t.first].atEnd && beginNS >= t.pending[t.first].endNS {
+		t.finish()
+	}
+	if state == stateIdle || state == stateAbsent {
+		return nil
+	}
+	t.touch(beginNS, endNS)
+	if state != stateRunning {
+		return nil
+	}
+	if n := len(t.pending); n > t.first && t.pending[n-1].endNS > beginNS {
+		return fmt.Errorf("running from %d begins before running from %d ends at %d", beginNS, t.pending[n-1].beginNS, t.pending[n-1].endNS)
+	}
+	p := pendingBurst{beginNS: beginNS, endNS: endNS, nextCall: -1}
+	if n := len(t.free); n > 0 {
+		p.counters, t.free = t.free[n-1][:0], t.free[:n-1]
+	}
+	if t.clusterAt == beginNS {
+		p.label, t.clusterAt = t.clusterLabel, -1
+	}
+	t.pending = append(t.pending, p)
+	return nil
+}
+
+// An eventLine is one event record, sorted into what concerns bursts.
+type eventLine struct {
+	timeNS       int64
+	counters     []counterDelta
+	calls        []callEvent // with the type's value, 0 for an end
+	label        int32       // of a cluster's begin; 0 where none begins
+	clusterEnded bool
+	sets         bool
+	set          int64
+	setBefore    int // how many of counters come before the set
+}
+
+type counterDelta struct {
+	column int
+	delta  int64
+}
+
+func (l *eventLine) reset(timeNS int64) {
+	*l = eventLine{timeNS: timeNS, counters: l.counters[:0], calls: l.calls[:0]}
+}
+
+// events takes an event record; paths gives the call path of an event.
+func (t *threadReader) events(l *eventLine, path func(callEvent) uint32) error {
+	t.touch(l.timeNS, l.timeNS)
+	t.finishBefore(l.timeNS)
+	callEnds, callBegins := false, false
+	for _, c := range l.calls {
+		if c.value == 0 {
+			callEnds = true
+		} else {
+			callBegins = true
+		}
+	}
+	var head *pendingBurst
+	if t.first < len(t.pending) {
+		head = &t.pending[t.first]
+		empty := head.beginNS == head.endNS
+		// At its begin the line belongs to what was before; for an empty burst the line's own events tell.
+		if !empty && head.beginNS == l.timeNS || empty && (callEnds || l.label != 0) {
+			head = nil
+		}
+	}
+	if head != nil {
+		t.count(head, l)
+		if head.endNS == l.timeNS && (len(l.counters) > 0 || callBegins || l.clusterEnded) {
+			head.atEnd = true
+		}
+	}
+	if l.sets {
+		t.set, t.setKnown = l.set, true
+	}
+	for _, c := range l.calls {
+		if err := t.call(c, l.timeNS, path); err != nil {
+			return err
+		}
+		if c.value != 0 && head != nil && head.endNS == l.timeNS && head.nextCall < 0 {
+			head.nextCall = t.calls.Len() - 1
+		}
+	}
+	if l.label != 0 {
+		if n := len(t.pending); n > t.first && t.pending[n-1].beginNS == l.timeNS {
+			t.pending[n-1].label = l.label
+		} else {
+			t.clusterAt, t.clusterLabel = l.timeNS, l.label
+		}
+	}
+	return nil
+}
+
+func (t *threadReader) count(p *pendingBurst, l *eventLine) {
+	counters := l.counters
+	stop := l.sets && t.setKnown && l.set != t.set
+	if stop {
+		counters = counters[:l.setBefore]
+	}
+	if !p.stopped {
+		for _, c := range counters {
+			for len(p.counters) <= c.column {
+				p.counters = append(p.counters, trace.NoCount)
+			}
+			if v := &p.counters[c.column]; *v == trace.NoCount {
+				*v = c.delta
+			} else {
+				*v += c.delta
+			}
+		}
+	}
+	p.stopped = p.stopped || stop
+}
+
+func (t *threadReader) call(c callEvent, timeNS int64, path func(callEvent) uint32) error {
+	n := t.calls.Len()
+	if c.value == 0 {
+		if t.open { // a trace cut out of a longer one may begin inside a call
+			t.calls.ExitNS[n-1] = timeNS
+			t.open = false
+		}
+		return nil
+	}
+	if t.open {
+		return fmt.Errorf("call %d:%d begins inside the call that began at %d", c.eventType, c.value, t.calls.EnterNS[n-1])
+	}
+	t.open = true
+	t.calls.EnterNS = append(t.calls.EnterNS, timeNS)
+	t.calls.ExitNS = append(t.calls.ExitNS, timeNS)
+	t.calls.Path = append(t.calls.Path, path(c))
+	return nil
+}
+
+// finishBefore finishes the bursts that ended before a time.
+func (t *threadReader) finishBefore(timeNS int64) {
+	for t.first < len(t.pending) && t.pending[t.first].endNS < timeNS {
+		t.finish()
+	}
+}
+
+// finish moves the first pending burst to the columns.
+func (t *threadReader) finish() {
+	p := t.pending[t.first]
+	b := &t.bursts
+	for len(b.Counters) < len(p.counters) {
+		b.Counters = append(b.Counters, noCounts(b.Len()))
+	}
+	for k := range b.Counters {
+		v := trace.NoCount
+		if k < len(p.counters) {
+			v = p.counters[k]
+		}
+		b.Counters[k] = append(b.Counters[k], v)
+	}
+	if p.nextCall < 0 {
+		p.nextCall = t.calls.Len()
+	}
+	b.StartNS = append(b.StartNS, p.beginNS)
+	b.DurationNS = append(b.DurationNS, p.endNS-p.beginNS)
+	b.Cluster = append(b.Cluster, p.label)
+	t.nextCall = append(t.nextCall, uint32(p.nextCall))
+	if p.counters != nil {
+		t.free = append(t.free, p.counters)
+	}
+	if t.first++; t.first == len(t.pending) {
+		t.pending, t.first = t.pending[:0], 0
+	}
+}
+
+func noCounts(n int) []int64 {
+	column := make([]int64, n)
+	for i := range column {
+		column[i] = trace.NoCount
+	}
+	return column
+}
+
+// close ends the thread's reading: what is open ends with the thread.
+func (t *threadReader) close(counters int) trace.Thread {
+	for t.first < len(t.pending) {
+		t.finish()
+	}
+	if t.open {
+		t.calls.ExitNS[t.calls.Len()-1] = t.endNS
+		t.calls.Unfinished = true
+	}
+	b := &t.bursts
+	for len(b.Counters) < counters {
+		b.Counters = append(b.Counters, noCounts(b.Len()))
+	}
+	b.Before, b.After = make([]uint32, b.Len()), make([]uint32, b.Len())
+	for i, next := range t.nextCall {
+		if next > 0 {
+			b.Before[i] = t.calls.Path[next-1]
+		}
+		if int(next) < t.calls.Len() {
+			b.After[i] = t.calls.Path[next]
+		}
+	}
+	return trace.Thread{
+		World: t.world, Rank: t.rank, Thread: t.thread, Node: t.node,
+		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts,
+	}
+}

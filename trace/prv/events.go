@@ -1,0 +1,150 @@
+package prv
+
+import (
+	"fmt"
+
+	"moriens/trace"
+)
+
+// maxCounters bounds the columns: each costs 8 bytes for every burst.
+const maxCounters = 256
+
+type eventClass uint8
+
+const (
+	classOther eventClass = iota
+	classCounter
+	classSet
+	classMPI
+	classCluster
+)
+
+// An eventKind is what a reader does with an event type.
+type eventKind struct {
+	eventType uint32
+	class     eventClass
+	column    int32
+}
+
+func (r *reader) events(line []byte) error {
+	var v [5]int64 // cpu, appl, task, thread, time
+	i := fields(line, 1, v[:])
+	if i < 0 {
+		return errFields
+	}
+	if i == len(line) {
+		return errValues
+	}
+	now, err := r.time(v[4])
+	if err != nil {
+		return err
+	}
+	l := &r.event
+	l.reset(now)
+	for place := 0; i < len(line); place++ {
+		if line[i] != ':' {
+			return errExtra
+		}
+		eventType, next := number(line, i+1)
+		if next < 0 {
+			return errFields
+		}
+		if eventType < 0 || eventType > 1<<32-1 {
+			return fmt.Errorf("event type %d out of range", eventType)
+		}
+		if next >= len(line) || line[next] != ':' {
+			return errValues
+		}
+		value, after := number(line, next+1)
+		if after < 0 {
+			return errFields
+		}
+		i = after
+		if place == len(r.kinds) {
+			r.kinds = append(r.kinds, eventKind{eventType: 1<<32 - 1})
+		}
+		// The lines of a trace resemble each other: mostly the type is the one the last line had here.
+		kind := &r.kinds[place]
+		if kind.eventType != uint32(eventType) {
+			if *kind, err = r.kind(uint32(eventType)); err != nil {
+				return err
+			}
+		}
+		switch kind.class {
+		case classCounter:
+			l.counters = append(l.counters, counterDelta{int(kind.column), value})
+		case classMPI:
+			l.calls = append(l.calls, callEvent{kind.eventType, value})
+		case classCluster:
+			if value == clusterEnd {
+				l.clusterEnded = true
+			} else if label, ok := clusterLabel(value); ok {
+				l.label = label
+			} else {
+				return fmt.Errorf("cluster event of value %d", value)
+			}
+		case classSet:
+			l.sets, l.set, l.setBefore = true, value, len(l.counters)
+		}
+	}
+	t, err := r.object(v[:4])
+	if err != nil {
+		return err
+	}
+	if err := r.order(now, v[4]); err != nil {
+		return err
+	}
+	return t.events(l, r.pathOfEvent)
+}
+
+func (r *reader) kind(eventType uint32) (eventKind, error) {
+	k := eventKind{eventType: eventType}
+	switch {
+	case eventType == typeCounterSet:
+		k.class = classSet
+	case eventType == typeCluster:
+		k.class = classCluster
+	case eventType >= typeMPI && eventType <= typeMPILast:
+		k.class = classMPI
+	case eventType >= typePreset && eventType < typeCountersEnd:
+		column, ok := r.columns[eventType]
+		if !ok {
+			column = len(r.counters)
+			if column == maxCounters {
+				return k, fmt.Errorf("more than %d counters", maxCounters)
+			}
+			r.columns[eventType] = column
+			r.counters = append(r.counters, eventType)
+		}
+		k.class, k.column = classCounter, int32(column)
+	}
+	return k, nil
+}
+
+// A pathTable makes one call path of each function.
+type pathTable struct {
+	paths   []trace.CallPath
+	byName  map[string]uint32
+	byEvent map[callEvent]uint32
+}
+
+func (p *pathTable) init() {
+	p.paths = []trace.CallPath{{}}
+	p.byName = map[string]uint32{"": 0}
+	p.byEvent = make(map[callEvent]uint32)
+}
+
+func (p *pathTable) of(e callEvent, l *labels) uint32 {
+	if i, ok := p.byEvent[e]; ok {
+		return i
+	}
+	name := callName(e, l.calls)
+	i, ok := p.byName[name]
+	if !ok {
+		i = uint32(len(p.paths))
+		p.paths = append(p.paths, trace.CallPath{Function: name})
+		p.byName[name] = i
+	}
+	p.byEvent[e] = i
+	return i
+}

@@ -1,0 +1,315 @@
+package prv
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"moriens/trace"
+)
+
+// Options say what belongs to a trace, and how it is read.
+type Options struct {
+	Labels  io.Reader // the .pcf, or nil
+	Names   io.Reader // the .row, or nil
+	Lenient bool      // skip and count the malformed lines of the body
+}
+
+// A Result is what a trace holds.
+type Result struct {
+	Run *trace.Run
+	// What Lenient skipped, and the first of it.
+	Skipped      int
+	FirstSkipped error
+}
+
+// ReadFile reads a .prv or .prv.gz with the .pcf and .row beside it, where they are. It sets Labels and Names of o.
+func ReadFile(path string, o Options) (*Result, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	base := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".prv")
+	for ext, in := range map[string]*io.Reader{".pcf": &o.Labels, ".row": &o.Names} {
+		side, err := os.Open(base + ext)
+		if errors.Is(err, fs.ErrNotExist) {
+			*in = nil
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer side.Close()
+		*in = side
+	}
+	r, err := Read(f, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say stays
+// zero in the model: frames of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
+// Memory is bounded by the input: a few times its size, and that of the declared objects.
+func Read(in io.Reader, o Options) (*Result, error) {
+	labels, err := readLabels(o.Labels)
+	if err != nil {
+		return nil, fmt.Errorf("labels: %w", err)
+	}
+	names, err := readNames(o.Names)
+	if err != nil {
+		return nil, fmt.Errorf("names: %w", err)
+	}
+	buffered := bufio.NewReader(in)
+	in = buffered
+	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(buffered)
+		if err != nil {
+			return nil, &Error{1, err}
+		}
+		in = z
+	}
+	r := &reader{lines: newLines(in), labels: labels, lenient: o.Lenient}
+	r.paths.init()
+	if err := r.read(); err != nil {
+		return nil, err
+	}
+	return &Result{Run: r.run(names), Skipped: r.skipped, FirstSkipped: r.firstSkipped}, nil
+}
+
+type reader struct {
+	lines   *lines
+	header  *header
+	labels  *labels
+	lenient bool
+
+	threads     []*threadReader // in the order of their first record
+	messages    []trace.Message // From and To are indices into threads
+	comms       []trace.Communicator
+	paths       pathTable
+	columns     map[uint32]int // counter columns by event type
+	counters    []uint32       // event types by column
+	lastNS      int64
+	event       eventLine
+	kinds       []eventKind // by place in the line, of the line before
+	pathOfEvent func(callEvent) uint32
+
+	skipped      int
+	firstSkipped error
+}
+
+func (r *reader) read() error {
+	line, err := r.lines.next()
+	if err == io.EOF {
+		return &Error{1, errHeader}
+	}
+	if err != nil {
+		return err
+	}
+	if r.header, err = parseHeader(line); err != nil {
+		return &Error{1, err}
+	}
+	r.columns = make(map[uint32]int)
+	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.labels) }
+	for {
+		line, err := r.lines.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.record(line); err != nil {
+			err = &Error{r.lines.number, err}
+			if !r.lenient {
+				return err
+			}
+			if r.skipped++; r.firstSkipped == nil {
+				r.firstSkipped = err
+			}
+		}
+	}
+	if n := int64(len(r.comms)); n != r.header.commLines && !r.lenient {
+		return &Error{r.lines.number, fmt.Errorf("%d communicators, but the header announces %d", n, r.header.commLines)}
+	}
+	return nil
+}
+
+var (
+	errKind   = errors.New("no record of a known kind: it does not begin with 1:, 2:, 3:, 4:, c:, i: or #")
+	errFields = errors.New("a field is missing or is no number of 64 bits")
+	errExtra  = errors.New("something after the last field")
+	errValues = errors.New("events: a type without its value")
+)
+
+func (r *reader) record(line []byte) error {
+	if len(line) > 0 && line[0] == '#' {
+		return nil
+	}
+	if len(line) < 2 || line[1] != ':' {
+		return errKind
+	}
+	switch line[0] {
+	case '1':
+		return r.state(line)
+	case '2':
+		return r.events(line)
+	case '3':
+		return r.message(line)
+	case '4':
+		return nil
+	case 'c', 'i':
+		if len(r.threads) > 0 {
+			return errors.New("communicator: among the records, not right after the header")
+		}
+		c, err := r.header.communicator(line)
+		if err == nil {
+			r.comms = append(r.comms, c)
+		}
+		return err
+	}
+	return errKind
+}
+
+// fields reads the colon-led numbers of line from i on into v and returns the place after them, or -1.
+func fields(line []byte, i int, v []int64) int {
+	for k := range v {
+		if i >= len(line) || line[i] != ':' {
+			return -1
+		}
+		x, next := number(line, i+1)
+		if next < 0 {
+			return -1
+		}
+		v[k], i = x, next
+	}
+	return i
+}
+
+func (r *reader) state(line []byte) error {
+	var v [7]int64 // cpu, appl, task, thread, begin, end, state
+	i := fields(line, 1, v[:])
+	switch {
+	case i < 0:
+		return errFields
+	case i < len(line):
+		return errExtra
+	}
+	begin, err := r.time(v[4])
+	if err != nil {
+		return err
+	}
+	end := r.header.endNS // -1 is a state that is still open
+	if v[5] != -1 {
+		if end, err = r.time(v[5]); err != nil {
+			return err
+		}
+	}
+	if end < begin {
+		return fmt.Errorf("state ends at %d, before it begins at %d", v[5], v[4])
+	}
+	if v[6] < 0 {
+		return fmt.Errorf("no state %d", v[6])
+	}
+	t, err := r.object(v[:4])
+	if err != nil {
+		return err
+	}
+	if err := r.order(begin, v[4]); err != nil {
+		return err
+	}
+	return t.state(begin, end, v[6])
+}
+
+func (r *reader) message(line []byte) error {
+	var v [14]int64 // object, lsend, psend, object, lrecv, precv, size, tag
+	i := fields(line, 1, v[:])
+	switch {
+	case i < 0:
+		return errFields
+	case i < len(line):
+		return errExtra
+	}
+	from, err := r.object(v[0:4])
+	if err != nil {
+		return fmt.Errorf("sender: %w", err)
+	}
+	to, err := r.object(v[6:10])
+	if err != nil {
+		return fmt.Errorf("receiver: %w", err)
+	}
+	var at [4]int64
+	for k, raw := range [...]int64{v[4], v[5], v[10], v[11]} {
+		if at[k], err = r.time(raw); err != nil {
+			return err
+		}
+	}
+	if v[12] < 0 {
+		return fmt.Errorf("message of %d bytes", v[12])
+	}
+	// Extrae writes a message near its receive, so its send may lie before the records round it.
+	r.messages = append(r.messages, trace.Message{
+		From: from.index, To: to.index, SendNS: at[0], PhysicalSendNS: at[1], RecvNS: at[2], PhysicalRecvNS: at[3],
+		Bytes: v[12], Tag: v[13],
+	})
+	return nil
+}
+
+// time checks a time of the body and returns it in nanoseconds.
+func (r *reader) time(raw int64) (int64, error) {
+	if raw < 0 || raw > r.header.endNS/r.header.unitNS {
+		return 0, fmt.Errorf("time %d is outside of the trace, which ends at %d", raw, r.header.endNS/r.header.unitNS)
+	}
+	return raw * r.header.unitNS, nil
+}
+
+func (r *reader) order(timeNS, raw int64) error {
+	if timeNS < r.lastNS {
+		return fmt.Errorf("time %d is before that of an earlier record, %d", raw, r.lastNS/r.header.unitNS)
+	}
+	r.lastNS = timeNS
+	return nil
+}
+
+// object finds the thread of cpu, appl, task, thread.
+func (r *reader) object(v []int64) (*threadReader, error) {
+	h := r.header
+	cpu, appl, number, thread := v[0], v[1], v[2], v[3]
+	if appl < 1 || appl > int64(len(h.tasks)) {
+		return nil, fmt.Errorf("no application %d of %d", appl, len(h.tasks))
+	}
+	tasks := h.tasks[appl-1]
+	if number < 1 || number > int64(len(tasks)) {
+		return nil, fmt.Errorf("application %d: no task %d of %d", appl, number, len(tasks))
+	}
+	task := &tasks[number-1]
+	if thread < 1 || thread > int64(task.threads) {
+		return nil, fmt.Errorf("application %d task %d: no thread %d of %d", appl, number, thread, task.threads)
+	}
+	if cpu != 0 {
+		if cpu < 0 || cpu > int64(len(h.cpuNode)) {
+			return nil, fmt.Errorf("no CPU %d of %d", cpu, len(h.cpuNode))
+		}
+		if int(h.cpuNode[cpu-1]) != task.node {
+			return nil, fmt.Errorf("CPU %d is on node %d, application %d task %d on node %d", cpu, h.cpuNode[cpu-1]+1, appl, number, task.node+1)
+		}
+	}
+	if task.slots == nil {
+		task.slots = make([]*threadReader, task.threads)
+	}
+	t := task.slots[thread-1]
+	if t == nil {
+		t = newThreadReader(int(appl-1), int(number-1), int(thread-1), task.node)
+		t.index = len(r.threads)
+		r.threads = append(r.threads, t)
+		task.slots[thread-1] = t
+	}
+	return t, nil
+}

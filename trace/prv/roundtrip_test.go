@@ -1,0 +1,128 @@
+package prv
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"moriens/trace"
+	"moriens/trace/tracetest"
+)
+
+type fatal interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+func write(t fatal, run *trace.Run) (prv, pcf, row []byte) {
+	t.Helper()
+	var a, b, c bytes.Buffer
+	for _, err := range []error{WriteTrace(&a, run), WriteLabels(&b, run), WriteNames(&c, run)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a.Bytes(), b.Bytes(), c.Bytes()
+}
+
+func roundTrip(t fatal, run *trace.Run) *trace.Run {
+	t.Helper()
+	prv, pcf, row := write(t, run)
+	r, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row)})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, prv)
+	}
+	return r.Run
+}
+
+func diff(t fatal, want, got *trace.Run) {
+	t.Helper()
+	if d := cmp.Diff(canonical(want), canonical(got), cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("read back (+) differs from what was written (-):\n%s", d)
+	}
+}
+
+// canonical is the run as far as a Paraver trace can hold it: call paths by function and numbered as they come, counters by name,
+// the minute of the start, no Eps.
+func canonical(run *trace.Run) *trace.Run {
+	c := *run
+	c.Start = run.Start.UTC().Truncate(time.Minute)
+	c.CallPaths, c.Counters, c.Threads = nil, nil, nil
+	number := map[string]uint32{"": 0}
+	c.CallPaths = []trace.CallPath{{}}
+	path := func(old []uint32) []uint32 {
+		var ids []uint32
+		for _, p := range old {
+			name := run.CallPaths[p].Function
+			id, ok := number[name]
+			if !ok {
+				id = uint32(len(c.CallPaths))
+				number[name] = id
+				c.CallPaths = append(c.CallPaths, trace.CallPath{Function: name})
+			}
+			ids = append(ids, id)
+		}
+		return ids
+	}
+	used := make(map[string]bool)
+	for _, t := range run.Threads {
+		for k, column := range t.Bursts.Counters {
+			for _, v := range column {
+				used[run.Counters[k].Name] = used[run.Counters[k].Name] || v != trace.NoCount
+			}
+		}
+	}
+	var order []int // columns that hold something, by name
+	for k, counter := range run.Counters {
+		if used[counter.Name] {
+			i := 0
+			for i < len(order) && run.Counters[order[i]].Name < counter.Name {
+				i++
+			}
+			order = append(order[:i], append([]int{k}, order[i:]...)...)
+		}
+	}
+	for _, k := range order {
+		c.Counters = append(c.Counters, run.Counters[k])
+	}
+	place := make([]int, len(run.Threads))
+	for i, t := range run.Threads {
+		if t.Calls.Len() == 0 && t.Bursts.Len() == 0 {
+			continue
+		}
+		place[i] = len(c.Threads)
+		t.Calls.Path = path(t.Calls.Path)
+		t.Bursts.Before, t.Bursts.After = path(t.Bursts.Before), path(t.Bursts.After)
+		var columns [][]int64
+		for _, k := range order {
+			columns = append(columns, t.Bursts.Counters[k])
+		}
+		t.Bursts.Counters = columns
+		c.Threads = append(c.Threads, t)
+	}
+	c.Messages = nil
+	for _, m := range run.Messages {
+		m.From, m.To = place[m.From], place[m.To]
+		c.Messages = append(c.Messages, m)
+	}
+	c.Clusters = nil
+	c.SummariseClusters()
+	c.Worlds = nil
+	for _, w := range run.Worlds {
+		w.MPILibrary = ""
+		c.Worlds = append(c.Worlds, w)
+	}
+	return &c
+}
+
+func TestRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		diff(t, run, roundTrip(t, run))
+	})
+}

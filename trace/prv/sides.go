@@ -1,0 +1,111 @@
+package prv
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"moriens/trace"
+)
+
+// labels are what a reader takes from the .pcf.
+type labels struct {
+	calls    map[callEvent]string
+	counters map[uint32]trace.Counter
+}
+
+// readLabels takes the labels of calls and counters. Labels only name things, and traces carry all sorts of .pcf:
+// a line that makes no sense is passed over.
+func readLabels(in io.Reader) (*labels, error) {
+	l := &labels{make(map[callEvent]string), make(map[uint32]trace.Counter)}
+	var types []uint32 // of the EVENT_TYPE section, for its values
+	inTypes, inValues := false, false
+	err := textLines(in, func(line string) {
+		first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		rest = strings.TrimSpace(rest)
+		number, err := strconv.ParseInt(first, 10, 64)
+		switch {
+		case first == "EVENT_TYPE":
+			types, inTypes, inValues = types[:0], true, false
+		case first == "VALUES":
+			inTypes, inValues = false, inTypes
+		case first == "":
+		case err != nil:
+			inTypes, inValues = false, false
+		case inTypes:
+			first, label, _ := strings.Cut(rest, " ")
+			t, err := strconv.ParseUint(first, 10, 32)
+			if err != nil {
+				return
+			}
+			types = append(types, uint32(t))
+			if t >= typePreset && t < typeCountersEnd {
+				l.counters[uint32(t)] = counterOfLabel(label)
+			}
+		case inValues:
+			for _, t := range types {
+				if t >= typeMPI && t <= typeMPILast && number != 0 && rest != "" {
+					l.calls[callEvent{t, number}] = rest
+				}
+			}
+		}
+	})
+	return l, err
+}
+
+// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Other writers put a description into the brackets.
+func counterOfLabel(label string) trace.Counter {
+	name, bracket, _ := strings.Cut(strings.TrimSpace(label), " [")
+	return trace.Counter{Name: name, Unit: strings.TrimSuffix(bracket, "]")}
+}
+
+// names are what a reader takes from the .row.
+type names struct {
+	nodes, worlds []string
+}
+
+func readNames(in io.Reader) (*names, error) {
+	n := new(names)
+	var level string
+	var left int
+	err := textLines(in, func(line string) {
+		if f := strings.Fields(line); len(f) == 4 && f[0] == "LEVEL" && f[2] == "SIZE" {
+			level = f[1]
+			left, _ = strconv.Atoi(f[3])
+			return
+		}
+		if left == 0 {
+			return
+		}
+		left--
+		switch line = strings.TrimSpace(line); level {
+		case "NODE":
+			n.nodes = append(n.nodes, line)
+		case "APPL":
+			n.worlds = append(n.worlds, line)
+		}
+	})
+	return n, err
+}
+
+func textLines(in io.Reader, each func(string)) error {
+	if in == nil {
+		return nil
+	}
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, 1<<20)
+	for s.Scan() {
+		each(s.Text())
+	}
+	return s.Err()
+}
+
+// nameOf returns the i-th name unless it is the one that WriteNames gives to what has none.
+func nameOf(list []string, i int, placeholder string) string {
+	if i >= len(list) || list[i] == fmt.Sprintf("%s %d", placeholder, i+1) {
+		return ""
+	}
+	return list[i]
+}

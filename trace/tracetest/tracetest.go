@@ -1,0 +1,135 @@
+// Package tracetest makes runs for the tests of the formats: a small fixed one for golden files, random ones for
+// properties. They are valid models; times are nanoseconds. Only tests import it.
+package tracetest
+
+import (
+	"fmt"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"moriens/trace"
+)
+
+var functions = []string{
+	"MPI_Init", "MPI_Finalize", "MPI_Send", "MPI_Recv", "MPI_Allreduce", "MPI_Waitall", "MPI_Comm_split", "MPI_Isend", "",
+}
+
+var counterNames = []string{"PAPI_TOT_INS", "PAPI_TOT_CYC", "RESOURCE_STALLS", "hw::L3:MISS [odd]x", "PAPI_L1_DCM"}
+
+// Run draws a random run: several worlds, ranks without records, threads without calls, calls and bursts of zero
+// length, missing counters, calls cut off by the process's end.
+func Run(t *rapid.T) *trace.Run {
+	small := func(hi int, what string) int { return rapid.IntRange(0, hi).Draw(t, what) }
+	run := &trace.Run{CallPaths: []trace.CallPath{{}}}
+	if rapid.Bool().Draw(t, "started") {
+		run.Start = time.Unix(1_700_000_000+int64(small(1e6, "start")), 0).UTC()
+	}
+	for i := range 1 + small(2, "nodes") {
+		run.Nodes = append(run.Nodes, trace.Node{Name: fmt.Sprintf("node%d", i), CPUs: 1 + small(3, "cpus")})
+	}
+	for i := range 1 + small(6, "paths") {
+		f := functions[small(len(functions)-2, "function")]
+		run.CallPaths = append(run.CallPaths, trace.CallPath{
+			Function: f, Frames: []trace.Frame{{Module: "app", BuildID: "00ff", Offset: uint64(0x1000 + i)}},
+		})
+	}
+	for i := range small(3, "counters") {
+		run.Counters = append(run.Counters, trace.Counter{Name: counterNames[i]})
+	}
+	clusters := small(4, "clusters")
+	for w := range 1 + small(2, "worlds") {
+		world := trace.World{Executable: fmt.Sprintf("app %d", w), MPILibrary: "MPICH Version: 4.0.2", Size: 1 + small(2, "size")}
+		run.Worlds = append(run.Worlds, world)
+		for r := range world.Size {
+			node := small(len(run.Nodes)-1, "node")
+			for th := range small(2, "threads") {
+				run.Threads = append(run.Threads, thread(t, run, w, r, th, node, clusters))
+			}
+		}
+	}
+	for i := range run.Threads {
+		run.DurationNS = max(run.DurationNS, run.Threads[i].EndNS)
+	}
+	run.DurationNS += int64(small(10, "after"))
+	messages(t, run)
+	run.SummariseClusters()
+	return run
+}
+
+func thread(t *rapid.T, run *trace.Run, world, rank, number, node, clusters int) trace.Thread {
+	th := trace.Thread{World: world, Rank: rank, Thread: number, Node: node}
+	b := &th.Bursts
+	b.Counters = make([][]int64, len(run.Counters))
+	length := func(what string) int64 {
+		return rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 5), rapid.Int64Range(0, 1e12)).Draw(t, what)
+	}
+	calls := rapid.IntRange(0, 8).Draw(t, "calls")
+	now := length("begin")
+	th.BeginNS = now
+	for i := range calls {
+		path := uint32(rapid.IntRange(1, len(run.CallPaths)-1).Draw(t, "path"))
+		th.Calls.EnterNS = append(th.Calls.EnterNS, now)
+		if n := b.Len(); n > len(b.After) {
+			b.After = append(b.After, path)
+		}
+		now += length("call")
+		th.Calls.ExitNS = append(th.Calls.ExitNS, now)
+		th.Calls.Path = append(th.Calls.Path, path)
+		th.EndNS = now
+		if i == calls-1 {
+			break
+		}
+		if rapid.IntRange(0, 5).Draw(t, "dropped") == 0 {
+			now += 1 + length("gap") // no burst between: records were lost here
+			continue
+		}
+		b.StartNS = append(b.StartNS, now)
+		d := length("burst")
+		b.DurationNS = append(b.DurationNS, d)
+		b.Before = append(b.Before, path)
+		b.Cluster = append(b.Cluster, int32(rapid.IntRange(-3, clusters).Draw(t, "cluster")))
+		for k := range b.Counters {
+			v := rapid.Int64().Filter(func(v int64) bool { return v != trace.NoCount }).Draw(t, "count")
+			if rapid.IntRange(0, 5).Draw(t, "missing") == 0 {
+				v = trace.NoCount
+			}
+			b.Counters[k] = append(b.Counters[k], v)
+		}
+		now += d
+	}
+	th.Calls.Unfinished = calls > 0 && rapid.IntRange(0, 3).Draw(t, "unfinished") == 0
+	return th
+}
+
+func messages(t *rapid.T, run *trace.Run) {
+	var at int64
+	var busy []int
+	for i := range run.Threads {
+		if run.Threads[i].Calls.Len() > 0 {
+			busy = append(busy, i)
+		}
+	}
+	for range rapid.IntRange(0, 4).Draw(t, "messages") {
+		if len(busy) == 0 {
+			return
+		}
+		at = rapid.Int64Range(at, run.DurationNS).Draw(t, "send")
+		any := rapid.Int64Range(0, run.DurationNS)
+		run.Messages = append(run.Messages, trace.Message{
+			From: rapid.SampledFrom(busy).Draw(t, "from"), To: rapid.SampledFrom(busy).Draw(t, "to"),
+			SendNS: at, PhysicalSendNS: any.Draw(t, "psend"), RecvNS: any.Draw(t, "recv"), PhysicalRecvNS: any.Draw(t, "precv"),
+			Bytes: rapid.Int64Range(0, 1<<40).Draw(t, "bytes"), Tag: rapid.Int64().Draw(t, "tag"),
+		})
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "communicators") {
+		w := rapid.IntRange(0, len(run.Worlds)-1).Draw(t, "world")
+		c := trace.Communicator{World: w, ID: int64(i + 1), Inter: rapid.Bool().Draw(t, "inter")}
+		if !c.Inter {
+			for r := range run.Worlds[w].Size {
+				c.Ranks = append(c.Ranks, r)
+			}
+		}
+		run.Communicators = append(run.Communicators, c)
+	}
+}
