@@ -29,8 +29,8 @@
  * record that does find room.
  *
  * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
- * entry the shim fills enter, call, path and, last (release), seq of the slot at head; at exit it
- * fills the rest and advances head. In the ring of a dead process the slot at head is an unfinished
+ * entry the shim fills enter, call, path, flags and, last (release), seq of the slot at head; at exit
+ * it fills the rest and advances head. In the ring of a dead process the slot at head is an unfinished
  * call if its seq equals (uint32_t)(head + 1); otherwise it is stale.
  *
  *   slot:  free ──entry──▶ open ──exit──▶ published ──agent──▶ free

@@ -1,0 +1,115 @@
+package ring
+
+import (
+	"strings"
+	"sync/atomic"
+	"unsafe"
+
+	"moriens/internal/shmabi"
+)
+
+// Module is an executable or library of a process.
+type Module struct {
+	ID      uint32 // from 1
+	Path    string // valid UTF-8
+	BuildID []byte // GNU build id, nil if it has none
+}
+
+// Path is a call path of a process, innermost frame first.
+type Path struct {
+	ID     uint32 // from 1
+	Frames []Frame
+}
+
+// Frame is a return address.
+type Frame struct {
+	Module uint32 // 0 = not in any module
+	Offset uint64 // from the module's load address
+}
+
+// ReadLog decodes what the process has defined since the last call. A module comes before the first
+// path that names it. After an error, which wraps ErrCorrupt, what is returned with it is good and
+// nothing more can be decoded.
+func (p *Process) ReadLog() ([]Module, []Path, error) {
+	if p.err != nil {
+		return nil, nil, p.err
+	}
+	head := atomic.LoadUint64(&p.header.Log_head)
+	if head < p.read || head > uint64(len(p.log)) {
+		p.err = corrupt(p.name, "log of %d bytes, %d read, room for %d", head, p.read, len(p.log))
+		return nil, nil, p.err
+	}
+	var modules []Module
+	var paths []Path
+	for p.read < head {
+		body := p.log[p.read:head]
+		if len(body) < shmabi.LogEntryBytes {
+			p.err = corrupt(p.name, "log entry at %d: %d bytes left", p.read, len(body))
+			break
+		}
+		entry := *view[shmabi.LogEntry](body)
+		if entry.Bytes < shmabi.LogEntryBytes || entry.Bytes%8 != 0 || uint64(entry.Bytes) > uint64(len(body)) {
+			p.err = corrupt(p.name, "log entry at %d: %d bytes of %d", p.read, entry.Bytes, len(body))
+			break
+		}
+		body = body[:entry.Bytes]
+		ok := true
+		switch entry.Kind {
+		case shmabi.LogModuleKind:
+			var m Module
+			if m, ok = decodeModule(body, int(entry.Length)); ok {
+				modules = append(modules, m)
+			}
+		case shmabi.LogPathKind:
+			var path Path
+			if path, ok = decodePath(body, int(entry.Length)); ok {
+				paths = append(paths, path)
+			}
+		}
+		if !ok {
+			p.err = corrupt(p.name, "log entry at %d: kind %d, length %d in %d bytes", p.read, entry.Kind, entry.Length, entry.Bytes)
+			break
+		}
+		p.read += uint64(entry.Bytes)
+	}
+	return modules, paths, p.err
+}
+
+// view looks at the start of b, which is 8-byte aligned and large enough, as a T.
+func view[T any](b []byte) *T {
+	var t T
+	_ = b[unsafe.Sizeof(t)-1]
+	return (*T)(unsafe.Pointer(unsafe.SliceData(b)))
+}
+
+func decodeModule(body []byte, length int) (Module, bool) {
+	if len(body) < shmabi.LogModuleBytes+length {
+		return Module{}, false
+	}
+	m := *view[shmabi.LogModule](body)
+	if m.Module == 0 || int(m.Id_bytes) > len(m.Id) {
+		return Module{}, false
+	}
+	path := string(body[shmabi.LogModuleBytes:][:length])
+	return Module{
+		ID:      m.Module,
+		Path:    strings.ToValidUTF8(path, "\uFFFD"),
+		BuildID: append([]byte(nil), m.Id[:m.Id_bytes]...),
+	}, true
+}
+
+func decodePath(body []byte, length int) (Path, bool) {
+	if len(body) < shmabi.LogPathBytes+length*shmabi.LogFrameBytes {
+		return Path{}, false
+	}
+	p := *view[shmabi.LogPath](body)
+	if p.Path == 0 {
+		return Path{}, false
+	}
+	path := Path{ID: p.Path, Frames: make([]Frame, length)}
+	for i := range path.Frames {
+		f := *view[shmabi.LogFrame](body[shmabi.LogPathBytes+i*shmabi.LogFrameBytes:])
+		path.Frames[i] = Frame{Module: f.Module, Offset: f.Offset}
+	}
+	return path, true
+}

@@ -1,0 +1,167 @@
+package ring
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/internal/shmabi"
+)
+
+// Identity is who a process is. It never changes. Texts are valid UTF-8.
+type Identity struct {
+	ID         uint64 // random
+	Rank       int    // in MPI_COMM_WORLD
+	Size       int
+	PID        int    // for people
+	Clock      uint32 // what its ticks are: shmabi.ClockTSC, …
+	World      string // the launcher's name for the world; empty if it gives none
+	Parent     string // host/pid/start time of the parent process
+	Host       string
+	Executable string
+	Library    string // first line of MPI_Get_library_version
+}
+
+// State is how far a process has come.
+type State uint32
+
+const (
+	Setup     State = shmabi.ProcessSetup
+	Running   State = shmabi.ProcessRunning
+	Finalized State = shmabi.ProcessFinalized // MPI_Finalize has returned
+	Aborted   State = shmabi.ProcessAborted   // it has called MPI_Abort
+)
+
+func (s State) String() string {
+	switch s {
+	case Setup:
+		return "setup"
+	case Running:
+		return "running"
+	case Finalized:
+		return "finalized"
+	case Aborted:
+		return "aborted"
+	}
+	return fmt.Sprintf("state %d", uint32(s))
+}
+
+// Losses is what a process could not record, besides what its rings dropped.
+type Losses struct {
+	Threads       int           // that have, or should have had, a ring
+	ThreadsFailed int           // of these, those for which no ring could be made
+	Fault         syscall.Errno // why, for the latest of them
+	Unrecorded    uint64        // calls of threads without a ring
+	PathsLost     uint64        // call paths that the log had no room for
+}
+
+// maxProcessBytes bounds what a process file may ask us to map.
+const maxProcessBytes = 1 << 30
+
+// Process reads one process file. One goroutine at a time may use it.
+type Process struct {
+	Identity
+
+	name   string
+	m      *mapping
+	header *shmabi.Process
+	log    []byte
+	read   uint64 // bytes of the log that were decoded
+	err    error
+}
+
+// OpenProcess maps the process file at path. It keeps the file open until Close, for Alive.
+func OpenProcess(path string) (*Process, error) {
+	m, err := mapFile(path, shmabi.HeaderBytes, maxProcessBytes, false)
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{name: path, m: m, header: at[shmabi.Process](m, 0)}
+	if err := p.check(); err != nil {
+		m.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Process) check() error {
+	h := *p.header
+	switch {
+	case h.Magic != shmabi.ProcessMagic:
+		return corrupt(p.name, "magic %#x", h.Magic)
+	case h.Abi != shmabi.Version:
+		return corrupt(p.name, "layout version %d, this agent reads %d", h.Abi, shmabi.Version)
+	case h.Header_bytes != shmabi.HeaderBytes:
+		return corrupt(p.name, "header of %d bytes", h.Header_bytes)
+	case h.Log_bytes != uint64(len(p.m.data)-shmabi.HeaderBytes):
+		return corrupt(p.name, "%d bytes for a log of %d", len(p.m.data), h.Log_bytes)
+	case h.Rank < 0 || h.Size <= h.Rank:
+		return corrupt(p.name, "rank %d of %d", h.Rank, h.Size)
+	case h.Clock < shmabi.ClockTSC || h.Clock > shmabi.ClockMonotonicRaw:
+		return corrupt(p.name, "clock %d", h.Clock)
+	}
+	p.log = p.m.data[shmabi.HeaderBytes:]
+	p.Identity = Identity{
+		ID:         h.Process,
+		Rank:       int(h.Rank),
+		Size:       int(h.Size),
+		PID:        int(h.Pid),
+		Clock:      h.Clock,
+		World:      text(h.World[:]),
+		Parent:     text(h.Parent[:]),
+		Host:       text(h.Host[:]),
+		Executable: text(h.Executable[:]),
+		Library:    text(h.Mpi_library[:]),
+	}
+	return nil
+}
+
+// text is what stands before the first NUL.
+func text(chars []int8) string {
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(chars))), len(chars))
+	if end := bytes.IndexByte(raw, 0); end >= 0 {
+		raw = raw[:end]
+	}
+	return strings.ToValidUTF8(string(raw), "\uFFFD")
+}
+
+// State is how far the process has come.
+func (p *Process) State() State {
+	return State(atomic.LoadUint32(&p.header.State))
+}
+
+// Losses is what could not be recorded so far.
+func (p *Process) Losses() Losses {
+	return Losses{
+		Threads:       int(atomic.LoadUint32(&p.header.Threads)),
+		ThreadsFailed: int(atomic.LoadUint32(&p.header.Threads_failed)),
+		Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
+		Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),
+		PathsLost:     atomic.LoadUint64(&p.header.Paths_lost),
+	}
+}
+
+// Alive says whether the process still runs: whether somebody holds the lock on its file.
+//
+// The question is asked on behalf of our open file, not of our process, so that it sees every
+// process's lock, and in tests our own.
+func (p *Process) Alive() (bool, error) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(p.m.file.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
+		return false, fmt.Errorf("ring: lock of %s: %w", p.name, err)
+	}
+	return lock.Type != unix.F_UNLCK, nil
+}
+
+// Close unmaps the file; it stays.
+func (p *Process) Close() error {
+	if err := p.m.close(); err != nil {
+		return fmt.Errorf("ring: %s: %w", p.name, err)
+	}
+	return nil
+}

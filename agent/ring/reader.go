@@ -1,0 +1,168 @@
+package ring
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
+)
+
+// Record is one outermost MPI call of a thread. Times are ticks of the process's clock.
+type Record struct {
+	Enter uint64
+	Exit  uint64
+	Call  mpicall.ID
+	Path  uint32 // call path of the process's log, 0 = unknown
+	Lost  bool   // calls were dropped just before this one: the burst before it is unknown
+}
+
+// maxSlots bounds what a header may ask us to map: 2 GiB.
+const maxSlots = 1 << 26
+
+// Reader reads one ring and gives its slots back. One goroutine at a time may use it.
+type Reader struct {
+	// What the header says of the ring; it never changes.
+	ID      uint64
+	Process uint64 // the process it belongs to
+	Thread  int    // ordinal within the process, 0 = the first that called MPI
+	TID     int    // of the operating system, for people
+
+	name   string
+	m      *mapping
+	header *shmabi.Ring
+	slots  uint64
+	tail   uint64
+	err    error // the first corruption met: the ring ends there
+}
+
+// OpenReader maps the ring at path. Its first Read starts where the last reader, if any, stopped.
+func OpenReader(path string) (*Reader, error) {
+	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+maxSlots*shmabi.SlotBytes, true)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{name: path, m: m, header: at[shmabi.Ring](m, 0)}
+	if err := r.check(); err != nil {
+		m.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// check compares every constant of the header with what the file is, and copies what is used later:
+// the header can change under us.
+func (r *Reader) check() error {
+	h := *r.header
+	switch {
+	case h.Magic != shmabi.RingMagic:
+		return corrupt(r.name, "magic %#x", h.Magic)
+	case h.Abi != shmabi.Version:
+		return corrupt(r.name, "layout version %d, this agent reads %d", h.Abi, shmabi.Version)
+	case h.Header_bytes != shmabi.HeaderBytes || h.Slot_bytes != shmabi.SlotBytes:
+		return corrupt(r.name, "header of %d bytes, slots of %d", h.Header_bytes, h.Slot_bytes)
+	case bits.OnesCount32(h.Slots) != 1 || h.Slots > maxSlots:
+		return corrupt(r.name, "%d slots", h.Slots)
+	case int64(len(r.m.data)) != shmabi.HeaderBytes+int64(h.Slots)*shmabi.SlotBytes:
+		return corrupt(r.name, "%d bytes for %d slots", len(r.m.data), h.Slots)
+	}
+	r.ID, r.Process, r.Thread, r.TID = h.Ring, h.Process, int(h.Thread), int(h.Tid)
+	r.slots = uint64(h.Slots)
+	r.tail = atomic.LoadUint64(&r.header.Tail)
+	_, err := r.readable()
+	return err
+}
+
+// readable is the head, once it is known that the slots from tail to it are ours to read.
+func (r *Reader) readable() (uint64, error) {
+	head := atomic.LoadUint64(&r.header.Head)
+	if head < r.tail || head-r.tail > r.slots {
+		return 0, corrupt(r.name, "head %d, tail %d, %d slots", head, r.tail, r.slots)
+	}
+	return head, nil
+}
+
+func (r *Reader) slot(number uint64) *shmabi.Slot {
+	return at[shmabi.Slot](r.m, shmabi.HeaderBytes+(number&(r.slots-1))*shmabi.SlotBytes)
+}
+
+// Read copies published records into dst, oldest first, gives their slots back to the writer and
+// returns how many there were; 0 means that all is read. After an error, which wraps ErrCorrupt, the
+// records returned with it are good and nothing more can be read.
+func (r *Reader) Read(dst []Record) (int, error) {
+	if r.err != nil {
+		return 0, r.err
+	}
+	head, err := r.readable()
+	if err != nil {
+		r.err = err
+		return 0, err
+	}
+	n := 0
+	for n < len(dst) && r.tail != head {
+		s := *r.slot(r.tail)
+		if s.Seq != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > head-r.tail {
+			r.err = corrupt(r.name, "slot %d of %d: %+v", r.tail, r.slots, s)
+			break
+		}
+		dst[n] = record(s)
+		n++
+		r.tail += uint64(s.Slots)
+	}
+	atomic.StoreUint64(&r.header.Tail, r.tail)
+	return n, r.err
+}
+
+// record never ends before it starts: a thread that moves to another CPU inside a call can find the
+// counter there a few ticks behind.
+func record(s shmabi.Slot) Record {
+	return Record{
+		Enter: s.Enter,
+		Exit:  max(s.Enter, s.Exit),
+		Call:  mpicall.ID(s.Call),
+		Path:  s.Path,
+		Lost:  s.Flags&shmabi.SlotLost != 0,
+	}
+}
+
+// Unfinished gives the call inside which the thread is or was, without its exit. It is for the rings
+// of processes that have died, once all records are read: a living writer may be changing it.
+func (r *Reader) Unfinished() (Record, bool) {
+	head, err := r.readable()
+	if r.err != nil || err != nil || head != r.tail {
+		return Record{}, false
+	}
+	slot := r.slot(head)
+	if atomic.LoadUint32(&slot.Seq) != uint32(head+1) {
+		return Record{}, false
+	}
+	rec := record(*slot)
+	rec.Exit = 0
+	return rec, true
+}
+
+// Dropped is how many records the writer has found no room for.
+func (r *Reader) Dropped() uint64 { return atomic.LoadUint64(&r.header.Dropped) }
+
+// Head is how many slots the writer has published, and Tail how many of them were read.
+func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }
+
+// Tail is how many slots were read.
+func (r *Reader) Tail() uint64 { return r.tail }
+
+// Slots is how many slots the ring has.
+func (r *Reader) Slots() int { return int(r.slots) }
+
+// Closed says that the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
+func (r *Reader) Closed() bool {
+	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
+}
+
+// Close unmaps the ring; its file stays.
+func (r *Reader) Close() error {
+	if err := r.m.close(); err != nil {
+		return fmt.Errorf("ring: %s: %w", r.name, err)
+	}
+	return nil
+}

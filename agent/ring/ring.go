@@ -1,0 +1,71 @@
+// Package ring reads what libmoriens.so leaves in shared memory: the rings of a run, one per thread
+// that calls MPI, and the process files that go with them. In come the files of one run's directory;
+// out go records of MPI calls, in the ticks of the process's clock, call paths, and how many of each
+// were lost. cshim/include/shim_abi.h is the contract and docs/format/ring.md its prose.
+//
+// The files are written by processes that may have run amok in their own memory, so nothing in them
+// is trusted: what does not fit the layout is an error (ErrCorrupt), never a panic or a read beyond
+// the mapping.
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrCorrupt is what every error about a file's content wraps.
+var ErrCorrupt = errors.New("corrupt")
+
+func corrupt(name, format string, args ...any) error {
+	return fmt.Errorf("ring: %s: %w: %s", name, ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// mapping is a file in shared memory.
+type mapping struct {
+	data []byte
+	file *os.File
+}
+
+// mapFile maps a whole regular file of minBytes or more, shared.
+func mapFile(path string, minBytes, maxBytes int64, write bool) (*mapping, error) {
+	flags, prot := os.O_RDONLY, unix.PROT_READ
+	if write {
+		flags, prot = os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE
+	}
+	file, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ring: %w", err)
+	}
+	info, err := file.Stat()
+	if err == nil && (!info.Mode().IsRegular() || info.Size() < minBytes || info.Size() > maxBytes) {
+		err = corrupt(path, "%s of %d bytes", info.Mode().Type(), info.Size())
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED)
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("ring: map %s: %w", path, err)
+	}
+	return &mapping{data: data, file: file}, nil
+}
+
+func (m *mapping) close() error {
+	return errors.Join(unix.Munmap(m.data), m.file.Close())
+}
+
+// at gives the address of a T within the mapping, which the caller has checked it holds. Mappings
+// start on a page and every field on a multiple of its size.
+func at[T any](m *mapping, offset uint64) *T {
+	var t T
+	if offset%uint64(unsafe.Alignof(t)) != 0 || offset+uint64(unsafe.Sizeof(t)) > uint64(len(m.data)) {
+		panic(fmt.Sprintf("ring: no %T at %d of %d bytes", t, offset, len(m.data)))
+	}
+	return (*T)(unsafe.Pointer(&m.data[offset]))
+}

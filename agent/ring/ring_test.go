@@ -1,0 +1,379 @@
+package ring_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/agent/ring"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
+)
+
+// process writes a process file into a directory of its own.
+func process(t *testing.T, identity ringwriter.Identity) (*ringwriter.Process, string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "moriens-0-run")
+	p, err := ringwriter.New(dir, identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, dir
+}
+
+func thread(t *testing.T, p *ringwriter.Process, dir string, slots int) (*ringwriter.Ring, *ring.Reader) {
+	t.Helper()
+	w, err := p.Thread(slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ring.OpenReader(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return w, r
+}
+
+func readAll(t *testing.T, r *ring.Reader) []ring.Record {
+	t.Helper()
+	var all []ring.Record
+	buf := make([]ring.Record, 7)
+	for {
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n == 0 {
+			return all
+		}
+		all = append(all, buf[:n]...)
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 16)
+	if r.ID != w.ID() || r.Process != p.ID() || r.Thread != 0 || r.Slots() != 16 {
+		t.Errorf("header: %+v", r)
+	}
+	var ticks uint64
+	for round := range 10 { // several times round the ring
+		var want []ring.Record
+		for i := range 11 {
+			rec := ring.Record{Enter: ticks, Exit: ticks + uint64(i), Call: mpicall.Send + mpicall.ID(i), Path: uint32(round)}
+			ticks += 100
+			if !w.Call(rec.Call, rec.Path, rec.Enter, rec.Exit) {
+				t.Fatal("dropped")
+			}
+			want = append(want, rec)
+		}
+		if diff := cmp.Diff(want, readAll(t, r)); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+	if r.Dropped() != 0 || r.Head() != 110 || r.Tail() != 110 {
+		t.Errorf("dropped %d, head %d, tail %d", r.Dropped(), r.Head(), r.Tail())
+	}
+}
+
+func TestFullRingDropsAndSaysSo(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 4)
+	written := 0
+	for i := range 10 {
+		if w.Call(mpicall.Recv, 0, uint64(i), uint64(i)) {
+			written++
+		}
+	}
+	if written != 4 || r.Dropped() != 6 {
+		t.Errorf("wrote %d, dropped %d", written, r.Dropped())
+	}
+	if got := readAll(t, r); len(got) != 4 || got[3].Enter != 3 || got[3].Lost {
+		t.Errorf("read %+v", got)
+	}
+	w.Call(mpicall.Recv, 0, 10, 11)
+	w.Call(mpicall.Recv, 0, 12, 13)
+	want := []ring.Record{{Enter: 10, Exit: 11, Call: mpicall.Recv, Lost: true}, {Enter: 12, Exit: 13, Call: mpicall.Recv}}
+	if diff := cmp.Diff(want, readAll(t, r)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestUnfinished(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	w, r := thread(t, p, dir, 2)
+	if rec, ok := r.Unfinished(); ok {
+		t.Errorf("a new ring has %+v", rec)
+	}
+	w.Call(mpicall.Send, 1, 10, 20)
+	w.Call(mpicall.Send, 1, 30, 40)
+	w.Call(mpicall.Send, 1, 50, 60) // dropped
+	if rec, ok := r.Unfinished(); ok {
+		t.Errorf("before all is read: %+v", rec)
+	}
+	readAll(t, r)
+	if rec, ok := r.Unfinished(); ok {
+		t.Errorf("the slot at head is stale, and gave %+v", rec)
+	}
+	w.Enter(mpicall.Barrier, 7, 70)
+	p.Exit()
+	got, ok := r.Unfinished()
+	if want := (ring.Record{Enter: 70, Call: mpicall.Barrier, Path: 7, Lost: true}); !ok || got != want {
+		t.Errorf("got %+v, %v; want %+v", got, ok, want)
+	}
+	if again, ok := r.Unfinished(); !ok || again != got {
+		t.Error("asking changed the answer")
+	}
+}
+
+// TestReaderGoesOnWhereTheLastStopped is an agent that was restarted.
+func TestReaderGoesOnWhereTheLastStopped(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 8)
+	for i := range 6 {
+		w.Call(mpicall.Send, 0, uint64(i), uint64(i))
+	}
+	if n, err := r.Read(make([]ring.Record, 4)); n != 4 || err != nil {
+		t.Fatal(n, err)
+	}
+	second, err := ring.OpenReader(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if got := readAll(t, second); len(got) != 2 || got[0].Enter != 4 {
+		t.Errorf("read %+v", got)
+	}
+}
+
+// TestConcurrent has a writer and a reader at work on one small ring: what is read is in order, what
+// is missing is counted, and a record after a gap says so.
+func TestConcurrent(t *testing.T) {
+	const calls = 200_000
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 64)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range uint64(calls) {
+			w.Call(mpicall.Iprobe, uint32(i), i, i)
+		}
+		w.Close()
+	})
+	var got, next uint64
+	buf := make([]ring.Record, 50)
+	for {
+		closed := r.Closed()
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range buf[:n] {
+			if rec.Enter < next || uint64(rec.Path) != rec.Enter || rec.Exit != rec.Enter || rec.Lost != (rec.Enter > next) {
+				t.Fatalf("expected call %d, got %+v", next, rec)
+			}
+			next = rec.Enter + 1
+			got++
+		}
+		if closed && n == 0 {
+			break
+		}
+	}
+	wg.Wait()
+	if got+r.Dropped() != calls {
+		t.Errorf("read %d, dropped %d, wrote %d", got, r.Dropped(), calls)
+	}
+}
+
+func TestProcess(t *testing.T) {
+	identity := ringwriter.Identity{
+		Rank: 3, Size: 8, World: "job.0", Parent: "node7/4242/99", Host: "node7", Executable: "/opt/app\xff",
+		Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
+	}
+	w, dir := process(t, identity)
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	want := ring.Identity{
+		ID: w.ID(), Rank: 3, Size: 8, World: "job.0", Parent: "node7/4242/99", Host: "node7",
+		Executable: "/opt/app\uFFFD", Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
+	}
+	if diff := cmp.Diff(want, p.Identity); diff != "" {
+		t.Error(diff)
+	}
+	if p.State() != ring.Running {
+		t.Errorf("state %v", p.State())
+	}
+	if alive, err := p.Alive(); !alive || err != nil {
+		t.Errorf("alive: %v, %v", alive, err)
+	}
+	w.ThreadFailed(syscall.ENOSPC, 12)
+	wantLosses := ring.Losses{Threads: 1, ThreadsFailed: 1, Fault: syscall.ENOSPC, Unrecorded: 12}
+	if got := p.Losses(); got != wantLosses {
+		t.Errorf("losses %+v", got)
+	}
+	w.Finalize()
+	if p.State() != ring.Finalized {
+		t.Errorf("state %v", p.State())
+	}
+	w.Exit()
+	if alive, err := p.Alive(); alive || err != nil {
+		t.Errorf("after the end: alive %v, %v", alive, err)
+	}
+}
+
+func TestLog(t *testing.T) {
+	w, dir := process(t, ringwriter.Identity{})
+	defer w.Exit()
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	expect := func(wantModules []ring.Module, wantPaths []ring.Path) {
+		t.Helper()
+		modules, paths, err := p.ReadLog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(wantModules, modules); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(wantPaths, paths); diff != "" {
+			t.Error(diff)
+		}
+	}
+	expect(nil, nil)
+	app := w.Module("/bin/app", []byte{1, 2, 3})
+	w.Path(ringwriter.Frame{Module: app, Offset: 0x10}, ringwriter.Frame{Offset: 0x20})
+	expect([]ring.Module{{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}}},
+		[]ring.Path{{ID: 1, Frames: []ring.Frame{{Module: 1, Offset: 0x10}, {Offset: 0x20}}}})
+	lib := w.Module("/lib/odd name", nil)
+	w.Path(ringwriter.Frame{Module: lib, Offset: 0x30})
+	w.Path()
+	expect([]ring.Module{{ID: 2, Path: "/lib/odd name"}},
+		[]ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}})
+	expect(nil, nil)
+}
+
+func TestDirectory(t *testing.T) {
+	shm := t.TempDir()
+	path := ring.DirectoryPath(shm, 1000, "job7")
+	if path != filepath.Join(shm, "moriens-1000-job7") {
+		t.Error(path)
+	}
+	d := ring.NewDirectory(path)
+	expect := func(want ring.Found) {
+		t.Helper()
+		got, err := d.Scan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	expect(ring.Found{})
+	w, err := ringwriter.New(path, ringwriter.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Exit()
+	expect(ring.Found{Processes: []string{filepath.Join(path, w.FileName())}})
+	thread, err := w.Thread(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ringwriter.Fault(path, 5, syscall.ENOSPC); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".0123456789abcdef.0.ring", "fault-x-1", "notes", "0.ring"} {
+		if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	expect(ring.Found{
+		Rings:  []string{filepath.Join(path, thread.FileName())},
+		Faults: []ring.Fault{{Rank: 5, Errno: syscall.ENOSPC}},
+	})
+	expect(ring.Found{})
+	if err := d.RemoveAll(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, make([]byte, shmabi.HeaderBytes), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(dir, "short")
+	if err := os.WriteFile(short, make([]byte, 100), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, short, link, dir, filepath.Join(dir, "absent")} {
+		if _, err := ring.OpenReader(path); err == nil {
+			t.Errorf("opened ring %s", path)
+		}
+		if _, err := ring.OpenProcess(path); err == nil {
+			t.Errorf("opened process %s", path)
+		}
+	}
+}
+
+func BenchmarkRead(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), "run")
+	p, err := ringwriter.New(dir, ringwriter.Identity{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Exit()
+	w, err := p.Thread(1 << 12)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := ring.OpenReader(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	buf := make([]ring.Record, 512)
+	records := 0
+	for b.Loop() {
+		b.StopTimer()
+		for w.Call(mpicall.Send, rand.Uint32(), 1, 2) {
+		}
+		b.StartTimer()
+		for {
+			n, err := r.Read(buf)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if n == 0 {
+				break
+			}
+			records += n
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(records), "ns/record")
+}

@@ -1,0 +1,1 @@
+../src/module.h

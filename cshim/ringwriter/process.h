@@ -1,0 +1,1 @@
+../src/process.h

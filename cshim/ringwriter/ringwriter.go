@@ -1,0 +1,302 @@
+// Package ringwriter writes process files and rings with the shim's own code and with time stamps
+// that a test plants. Only tests import it.
+//
+// The C files here are links to cshim/src, so that the go command sees when they change.
+//
+// A Process stands for one MPI process. Its file is locked as the shim's is, but by a lock of the
+// open file description instead of the process's, because a test is writer and reader in one
+// process, where closing any descriptor of the file would release the other kind.
+package ringwriter
+
+/*
+#cgo CFLAGS: -std=c11 -O2 -Wall -Wextra -Werror
+#include <stdlib.h>
+#include "paths.h"
+#include "process.h"
+#include "ring.h"
+
+static bool ring_enter(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+{
+	return moriens_ring_enter(w, enter, call, path);
+}
+
+static void ring_exit(struct moriens_writer *w, uint64_t exit)
+{
+	moriens_ring_exit(w, exit);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
+)
+
+// Identity is what a process file says of its process. Zero values are filled in as noted.
+type Identity struct {
+	Rank, Size int // Size 0: Rank + 1
+	World      string
+	Parent     string
+	Host       string // empty: "host"
+	Executable string // empty: "/bin/app"
+	Library    string // empty: "MPI"
+	PID        int
+	Clock      uint32 // of shmabi; 0: ClockMonotonicRaw
+	LogBytes   int    // 0: 64 KiB
+}
+
+// Process writes one process file.
+type Process struct {
+	id        uint64
+	file      *C.struct_moriens_process_file
+	paths     *C.struct_moriens_paths
+	directory C.int
+	rings     []*Ring
+}
+
+// New creates the directory where it is missing, and a process file in state RUNNING in it.
+func New(dir string, identity Identity) (*Process, error) {
+	p := &Process{
+		file:  (*C.struct_moriens_process_file)(C.calloc(1, C.sizeof_struct_moriens_process_file)),
+		paths: (*C.struct_moriens_paths)(C.calloc(1, C.sizeof_struct_moriens_paths)),
+	}
+	path := C.CString(dir)
+	defer C.free(unsafe.Pointer(path))
+	if errno := C.moriens_os_open_directory(path, &p.directory); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %s: %w", dir, syscall.Errno(errno))
+	}
+	id := identity.c()
+	p.id = uint64(id.process)
+	logBytes := identity.LogBytes
+	if logBytes == 0 {
+		logBytes = 64 << 10
+	}
+	if errno := C.moriens_process_create(p.file, p.directory, C.size_t(logBytes), &id); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
+	}
+	if err := p.relock(); err != nil {
+		return nil, err
+	}
+	if errno := C.moriens_paths_init(p.paths, p.file); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
+	}
+	C.moriens_process_set_state(p.file, C.MORIENS_PROCESS_RUNNING)
+	if errno := C.moriens_process_publish(p.file, p.directory); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
+	}
+	return p, nil
+}
+
+func (identity Identity) c() C.struct_moriens_identity {
+	id := C.struct_moriens_identity{
+		process: C.moriens_os_random(),
+		rank:    C.int32_t(identity.Rank),
+		size:    C.int32_t(identity.Size),
+		pid:     C.uint32_t(identity.PID),
+		clock:   C.uint32_t(identity.Clock),
+	}
+	if identity.Size == 0 {
+		id.size = id.rank + 1
+	}
+	if identity.Clock == 0 {
+		id.clock = shmabi.ClockMonotonicRaw
+	}
+	setText(id.world[:], identity.World, "")
+	setText(id.parent[:], identity.Parent, "")
+	setText(id.host[:], identity.Host, "host")
+	setText(id.executable[:], identity.Executable, "/bin/app")
+	setText(id.mpi_library[:], identity.Library, "MPI")
+	return id
+}
+
+func setText(to []C.char, text, otherwise string) {
+	if text == "" {
+		text = otherwise
+	}
+	for i := 0; i < len(text) && i < len(to)-1; i++ {
+		to[i] = C.char(text[i])
+	}
+}
+
+// relock turns the process's lock on the file into one of the open file description.
+func (p *Process) relock() error {
+	fd := uintptr(p.file.file.fd)
+	unlock := unix.Flock_t{Type: unix.F_UNLCK}
+	if err := unix.FcntlFlock(fd, unix.F_SETLK, &unlock); err != nil {
+		return fmt.Errorf("ringwriter: unlock: %w", err)
+	}
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(fd, unix.F_OFD_SETLK, &lock); err != nil {
+		return fmt.Errorf("ringwriter: lock: %w", err)
+	}
+	return nil
+}
+
+// ID is the process's random number.
+func (p *Process) ID() uint64 { return p.id }
+
+// FileName is the name of the process file in its directory.
+func (p *Process) FileName() string { return fmt.Sprintf("%016x.process", p.id) }
+
+// Module defines a module in the log and gives its number, 0 if the log is full.
+func (p *Process) Module(path string, buildID []byte) uint32 {
+	text := C.CString(path)
+	defer C.free(unsafe.Pointer(text))
+	id := C.CBytes(buildID)
+	defer C.free(id)
+	return uint32(C.moriens_paths_define_module(p.paths, text, (*C.uint8_t)(id), C.uint32_t(len(buildID))))
+}
+
+// Frame is a return address as an offset into a module.
+type Frame struct {
+	Module uint32
+	Offset uint64
+}
+
+// Path defines a call path, innermost frame first, and gives its number, 0 if the log is full.
+func (p *Process) Path(frames ...Frame) uint32 {
+	c := make([]C.struct_moriens_log_frame, len(frames)+1)
+	for i, f := range frames {
+		c[i] = C.struct_moriens_log_frame{module: C.uint32_t(f.Module), offset: C.uint64_t(f.Offset)}
+	}
+	return uint32(C.moriens_paths_define(p.paths, &c[0], C.uint16_t(len(frames))))
+}
+
+// Intern numbers a return address of this test's own program, as the shim does.
+func (p *Process) Intern(site uintptr) uint32 {
+	return uint32(C.moriens_paths_intern(p.paths, C.uintptr_t(site)))
+}
+
+// ThreadFailed counts a thread that could get no ring, and calls that it made.
+func (p *Process) ThreadFailed(errno syscall.Errno, calls int) {
+	h := p.header()
+	atomic.AddUint32(&h.Threads, 1)
+	atomic.AddUint32(&h.Threads_failed, 1)
+	atomic.StoreUint32(&h.Fault, uint32(errno))
+	atomic.AddUint64(&h.Unrecorded, uint64(calls))
+}
+
+func (p *Process) header() *shmabi.Process {
+	return (*shmabi.Process)(unsafe.Pointer(p.file.header))
+}
+
+// Finalize does what the shim does when MPI_Finalize has returned: it closes the rings and says so.
+func (p *Process) Finalize() {
+	for _, r := range p.rings {
+		r.Close()
+	}
+	C.moriens_process_set_state(p.file, C.MORIENS_PROCESS_FINALIZED)
+}
+
+// Abort does what the shim does before MPI_Abort.
+func (p *Process) Abort() {
+	C.moriens_process_set_state(p.file, C.MORIENS_PROCESS_ABORTED)
+}
+
+// Exit ends the process, in whatever state it is: its lock is released. Neither it nor its rings may
+// be used afterwards.
+func (p *Process) Exit() {
+	for _, r := range p.rings {
+		C.moriens_os_unmap(unsafe.Pointer(r.writer.ring), C.size_t(r.bytes))
+		C.free(unsafe.Pointer(r.writer))
+	}
+	p.rings = nil
+	C.moriens_os_unmap(unsafe.Pointer(p.file.header), p.file.file.bytes)
+	C.moriens_os_close(p.file.file.fd)
+	C.moriens_os_close(p.directory)
+	C.moriens_os_unmap(unsafe.Pointer(p.paths.table), C.size_t(p.paths.table_size)*C.sizeof_struct_moriens_path_entry)
+	C.free(unsafe.Pointer(p.paths))
+	C.free(unsafe.Pointer(p.file))
+}
+
+// Ring writes one thread's ring.
+type Ring struct {
+	id     uint64
+	name   string
+	bytes  int
+	writer *C.struct_moriens_writer
+}
+
+// Thread creates the ring of the process's next thread. slots must be a power of two.
+func (p *Process) Thread(slots int) (*Ring, error) {
+	thread := atomic.AddUint32(&p.header().Threads, 1) - 1
+	r := &Ring{
+		id:     uint64(C.moriens_os_random()),
+		name:   fmt.Sprintf("%016x.%d.ring", p.id, thread),
+		bytes:  int(C.moriens_ring_bytes(C.uint32_t(slots))),
+		writer: (*C.struct_moriens_writer)(C.calloc(1, C.sizeof_struct_moriens_writer)),
+	}
+	name := C.CString(r.name)
+	defer C.free(unsafe.Pointer(name))
+	var file C.struct_moriens_file
+	if errno := C.moriens_os_create(p.directory, name, C.size_t(r.bytes), &file); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
+	}
+	identity := C.struct_moriens_ring_identity{
+		ring:    C.uint64_t(r.id),
+		process: C.uint64_t(p.id),
+		thread:  C.uint32_t(thread),
+		tid:     C.moriens_os_tid(),
+	}
+	C.moriens_ring_format(r.writer, file.memory, C.uint32_t(slots), &identity)
+	C.moriens_os_close(file.fd)
+	if errno := C.moriens_os_publish(p.directory, name, &file); errno != 0 {
+		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
+	}
+	p.rings = append(p.rings, r)
+	return r, nil
+}
+
+// ID is the ring's random number.
+func (r *Ring) ID() uint64 { return r.id }
+
+// FileName is the name of the ring's file in its directory.
+func (r *Ring) FileName() string { return r.name }
+
+// Enter opens a record, at ticks; false means that the ring had no room and the record was dropped.
+func (r *Ring) Enter(call mpicall.ID, path uint32, ticks uint64) bool {
+	return bool(C.ring_enter(r.writer, C.uint64_t(ticks), C.uint16_t(call), C.uint32_t(path)))
+}
+
+// Exit publishes the record that is open.
+func (r *Ring) Exit(ticks uint64) {
+	C.ring_exit(r.writer, C.uint64_t(ticks))
+}
+
+// Call writes a whole record; false means that it was dropped.
+func (r *Ring) Call(call mpicall.ID, path uint32, enter, exit uint64) bool {
+	if !r.Enter(call, path, enter) {
+		return false
+	}
+	r.Exit(exit)
+	return true
+}
+
+// Close says that the ring's thread has ended.
+func (r *Ring) Close() {
+	C.moriens_ring_set_state(r.writer, C.MORIENS_RING_CLOSED)
+}
+
+// Fault leaves the file by which the shim says that a rank could not record at all.
+func Fault(dir string, rank int, errno syscall.Errno) error {
+	path := C.CString(dir)
+	defer C.free(unsafe.Pointer(path))
+	var directory C.int
+	if e := C.moriens_os_open_directory(path, &directory); e != 0 {
+		return fmt.Errorf("ringwriter: %s: %w", dir, syscall.Errno(e))
+	}
+	defer C.moriens_os_close(directory)
+	name := C.CString(fmt.Sprintf("fault-%d-%d", rank, int(errno)))
+	defer C.free(unsafe.Pointer(name))
+	if e := C.moriens_os_touch(directory, name); e != 0 {
+		return fmt.Errorf("ringwriter: fault of rank %d: %w", rank, syscall.Errno(e))
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+#define _GNU_SOURCE
+#include "os.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+/* More is a loop, and tells nobody anything new. */
+#define MAX_WARNINGS 4
+
+/* Shells and daemons hand out low descriptors and sometimes close all they know of. */
+#define HIGH_FD 512
+
+int moriens_os_open_directory(const char *path, int *fd)
+{
+	int saved = errno;
+	struct stat st;
+	int result = 0;
+
+	*fd = -1;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+		result = errno;
+	} else {
+		*fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (*fd < 0) {
+			result = errno;
+		} else if (fstat(*fd, &st) != 0) {
+			result = errno;
+		} else if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+			/* In a directory that others can write, they could swap our files for theirs. */
+			result = EPERM;
+		}
+	}
+	if (result != 0 && *fd >= 0) {
+		close(*fd);
+		*fd = -1;
+	}
+	errno = saved;
+	return result;
+}
+
+int moriens_os_create(int directory, const char *name, size_t bytes, struct moriens_file *file)
+{
+	int saved = errno;
+	int result;
+
+	*file = (struct moriens_file){.fd = -1, .bytes = bytes};
+	snprintf(file->temporary, sizeof file->temporary, ".%s", name);
+	file->fd = openat(directory, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (file->fd < 0) {
+		result = errno;
+		errno = saved;
+		return result;
+	}
+	/* Without this a full tmpfs is noticed at the first write to the mapping, by SIGBUS. */
+	do
+		result = posix_fallocate(file->fd, 0, (off_t)bytes);
+	while (result == EINTR);
+	if (result == 0) {
+		file->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file->fd, 0);
+		if (file->memory == MAP_FAILED) {
+			result = errno;
+			file->memory = NULL;
+		}
+	}
+	if (result != 0)
+		moriens_os_discard(directory, file);
+	errno = saved;
+	return result;
+}
+
+int moriens_os_publish(int directory, const char *name, struct moriens_file *file)
+{
+	int saved = errno;
+	int result = renameat(directory, file->temporary, directory, name) == 0 ? 0 : errno;
+
+	errno = saved;
+	return result;
+}
+
+void moriens_os_discard(int directory, struct moriens_file *file)
+{
+	int saved = errno;
+
+	unlinkat(directory, file->temporary, 0);
+	if (file->memory != NULL)
+		munmap(file->memory, file->bytes);
+	if (file->fd >= 0)
+		close(file->fd);
+	file->memory = NULL;
+	file->fd = -1;
+	errno = saved;
+}
+
+int moriens_os_lock(struct moriens_file *file)
+{
+	int saved = errno;
+	int result = 0;
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	int high = fcntl(file->fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high >= 0) {
+		close(file->fd);
+		file->fd = high;
+	}
+	if (fcntl(file->fd, F_SETLK, &lock) != 0)
+		result = errno;
+	errno = saved;
+	return result;
+}
+
+void moriens_os_close(int fd)
+{
+	int saved = errno;
+
+	close(fd);
+	errno = saved;
+}
+
+void moriens_os_unmap(void *memory, size_t bytes)
+{
+	int saved = errno;
+
+	munmap(memory, bytes);
+	errno = saved;
+}
+
+void *moriens_os_memory(size_t bytes)
+{
+	int saved = errno;
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	errno = saved;
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+int moriens_os_touch(int directory, const char *name)
+{
+	int saved = errno;
+	int result = 0;
+	int fd = openat(directory, name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		result = errno;
+	else
+		close(fd);
+	errno = saved;
+	return result;
+}
+
+uint64_t moriens_os_free_bytes(int directory)
+{
+	int saved = errno;
+	struct statvfs fs;
+	uint64_t bytes = 0;
+
+	if (fstatvfs(directory, &fs) == 0)
+		bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+	errno = saved;
+	return bytes;
+}
+
+uint64_t moriens_os_cpus(void)
+{
+	int saved = errno;
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	errno = saved;
+	return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
+uint64_t moriens_os_random(void)
+{
+	int saved = errno;
+	uint64_t bits;
+
+	if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits) {
+		struct timespec now;
+		clock_gettime(CLOCK_REALTIME, &now);
+		bits = ((uint64_t)now.tv_sec << 32 ^ (uint64_t)now.tv_nsec ^ (uint64_t)moriens_os_tid() << 16) * 0x9e3779b97f4a7c15ull;
+	}
+	errno = saved;
+	return bits;
+}
+
+uint32_t moriens_os_pid(void)
+{
+	return (uint32_t)getpid();
+}
+
+uint32_t moriens_os_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+uint32_t moriens_os_uid(void)
+{
+	return (uint32_t)geteuid();
+}
+
+void moriens_os_host(char *text, size_t bytes)
+{
+	int saved = errno;
+
+	if (gethostname(text, bytes) != 0)
+		text[0] = '\0';
+	text[bytes - 1] = '\0';
+	errno = saved;
+}
+
+void moriens_os_executable(char *text, size_t bytes)
+{
+	int saved = errno;
+	ssize_t n = readlink("/proc/self/exe", text, bytes - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	errno = saved;
+}
+
+static void read_small_file(const char *path, char *text, size_t bytes)
+{
+	int saved = errno;
+	ssize_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		do
+			n = read(fd, text, bytes - 1);
+		while (n < 0 && errno == EINTR);
+		close(fd);
+	}
+	text[n > 0 ? n : 0] = '\0';
+	errno = saved;
+}
+
+void moriens_os_parent(char *text, size_t bytes)
+{
+	char host[256], path[64], stat[1024];
+	unsigned long long start = 0;
+	long parent = (long)getppid();
+
+	moriens_os_host(host, sizeof host);
+	snprintf(path, sizeof path, "/proc/%ld/stat", parent);
+	read_small_file(path, stat, sizeof stat);
+	/* The command, field 2, may hold blanks and parentheses; the start time is field 22. */
+	char *rest = strrchr(stat, ')');
+	for (int field = 2; rest != NULL && field < 22; field++)
+		rest = strchr(rest + 1, ' ');
+	if (rest != NULL)
+		start = strtoull(rest, NULL, 10);
+	snprintf(text, bytes, "%s/%ld/%llu", host, parent, start);
+}
+
+void moriens_os_clock_source(char *text, size_t bytes)
+{
+	read_small_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", text, bytes);
+	text[strcspn(text, "\n")] = '\0';
+}
+
+void moriens_os_warn(const char *problem, const char *hint)
+{
+	static int warnings;
+	char line[1024];
+	int saved = errno;
+
+	if (__atomic_fetch_add(&warnings, 1, __ATOMIC_RELAXED) < MAX_WARNINGS) {
+		int n = snprintf(line, sizeof line, "moriens: %s\nhint: %s\n", problem, hint);
+		if (n > (int)sizeof line - 1)
+			n = (int)sizeof line - 1;
+		/* One write, so that the lines of several ranks do not mix. */
+		ssize_t written = write(STDERR_FILENO, line, (size_t)n);
+		(void)written;
+	}
+	errno = saved;
+}

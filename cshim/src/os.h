@@ -1,0 +1,61 @@
+/*
+ * Everything the shim asks of the operating system. No function here fails the application: they
+ * return 0 or an errno value, and leave errno as it was.
+ */
+#ifndef MORIENS_OS_H
+#define MORIENS_OS_H
+
+#include "base.h"
+
+/* A file that is mapped, and not yet under its final name. */
+struct moriens_file {
+	void *memory;
+	size_t bytes;
+	int fd;
+	char temporary[64];
+};
+
+/* Makes the directory if it is missing; refuses one that is not ours alone. Returns its descriptor in *fd. */
+int moriens_os_open_directory(const char *path, int *fd);
+
+/* Creates, allocates and maps a file of zeros under a temporary name. ENOSPC: too large for what is free. */
+int moriens_os_create(int directory, const char *name, size_t bytes, struct moriens_file *file);
+
+/* Gives the file its final name. */
+int moriens_os_publish(int directory, const char *name, struct moriens_file *file);
+
+/* Removes the file again, under its temporary name. */
+void moriens_os_discard(int directory, struct moriens_file *file);
+
+/* Moves the descriptor where applications that number their own do not look, and locks the file.
+ * In this order: closing any descriptor of a file releases the process's locks on it. */
+int moriens_os_lock(struct moriens_file *file);
+
+void moriens_os_close(int fd);
+void moriens_os_unmap(void *memory, size_t bytes);
+
+/* Zeroed private memory, or NULL. */
+void *moriens_os_memory(size_t bytes);
+
+/* Creates an empty file. */
+int moriens_os_touch(int directory, const char *name);
+
+/* Bytes free in the directory's file system, and CPUs of the machine. */
+uint64_t moriens_os_free_bytes(int directory);
+uint64_t moriens_os_cpus(void);
+
+uint64_t moriens_os_random(void);
+uint32_t moriens_os_pid(void);
+uint32_t moriens_os_tid(void);
+uint32_t moriens_os_uid(void);
+
+/* Fill the buffer with NUL-terminated text, cut where too long, empty where unknown. */
+void moriens_os_host(char *text, size_t bytes);
+void moriens_os_executable(char *text, size_t bytes);
+void moriens_os_parent(char *text, size_t bytes); /* host/pid/start time */
+void moriens_os_clock_source(char *text, size_t bytes);
+
+/* Says something on stderr, with a hint; only so often per process. */
+void moriens_os_warn(const char *problem, const char *hint);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * The process file: who this process is, its state, its loss counters, and the log in which its
+ * modules and call paths are defined.
+ */
+#ifndef MORIENS_PROCESS_H
+#define MORIENS_PROCESS_H
+
+#include "base.h"
+#include "os.h"
+#include "shim_abi.h"
+
+struct moriens_identity {
+	uint64_t process;
+	int32_t rank;
+	int32_t size;
+	uint32_t pid;
+	uint32_t clock;
+	char world[256];
+	char parent[256];
+	char host[256];
+	char executable[1024];
+	char mpi_library[1024];
+};
+
+struct moriens_process_file {
+	struct moriens_file file;
+	struct moriens_process *header;
+	char *log;
+};
+
+/* Creates, fills and locks the file under its temporary name. Returns an errno value. */
+int moriens_process_create(struct moriens_process_file *p, int directory, size_t log_bytes, const struct moriens_identity *identity);
+
+/* Gives it its name. */
+int moriens_process_publish(struct moriens_process_file *p, int directory);
+
+void moriens_process_set_state(struct moriens_process_file *p, enum moriens_process_state state);
+
+/* Appends an entry made of two parts, padded with zeros to 8 bytes. False: the log is full. One caller at a time. */
+bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size_t fixed_bytes, const void *rest, size_t rest_bytes);
+
+#endif
