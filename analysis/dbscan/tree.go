@@ -1,7 +1,6 @@
 package dbscan
 
 import (
-	"math"
 	"slices"
 	"sync"
 )
@@ -257,67 +256,3 @@ func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 	}
 	return found
 }
-
-// neighbour2 returns the squared distance to the k-th nearest point, p itself counted.
-func (t *tree) neighbour2(p []float64, k int) float64 {
-	if k <= 64 {
-		s := nearest{tree: t, p: p, k: k}
-		s.search(0)
-		return s.best[k-1]
-	}
-	// Keeping many neighbours in order costs more than counting a ball a few times: bisect on the
-	// bits of the radius, which as integers are in the order of the floats.
-	_, most := pointBox(p).distances2(t.box(0))
-	lo, hi := uint64(0), math.Float64bits(most)
-	for lo < hi {
-		middle := lo + (hi-lo)/2
-		if t.count(0, p, math.Float64frombits(middle), k) >= k {
-			hi = middle
-		} else {
-			lo = middle + 1
-		}
-	}
-	return math.Float64frombits(lo)
-}
-
-// nearest holds the squared distances to the nearest points seen, ascending.
-type nearest struct {
-	*tree
-	p    []float64
-	k    int
-	best []float64
-}
-
-func (s *nearest) search(nd int32) {
-	x := &s.nodes[nd]
-	if x.right != 0 {
-		left, right := nd+1, x.right
-		l, r := pointBox(s.p).least2(s.box(left)), pointBox(s.p).least2(s.box(right))
-		if r < l {
-			left, right, l, r = right, left, r, l
-		}
-		if s.wants(l) {
-			s.search(left)
-		}
-		if s.wants(r) {
-			s.search(right)
-		}
-		return
-	}
-	for i := x.begin; i < x.end; i++ {
-		v := distance2(s.p, s.point(i))
-		if !s.wants(v) {
-			continue
-		}
-		if len(s.best) < s.k {
-			s.best = append(s.best, 0)
-		}
-		at := len(s.best) - 1
-		for ; at > 0 && s.best[at-1] > v; at-- {
-			s.best[at] = s.best[at-1]
-		}
-		s.best[at] = v
-	}
-}
-
-func (s *nearest) wants(v float64) bool { return len(s.best) < s.k || v < s.best[s.k-1] }

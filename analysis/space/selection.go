@@ -124,7 +124,7 @@ func outside(ranges []Range, ranged []quantity, row int) bool {
 	return false
 }
 
-// autoMinNS sums durations in buckets as fine as 1/2048 of themselves and looks closer only at the
+// autoMinNS sums durations in buckets as fine as 1/256 of themselves and looks closer only at the
 // one in which the limit lies.
 func autoMinNS(durations []int64) int64 {
 	sums := make([]int64, bucket(1<<63-1)+1)
@@ -163,7 +163,7 @@ func autoMinNS(durations []int64) int64 {
 	}
 }
 
-const bucketBits = 11
+const bucketBits = 8
 
 // bucket numbers durations ascending: every power of two has 2^bucketBits buckets.
 func bucket(d int64) int {

@@ -1,0 +1,74 @@
+package dbscan_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"moriens/analysis/dbscan"
+)
+
+// burstLike returns points as bursts crowd: nine in ten in a few narrow kinds, the rest anywhere.
+func burstLike(n, dims int) dbscan.Points {
+	random := rand.New(rand.NewPCG(42, 0))
+	p := dbscan.Points{Dims: dims, Coords: make([]float64, n*dims)}
+	for i := range n {
+		kind := random.IntN(20)
+		for d := range dims {
+			x := &p.Coords[i*dims+d]
+			if kind < 18 {
+				*x = float64((kind*7+d*5)%18)/18 + .003*random.NormFloat64()
+			} else {
+				*x = random.Float64()
+			}
+		}
+	}
+	return p
+}
+
+func benchmarkCluster(b *testing.B, n, dims int, eps float64) {
+	p := burstLike(n, dims)
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprintf("threads=%d", threads), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := dbscan.Cluster(p, eps, 10, threads); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "points/s")
+		})
+	}
+}
+
+func BenchmarkCluster1D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 1, 1e-5) }
+func BenchmarkCluster1D10M(b *testing.B)  { benchmarkCluster(b, 10_000_000, 1, 1e-6) }
+func BenchmarkCluster2D100k(b *testing.B) { benchmarkCluster(b, 100_000, 2, .008) }
+func BenchmarkCluster2D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 2, .006) }
+func BenchmarkCluster4D100k(b *testing.B) { benchmarkCluster(b, 100_000, 4, .02) }
+func BenchmarkCluster4D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 4, .02) }
+
+func BenchmarkClusterDuplicates2D1M(b *testing.B) {
+	p := burstLike(1_000_000, 2)
+	for i := range p.Coords {
+		p.Coords[i] = float64(int(p.Coords[i]*100)) / 100
+	}
+	for b.Loop() {
+		if _, err := dbscan.Cluster(p, .01, 10, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchmarkKDistance(b *testing.B, n, dims, k int) {
+	p := burstLike(n, dims)
+	for b.Loop() {
+		if _, err := dbscan.KDistance(p, k, 0, 2); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkKDistance1D1Mk5000(b *testing.B) { benchmarkKDistance(b, 1_000_000, 1, 5000) }
+func BenchmarkKDistance2D1Mk10(b *testing.B)   { benchmarkKDistance(b, 1_000_000, 2, 10) }
+func BenchmarkKDistance2D1Mk5000(b *testing.B) { benchmarkKDistance(b, 1_000_000, 2, 5000) }

@@ -1,0 +1,181 @@
+package dbscan_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"moriens/analysis/dbscan"
+)
+
+const noise = dbscan.Noise
+
+func TestClusterByHand(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		dims   int
+		coords []float64
+		eps    float64
+		minPts int
+		labels []int32
+		core   string // 1 for core points
+	}{
+		{"none", 3, nil, 1, 2, nil, ""},
+		{"one point, MinPts 1", 2, []float64{5, 5}, 0, 1, []int32{0}, "1"},
+		{"one point, MinPts 2", 2, []float64{5, 5}, 9, 2, []int32{noise}, "0"},
+		{"distance exactly Eps", 1, []float64{0, 1, 2}, 1, 3, []int32{0, 0, 0}, "010"},
+		{"distance just above Eps", 1, []float64{0, 1, math.Nextafter(2, 3)}, 1, 3, []int32{noise, noise, noise}, "000"},
+		{"3-4-5", 2, []float64{0, 0, 3, 4}, 5, 2, []int32{0, 0}, "11"},
+		{"numbered by key, not by place", 1, []float64{9, 9, 1, 1, 5, 5}, 0, 2, []int32{2, 2, 0, 0, 1, 1}, "111111"},
+		{"duplicates at Eps 0", 2, []float64{1, 1, 2, 2, 1, 1, 1, 1}, 0, 3, []int32{0, noise, 0, 0}, "1011"},
+		{"zeros of both signs", 1, []float64{0, math.Copysign(0, -1)}, 0, 2, []int32{0, 0}, "11"},
+		{"border between two clusters", 1, []float64{0, .5, 1, 2, 3, 3.5, 4}, 1, 4,
+			// 1 sees 0, .5, 1, 2; 3 sees 2, 3, 3.5, 4; 2 is within Eps of both and goes to the left.
+			[]int32{0, 0, 0, 0, 1, 1, 1}, "0010100"},
+		{"that border, mirrored in y", 2, []float64{0, 0, 0, -.5, 0, -1, 0, -2, 0, -3, 0, -3.5, 0, -4}, 1, 4,
+			[]int32{1, 1, 1, 0, 0, 0, 0}, "0010100"},
+		{"Eps above the range", 2, []float64{0, 0, 1, 7, -3, 2}, 1e9, 3, []int32{0, 0, 0}, "111"},
+		{"Eps whose square overflows", 2, []float64{-1e300, 0, 1e300, 0}, 1e200, 2, []int32{0, 0}, "11"},
+		{"infinite Eps", 1, []float64{-1, 5}, math.Inf(1), 2, []int32{0, 0}, "11"},
+		{"a range of 10^300 Eps", 2, []float64{0, 0, 1e300, 1e300, 1, 0}, 1, 2, []int32{0, noise, 0}, "101"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := dbscan.Cluster(dbscan.Points{Dims: c.dims, Coords: c.coords}, c.eps, c.minPts, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(r.Labels, c.labels) {
+				t.Errorf("labels %v, want %v", r.Labels, c.labels)
+			}
+			core := strings.Builder{}
+			for _, is := range r.Core {
+				core.WriteByte("01"[map[bool]int{true: 1}[is]])
+			}
+			if core.String() != c.core {
+				t.Errorf("core %s, want %s", &core, c.core)
+			}
+			if want := int(slices.Max(append([]int32{noise}, c.labels...)) + 1); r.Clusters != want {
+				t.Errorf("%d clusters, want %d", r.Clusters, want)
+			}
+		})
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	two := dbscan.Points{Dims: 2, Coords: []float64{1, 2, 3, 4}}
+	for _, c := range []struct {
+		name   string
+		points dbscan.Points
+		eps    float64
+		minPts int
+		want   string
+	}{
+		{"negative Eps", two, -1, 2, "Eps -1"},
+		{"Eps NaN", two, math.NaN(), 2, "Eps NaN"},
+		{"MinPts 0", two, 1, 0, "MinPts 0"},
+		{"no dimensions", dbscan.Points{}, 1, 1, "0 dimensions"},
+		{"nine dimensions", dbscan.Points{Dims: 9}, 1, 1, "9 dimensions"},
+		{"half a row", dbscan.Points{Dims: 2, Coords: make([]float64, 5)}, 1, 1, "5 coordinates"},
+		{"NaN", dbscan.Points{Dims: 2, Coords: []float64{1, 2, 3, math.NaN()}}, 1, 1, "row 1, dimension 1: NaN"},
+		{"infinity", dbscan.Points{Dims: 1, Coords: []float64{1, 2, math.Inf(-1)}}, 1, 1, "row 2, dimension 0: -Inf"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := dbscan.Cluster(c.points, c.eps, c.minPts, 1)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%v, want it to say %q", err, c.want)
+			}
+		})
+	}
+	_, err := dbscan.Cluster(dbscan.Points{Dims: 1, Coords: []float64{0, math.NaN()}}, 1, 1, 1)
+	var notFinite *dbscan.NotFiniteError
+	if !errors.As(err, &notFinite) || notFinite.Row != 1 {
+		t.Errorf("%v is no NotFiniteError of row 1", err)
+	}
+	if _, err := dbscan.KDistance(two, 0, 0, 1); err == nil || !strings.Contains(err.Error(), "neighbour 0") {
+		t.Errorf("the 0-th neighbour: %v", err)
+	}
+}
+
+// Sizes that need the radix sort, trees built by several threads and work in several batches, checked
+// against 1 thread and, by sampling rows, against the definition.
+func TestManyPoints(t *testing.T) {
+	for _, dims := range []int{1, 2, 3} {
+		p := burstLike(50_000, dims)
+		for i := range p.Coords { // make duplicates and exact distances likely
+			p.Coords[i] = math.Round(p.Coords[i]*2048) / 2048
+		}
+		const minPts = 40
+		eps := []float64{0, 2. / 2048, 8. / 2048, 40. / 2048}[dims]
+		want, err := dbscan.Cluster(p, eps, minPts, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Clusters < 5 || !slices.Contains(want.Labels, noise) {
+			t.Errorf("%d-D: %d clusters; these points should show more", dims, want.Clusters)
+		}
+		for _, threads := range []int{2, 3, 8} {
+			got, err := dbscan.Cluster(p, eps, minPts, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Labels, want.Labels) || !slices.Equal(got.Core, want.Core) {
+				t.Errorf("%d-D: %d threads give another answer than 1", dims, threads)
+			}
+		}
+		for row := 0; row < p.Len(); row += 97 {
+			neighbours := 0
+			smallest := noise // number of a cluster with a core point within Eps
+			for other := range p.Len() {
+				sum := 0.0
+				for d := range dims {
+					diff := p.Coords[row*dims+d] - p.Coords[other*dims+d]
+					sum += diff * diff
+				}
+				if sum > eps*eps {
+					continue
+				}
+				neighbours++
+				if want.Core[other] {
+					if want.Core[row] && want.Labels[other] != want.Labels[row] {
+						t.Fatalf("%d-D: core points %d and %d are near and apart", dims, row, other)
+					}
+					if smallest == noise || want.Labels[other] < smallest {
+						smallest = want.Labels[other]
+					}
+				}
+			}
+			if want.Core[row] != (neighbours >= minPts) {
+				t.Fatalf("%d-D: row %d with %d neighbours: core %v", dims, row, neighbours, want.Core[row])
+			}
+			if want.Labels[row] != smallest {
+				t.Fatalf("%d-D: row %d has label %d, want %d", dims, row, want.Labels[row], smallest)
+			}
+		}
+	}
+}
+
+// Points at ever smaller scales make trees that halve boxes as deep as floats reach.
+func TestPointsAtAllScales(t *testing.T) {
+	p := dbscan.Points{Dims: 2}
+	for e := -1000; e < 1000; e++ {
+		for range 20 {
+			p.Coords = append(p.Coords, math.Ldexp(1, e), -math.Ldexp(1, e))
+		}
+	}
+	r, err := dbscan.Cluster(p, 1e-290, 20, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Eps² underflows to 0, and so do the squares of differences below about 2^-537.
+	first := r.Labels[0]
+	for e := -1000; e < -600; e++ {
+		if r.Labels[(e+1000)*20] != first {
+			t.Fatalf("2^%d is apart from the points near 0", e)
+		}
+	}
+	if last := r.Labels[len(r.Labels)-1]; last == noise || last == first {
+		t.Errorf("the farthest place has label %d", last)
+	}
+}

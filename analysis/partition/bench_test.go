@@ -1,0 +1,33 @@
+package partition_test
+
+import (
+	"fmt"
+	"testing"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+)
+
+func benchmarkCompute(b *testing.B, n, pairs int) {
+	bursts := planted(n, pairs, 7)
+	for _, workers := range []int{1, 2} {
+		b.Run(fmt.Sprintf("workers=%d", workers), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_, err := partition.Compute(bursts, partition.Options{
+					Dims:   []space.Dim{{Num: space.Duration, Scale: space.Log}},
+					Filter: space.Filter{Auto: true}, Workers: workers,
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "bursts/s")
+		})
+	}
+}
+
+func BenchmarkCompute10k(b *testing.B)         { benchmarkCompute(b, 10_000, 20) }
+func BenchmarkCompute1M(b *testing.B)          { benchmarkCompute(b, 1_000_000, 20) }
+func BenchmarkCompute10M(b *testing.B)         { benchmarkCompute(b, 10_000_000, 20) }
+func BenchmarkCompute10MOneGroup(b *testing.B) { benchmarkCompute(b, 10_000_000, 1) }
