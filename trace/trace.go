@@ -65,6 +65,7 @@ type Bursts struct {
 	Before, After       []uint32  // call paths round the burst, indices into Run.CallPaths
 	Cluster             []int32   // a Cluster's ID, one of the Label constants, or 0 where nothing clustered them
 	Counters            [][]int64 // one column per Run.Counters; NoCount where a burst lacks the value
+	Weight              []float64 // how many bursts each stands for; nil where each stands for itself
 }
 
 // NoCount stands in a counter column for a value that was not measured.

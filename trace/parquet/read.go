@@ -1,0 +1,224 @@
+package parquet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	pq "github.com/parquet-go/parquet-go"
+
+	"moriens/trace"
+)
+
+// Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
+// highest rank with a burst; calls, nodes and messages are not in the file, nor are threads without a burst.
+func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
+	// The library panics on some malformed pages.
+	defer func() {
+		if p := recover(); p != nil {
+			run, err = nil, fmt.Errorf("malformed parquet file: %v", p)
+		}
+	}()
+	f, err := pq.OpenFile(in, bytes)
+	if err != nil {
+		return nil, err
+	}
+	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
+		return nil, fmt.Errorf("bursts of format %q, not %d", v, FormatVersion)
+	}
+	r := &reader{run: &trace.Run{CallPaths: []trace.CallPath{{}}}, paths: map[string]uint32{trace.CallPath{}.String(): 0}}
+	if err := r.columns(f); err != nil {
+		return nil, err
+	}
+	for _, g := range f.RowGroups() {
+		if err := r.group(g); err != nil {
+			return nil, err
+		}
+	}
+	for i := range r.run.Threads {
+		t := &r.run.Threads[i]
+		b := &t.Bursts
+		t.BeginNS = b.StartNS[0]
+		t.EndNS = b.StartNS[b.Len()-1] + b.DurationNS[b.Len()-1]
+		r.run.DurationNS = max(r.run.DurationNS, t.EndNS)
+	}
+	r.run.SummariseClusters()
+	return r.run, nil
+}
+
+type reader struct {
+	run   *trace.Run
+	paths map[string]uint32
+	place []int // in the file, of leading and then of the counters
+}
+
+func (r *reader) columns(f *pq.File) error {
+	r.place = make([]int, len(leading))
+	for i, name := range leading {
+		c, ok := f.Schema().Lookup(name)
+		if !ok {
+			return fmt.Errorf("no column %s", name)
+		}
+		want := pq.Int64
+		switch i {
+		case columnWorld, columnRank, columnThread, columnCluster:
+			want = pq.Int32
+		case columnWeight:
+			want = pq.Double
+		case columnBefore, columnAfter:
+			want = pq.ByteArray
+		}
+		if c.Node.Type().Kind() != want || !c.Node.Required() {
+			return fmt.Errorf("column %s is of type %s, not required %s", name, c.Node.Type(), want)
+		}
+		r.place[i] = c.ColumnIndex
+	}
+	for _, field := range f.Schema().Fields() {
+		if slices.Contains(leading, field.Name()) {
+			continue
+		}
+		if !field.Leaf() || field.Type().Kind() != pq.Int64 || field.Repeated() {
+			continue // of a later version
+		}
+		c, _ := f.Schema().Lookup(field.Name())
+		unit, _ := f.Lookup(keyUnit + field.Name())
+		r.run.Counters = append(r.run.Counters, trace.Counter{Name: field.Name(), Unit: unit})
+		r.place = append(r.place, c.ColumnIndex)
+	}
+	return nil
+}
+
+var errRows = errors.New("columns of a row group differ in length")
+
+func (r *reader) group(g pq.RowGroup) error {
+	columns := make([]*columnReader, len(r.place))
+	for i, p := range r.place {
+		columns[i] = newColumnReader(g.ColumnChunks()[p])
+		defer columns[i].pages.Close()
+	}
+	for left := g.NumRows(); left > 0; {
+		n := int(min(left, rowsPerBatch))
+		for _, c := range columns {
+			if err := c.read(n); err != nil {
+				return err
+			}
+		}
+		for k := range n {
+			if err := r.row(columns, k); err != nil {
+				return err
+			}
+		}
+		left -= int64(n)
+	}
+	return nil
+}
+
+func (r *reader) row(columns []*columnReader, k int) error {
+	world, rank := int(columns[columnWorld].values[k].Int32()), int(columns[columnRank].values[k].Int32())
+	thread := int(columns[columnThread].values[k].Int32())
+	run := r.run
+	n := len(run.Threads)
+	if n == 0 || run.Threads[n-1].Thread != thread || run.Threads[n-1].Rank != rank || run.Threads[n-1].World != world {
+		if world < 0 || rank < 0 || thread < 0 || world > 1<<20 {
+			return fmt.Errorf("no world %d rank %d thread %d", world, rank, thread)
+		}
+		for len(run.Worlds) <= world {
+			run.Worlds = append(run.Worlds, trace.World{})
+		}
+		run.Worlds[world].Size = max(run.Worlds[world].Size, rank+1)
+		t := trace.Thread{World: world, Rank: rank, Thread: thread}
+		t.Bursts.Counters = make([][]int64, len(run.Counters))
+		run.Threads = append(run.Threads, t)
+		if err := check(run, n); err != nil {
+			return err
+		}
+		n++
+	}
+	b := &run.Threads[n-1].Bursts
+	weight := columns[columnWeight].values[k].Double()
+	if b.Weight == nil && weight != 1 {
+		b.Weight = slices.Repeat([]float64{1}, b.Len())
+	}
+	if b.Weight != nil {
+		b.Weight = append(b.Weight, weight)
+	}
+	b.StartNS = append(b.StartNS, columns[columnStart].values[k].Int64())
+	b.DurationNS = append(b.DurationNS, columns[columnDuration].values[k].Int64())
+	label := columns[columnCluster].values[k].Int32()
+	if label < trace.LabelMissing || label > 1<<20 {
+		return fmt.Errorf("no cluster %d", label)
+	}
+	b.Cluster = append(b.Cluster, label)
+	b.Before = append(b.Before, r.path(columns[columnBefore].values[k]))
+	b.After = append(b.After, r.path(columns[columnAfter].values[k]))
+	for c := range b.Counters {
+		count := trace.NoCount
+		if v := columns[firstCounter+c].values[k]; !v.IsNull() {
+			count = v.Int64()
+		}
+		b.Counters[c] = append(b.Counters[c], count)
+	}
+	return nil
+}
+
+func (r *reader) path(v pq.Value) uint32 {
+	if i, ok := r.paths[string(v.ByteArray())]; ok {
+		return i
+	}
+	name := string(v.ByteArray())
+	i := uint32(len(r.run.CallPaths))
+	r.run.CallPaths = append(r.run.CallPaths, parsePath(name))
+	r.paths[name] = i
+	return i
+}
+
+// parsePath is the inverse of trace.CallPath.String, for the frame that is in the text.
+func parsePath(text string) trace.CallPath {
+	function, place, ok := strings.Cut(text, "@")
+	if i := strings.LastIndex(place, "+0x"); ok && i > 0 {
+		if offset, err := strconv.ParseUint(place[i+3:], 16, 64); err == nil {
+			return trace.CallPath{Function: function, Frames: []trace.Frame{{Module: place[:i], Offset: offset}}}
+		}
+	}
+	return trace.CallPath{Function: text}
+}
+
+// A columnReader reads a column of a row group in batches, across its pages.
+type columnReader struct {
+	pages  pq.Pages
+	page   pq.ValueReader
+	values []pq.Value
+}
+
+func newColumnReader(c pq.ColumnChunk) *columnReader {
+	return &columnReader{pages: c.Pages(), values: make([]pq.Value, rowsPerBatch)}
+}
+
+func (c *columnReader) read(n int) error {
+	for have := 0; have < n; {
+		if c.page == nil {
+			p, err := c.pages.ReadPage()
+			if err == io.EOF {
+				return errRows
+			}
+			if err != nil {
+				return err
+			}
+			c.page = p.Values()
+		}
+		got, err := c.page.ReadValues(c.values[have:n])
+		have += got
+		switch {
+		case err == io.EOF:
+			c.page = nil
+		case err != nil:
+			return err
+		case got == 0:
+			return io.ErrNoProgress
+		}
+	}
+	return nil
+}
