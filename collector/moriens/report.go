@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 
 	"moriens/analysis/partition"
@@ -30,14 +31,14 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 		c.MinPts = fmt.Sprint(o.MinPts)
 	}
 	for _, d := range o.Dims {
-		c.Dimensions = append(c.Dimensions, rundir.Dimension{Name: d.Name(), Scale: d.Scale.String(), Unit: d.Unit()})
+		c.Dimensions = append(c.Dimensions, describeDim(d))
 	}
 	for _, g := range result.Groups {
 		c.Groups = append(c.Groups, rundir.Group{
 			Before: run.CallPaths[g.Before].String(), After: run.CallPaths[g.After].String(),
 			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
 			Eps: rundir.Number(g.Eps), MinPts: g.MinPts,
-			Clusters: g.Clusters, Noise: g.Noise, Rare: g.From == partition.FromNone,
+			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
 		})
 		if g.From != partition.FromNone {
 			c.Eps = append(c.Eps, rundir.Number(g.Eps))
@@ -46,6 +47,15 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 	slices.Sort(c.Eps)
 	c.Eps = slices.Compact(c.Eps)
 	return c
+}
+
+func describeDim(d space.Dim) rundir.Dimension {
+	scale := d.Scale.String()
+	dim := rundir.Dimension{Name: strings.TrimSuffix(d.String(), ":"+scale), Scale: scale}
+	if d.Num == space.Duration && d.Den == "" {
+		dim.Unit = "ns"
+	}
+	return dim
 }
 
 func describeFilter(f space.Filter) string {
@@ -119,16 +129,28 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	}
 }
 
-// faults says which ranks could not record at all: one note per host and reason.
+// faults says which ranks could not record and whose records could not be read: one note per host and reason.
 func faults(f store.Frozen) []string {
 	var notes []string
 	for _, a := range f.Agents {
-		count := make(map[int32]int)
+		ranks := make(map[syscall.Errno]int)
 		for _, fault := range a.Faults {
-			count[fault.Errno]++
+			if fault.Corrupt != "" {
+				notes = append(notes, fmt.Sprintf("host %s: what a rank recorded cannot be read: %s", a.Hello.Host, fault.Corrupt))
+				continue
+			}
+			ranks[syscall.Errno(fault.Errno)]++
 		}
-		for errno, n := range count {
-			notes = append(notes, fmt.Sprintf("host %s: %d ranks could not record: shared memory: %s", a.Hello.Host, n, syscall.Errno(errno)))
+		for errno, n := range ranks {
+			notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for their shared memory says: %s; "+
+				"df /dev/shm tells how full it is", a.Hello.Host, n, errno))
+		}
+	}
+	for _, p := range f.Processes {
+		for _, r := range p.Rings {
+			if r.End.GetCorrupt() != "" {
+				notes = append(notes, fmt.Sprintf("rank %d on %s: a thread's records end early: %s", p.Info.Rank, p.Info.Host, r.End.Corrupt))
+			}
 		}
 	}
 	slices.Sort(notes)

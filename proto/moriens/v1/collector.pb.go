@@ -894,6 +894,7 @@ type RingEnd struct {
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
 	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`     // sent
 	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"` // lost because the ring was full
+	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`  // why the ring could not be read to its end; empty = it could
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -947,6 +948,13 @@ func (x *RingEnd) GetDropped() uint64 {
 		return x.Dropped
 	}
 	return 0
+}
+
+func (x *RingEnd) GetCorrupt() string {
+	if x != nil {
+		return x.Corrupt
+	}
+	return ""
 }
 
 // ProcessEnd says how a process ended.
@@ -1111,11 +1119,12 @@ func (x *ClockSample) GetUncertaintyNs() int64 {
 	return 0
 }
 
-// Fault says that a process could not record at all.
+// Fault says that a process could not record, or that what it recorded cannot be read.
 type Fault struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"` // -1 = unknown
-	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`
+	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`      // -1 = unknown
+	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`    // why it could not record; 0 = what it recorded cannot be read
+	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"` // why not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1162,6 +1171,13 @@ func (x *Fault) GetErrno() int32 {
 		return x.Errno
 	}
 	return 0
+}
+
+func (x *Fault) GetCorrupt() string {
+	if x != nil {
+		return x.Corrupt
+	}
+	return ""
 }
 
 // Done is an agent's last message.
@@ -1278,11 +1294,12 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bno_burst\x18\b \x03(\rR\anoBurst\x12\x1e\n" +
 	"\n" +
 	"unfinished\x18\t \x01(\bR\n" +
-	"unfinished\"M\n" +
+	"unfinished\"g\n" +
 	"\aRingEnd\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x18\n" +
-	"\adropped\x18\x03 \x01(\x04R\adropped\"\x9e\x02\n" +
+	"\adropped\x18\x03 \x01(\x04R\adropped\x12\x18\n" +
+	"\acorrupt\x18\x04 \x01(\tR\acorrupt\"\x9e\x02\n" +
 	"\n" +
 	"ProcessEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12,\n" +
@@ -1305,10 +1322,11 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fmonotonic_ns\x18\x03 \x01(\x03R\vmonotonicNs\x12\x1f\n" +
 	"\vrealtime_ns\x18\x04 \x01(\x03R\n" +
 	"realtimeNs\x12%\n" +
-	"\x0euncertainty_ns\x18\x05 \x01(\x03R\runcertaintyNs\"1\n" +
+	"\x0euncertainty_ns\x18\x05 \x01(\x03R\runcertaintyNs\"K\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
-	"\x05errno\x18\x02 \x01(\x05R\x05errno\"\x1e\n" +
+	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
+	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\x1e\n" +
 	"\x04Done\x12\x16\n" +
 	"\x06resent\x18\x01 \x01(\x04R\x06resent*X\n" +
 	"\x05Clock\x12\x15\n" +

@@ -1,0 +1,90 @@
+package burst
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+	"pgregory.net/rapid"
+
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+func TestForm(t *testing.T) {
+	f := NewFormer(7)
+	if c := f.Form(nil); c != nil {
+		t.Fatalf("Form(nil) = %v", c)
+	}
+	got := []*moriensv1.Calls{
+		f.Form([]ring.Record{{Enter: 100, Exit: 140, Call: 1, Path: 3}, {Enter: 200, Exit: 201, Call: 2}}),
+		f.Form([]ring.Record{{Enter: 201, Exit: 250, Call: 1, Path: 3}}),
+		f.Form([]ring.Record{{Enter: 900, Exit: 910, Call: 1, Path: 3, Lost: true}, {Enter: 920, Exit: 920, Call: 2}}),
+		f.FormUnfinished(ring.Record{Enter: 1000, Exit: 77, Call: 2}),
+	}
+	want := []*moriensv1.Calls{
+		{Ring: 7, First: 0, OriginTicks: 100, BurstTicks: []uint64{0, 60}, CallTicks: []uint64{40, 1},
+			Function: []uint32{1, 2}, Path: []uint32{3, 0}, NoBurst: []uint32{0}},
+		{Ring: 7, First: 2, OriginTicks: 201, BurstTicks: []uint64{0}, CallTicks: []uint64{49},
+			Function: []uint32{1}, Path: []uint32{3}},
+		{Ring: 7, First: 3, OriginTicks: 250, BurstTicks: []uint64{650, 10}, CallTicks: []uint64{10, 0},
+			Function: []uint32{1, 2}, Path: []uint32{3, 0}, NoBurst: []uint32{0}},
+		{Ring: 7, First: 5, OriginTicks: 920, BurstTicks: []uint64{80}, CallTicks: []uint64{0},
+			Function: []uint32{2}, Path: []uint32{0}, Unfinished: true},
+	}
+	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
+		t.Errorf("calls differ (-want +got):\n%s", d)
+	}
+	if f.Calls() != 6 {
+		t.Errorf("Calls() = %d, want 6", f.Calls())
+	}
+}
+
+// A dropped record before the very first must not be named twice.
+func TestFormLostFirst(t *testing.T) {
+	c := NewFormer(1).Form([]ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
+	if !slices.Equal(c.NoBurst, []uint32{0}) {
+		t.Errorf("NoBurst = %v, want [0]", c.NoBurst)
+	}
+}
+
+// However records are cut into batches, the columns put end to end give back every time.
+func TestFormKeepsTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var records []ring.Record
+		at := rapid.Uint64Range(0, 1<<60).Draw(t, "start")
+		for range rapid.IntRange(1, 50).Draw(t, "records") {
+			r := ring.Record{Call: mpicall.ID(rapid.IntRange(1, 5).Draw(t, "call")), Path: rapid.Uint32Range(0, 9).Draw(t, "path")}
+			r.Enter = at + rapid.Uint64Range(0, 1000).Draw(t, "burst")
+			r.Exit = r.Enter + rapid.Uint64Range(0, 1000).Draw(t, "in call")
+			r.Lost = rapid.IntRange(0, 9).Draw(t, "lost") == 0
+			at = r.Exit
+			records = append(records, r)
+		}
+		f := NewFormer(9)
+		var got []ring.Record
+		for rest := records; len(rest) > 0; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "batch")
+			c := f.Form(rest[:n])
+			rest = rest[n:]
+			if c.First != uint64(len(got)) {
+				t.Fatalf("First = %d, want %d", c.First, len(got))
+			}
+			ticks := c.OriginTicks
+			for i := range c.Function {
+				r := ring.Record{Call: mpicall.ID(c.Function[i]), Path: c.Path[i]}
+				r.Enter = ticks + c.BurstTicks[i]
+				r.Exit = r.Enter + c.CallTicks[i]
+				r.Lost = slices.Contains(c.NoBurst, uint32(i))
+				ticks = r.Exit
+				got = append(got, r)
+			}
+		}
+		records[0].Lost = true // a thread's first call ends no burst
+		if d := cmp.Diff(records, got); d != "" {
+			t.Fatalf("records differ (-want +got):\n%s", d)
+		}
+	})
+}

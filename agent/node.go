@@ -1,0 +1,283 @@
+// Package agent carries what the ranks of one node record to the collector.
+//
+// A Node looks into the run's directory in shared memory; for each process that it finds there it keeps
+// an Agent, which reads the process's rings (agent/ring), forms bursts (agent/burst) and hands them to
+// the node's one uplink (agent/uplink). When a process has ended, its files are read to the end and
+// removed. The ranks never wait for any of this: a ring that is read too slowly drops, and counts.
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"moriens/agent/ring"
+	"moriens/agent/uplink"
+	"moriens/internal/rendezvous"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// pollMin and pollMax bound the time between two looks at the rings. It shrinks when a ring was
+	// found well filled and grows when all were nearly empty.
+	pollMin = 500 * time.Microsecond
+	pollMax = 20 * time.Millisecond
+	// scanEvery is the time between two looks for new processes and for ended ones.
+	scanEvery = 50 * time.Millisecond
+	// orphanGrace is how long processes may outlive the job before they are left behind.
+	orphanGrace = 5 * time.Second
+	// flushGrace is how long the last messages may take to be acknowledged.
+	flushGrace = 60 * time.Second
+)
+
+// Config says which run's processes a node looks for and whom it tells.
+type Config struct {
+	Run     string                // MORIENS_RUN
+	Shm     string                // directory that holds the run's directory of rings
+	Meet    rendezvous.Rendezvous // the collector
+	Idle    time.Duration         // the job is over when no process was there for this long after the last; 0 = only JobOver says so
+	Version string
+	Log     *slog.Logger
+}
+
+// A Node is the agent process of one node.
+type Node struct {
+	config    Config
+	up        *uplink.Uplink
+	directory *ring.Directory
+	agents    map[uint64]*Agent // by process; those that have not ended
+	orphans   []*thread         // rings whose process file has not been seen yet
+	clocks    map[uint32]*sampler
+	over      chan struct{} // closed when no new process will come
+	overOnce  sync.Once
+	came      bool      // a process has been seen
+	lastSeen  time.Time // when there was a process
+}
+
+// New returns the agent of a node. Nothing happens until Run.
+func New(config Config) (*Node, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("agent: %w", err)
+	}
+	up, err := uplink.New(config.Meet, &moriensv1.Hello{
+		Run: config.Run, Agent: randomID(), Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
+	}, config.Log)
+	if err != nil {
+		return nil, err
+	}
+	return &Node{
+		config:    config,
+		up:        up,
+		directory: ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run)),
+		agents:    make(map[uint64]*Agent),
+		clocks:    make(map[uint32]*sampler),
+		over:      make(chan struct{}),
+	}, nil
+}
+
+// JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
+func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
+
+// Run watches the node's processes until the job is over and everything that they recorded is
+// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost.
+func (n *Node) Run(ctx context.Context) error {
+	upCtx, stop := context.WithCancel(ctx)
+	defer stop()
+	upDone := make(chan error, 1)
+	go func() { upDone <- n.up.Run(upCtx) }()
+
+	n.watch(ctx)
+	err := ctx.Err()
+	if err == nil {
+		for _, s := range n.clocks {
+			n.sample(s)
+		}
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: n.up.Stats().Resent}}})
+		flush, cancel := context.WithTimeout(ctx, flushGrace)
+		err = n.up.Flush(flush)
+		cancel()
+	}
+	stop()
+	<-upDone // what it has to say, Flush has said
+	return errors.Join(err, n.directory.RemoveAll())
+}
+
+// watch looks at the rings again and again until the job is over and all its processes have ended.
+func (n *Node) watch(ctx context.Context) {
+	var (
+		poll      = pollMin
+		nextScan  time.Time
+		over      = n.over
+		overSince time.Time // zero until the job is over
+	)
+	n.lastSeen = time.Now()
+	for {
+		now := time.Now()
+		if !now.Before(nextScan) {
+			n.scan()
+			nextScan = now.Add(scanEvery)
+		}
+		fullest := n.drain()
+		switch {
+		case len(n.agents) > 0:
+			n.lastSeen = now
+			if !overSince.IsZero() && now.Sub(overSince) > orphanGrace {
+				n.leave()
+				return
+			}
+		case !overSince.IsZero():
+			return
+		case n.config.Idle > 0 && n.came && now.Sub(n.lastSeen) > n.config.Idle:
+			return
+		}
+		switch {
+		case fullest > 0.25:
+			poll = max(poll/2, pollMin)
+		case fullest < 0.05:
+			poll = min(poll*3/2, pollMax)
+		}
+		timer := time.NewTimer(poll)
+		select {
+		case <-timer.C:
+		case <-over:
+			over, overSince = nil, time.Now()
+			nextScan = overSince // a process may have come since the last scan
+		case <-ctx.Done():
+			return
+		}
+		timer.Stop()
+	}
+}
+
+// drain reads all rings and returns how full the fullest was, 0–1. Where the uplink has no room the
+// rings wait, and drop in the end.
+func (n *Node) drain() (fullest float64) {
+	for _, s := range n.clocks {
+		if s.due() {
+			n.sample(s)
+		}
+	}
+	for _, a := range n.agents {
+		for _, t := range a.threads {
+			fullest = max(fullest, t.fill())
+			for n.up.Room() && n.read(a, t) {
+			}
+		}
+	}
+	return fullest
+}
+
+// scan takes in the files that came since the last scan, and ends the processes that have ended.
+func (n *Node) scan() {
+	found, err := n.directory.Scan()
+	if err != nil {
+		n.config.Log.Error("look for ranks", "error", err)
+		return
+	}
+	for _, f := range found.Faults {
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
+	}
+	for _, path := range found.Processes {
+		n.addProcess(path)
+	}
+	for _, path := range found.Rings {
+		n.addRing(path)
+	}
+	n.adopt()
+	for _, a := range n.agents {
+		// A process that has ended is closed one scan later: its last ring may have got its name after
+		// this scan's listing.
+		if a.ended {
+			n.end(a)
+		} else {
+			a.ended = a.hasEnded(n.config.Log)
+		}
+	}
+}
+
+func (n *Node) addProcess(path string) {
+	a, err := openAgent(path)
+	if err != nil {
+		n.unreadable(path, err)
+		return
+	}
+	if n.agents[a.process.ID] != nil {
+		n.unreadable(path, fmt.Errorf("process %016x is there already", a.process.ID))
+		a.close()
+		return
+	}
+	n.agents[a.process.ID] = a
+	n.came = true
+	if n.clocks[a.process.Clock] == nil {
+		s := &sampler{clock: a.process.Clock}
+		n.clocks[a.process.Clock] = s
+		n.sample(s)
+	}
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: a.describe()}})
+	n.config.Log.Info("rank", "rank", a.process.Rank, "of", a.process.Size, "pid", a.process.PID)
+}
+
+func (n *Node) addRing(path string) {
+	t, err := openThread(path)
+	if err != nil {
+		n.unreadable(path, err)
+		return
+	}
+	n.orphans = append(n.orphans, t)
+}
+
+// adopt gives rings to their processes. A listing is no snapshot: a ring may be seen before its process.
+func (n *Node) adopt() {
+	kept := n.orphans[:0]
+	for _, t := range n.orphans {
+		a := n.agents[t.reader.Process]
+		if a == nil {
+			kept = append(kept, t)
+			continue
+		}
+		a.threads = append(a.threads, t)
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
+			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),
+		}}})
+	}
+	n.orphans = kept
+}
+
+// unreadable reports a file that cannot be read, and leaves it aside.
+func (n *Node) unreadable(path string, err error) {
+	n.config.Log.Error("what a rank left cannot be read", "file", path, "error", err)
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: err.Error()}}})
+}
+
+// end reads what a process has left to the end, says how it ended, and removes its files.
+func (n *Node) end(a *Agent) {
+	for _, t := range a.threads {
+		for n.read(a, t) {
+		}
+		n.endRing(a, t)
+	}
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
+	a.remove(n.config.Log)
+	delete(n.agents, a.process.ID)
+}
+
+// leave reads what processes that outlived the job have recorded so far, and leaves them alone.
+func (n *Node) leave() {
+	n.config.Log.Warn("processes outlived the job", "processes", len(n.agents))
+	for _, a := range n.agents {
+		for _, t := range a.threads {
+			for n.read(a, t) {
+			}
+			n.flush(a, t)
+			t.close()
+		}
+		a.close()
+	}
+	clear(n.agents)
+}

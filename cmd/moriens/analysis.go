@@ -1,0 +1,75 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+)
+
+// analysisFlags say how bursts become clusters.
+type analysisFlags struct {
+	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin." placeholder:"SPEC" default:"duration:log"`
+	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none)." enum:"calls,none" default:"calls"`
+	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time." placeholder:"TIME" default:"auto"`
+	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters (default: found from the data)." placeholder:"EPS,MINPTS"`
+	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200))." placeholder:"K"`
+	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.1 for a logarithmic duration)." placeholder:"R"`
+	Threads     int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
+}
+
+func (a *analysisFlags) options() (partition.Options, error) {
+	o := partition.Options{MinPts: a.MinPoints, Resolution: a.Resolution, Workers: a.Threads}
+	var err error
+	if o.Dims, err = space.Parse(a.Dims); err != nil {
+		return o, usage(fmt.Errorf("--dims: %w", err), "for example --dims duration:log")
+	}
+	for _, d := range o.Dims {
+		if d.Num != space.Duration || d.Den != "" {
+			return o, usage(fmt.Errorf("--dims: %s is not measured", d), "this version measures no counters; the one quantity is duration")
+		}
+	}
+	if o.By, err = partition.ParseBy(a.By); err != nil {
+		return o, usage(fmt.Errorf("--by: %w", err), "--by calls or --by none")
+	}
+	if a.MinDuration == "auto" {
+		o.Filter.Auto = true
+	} else if d, err := time.ParseDuration(a.MinDuration); err != nil || d < 0 {
+		return o, usage(fmt.Errorf("--min-duration: %q is not a duration", a.MinDuration), "for example --min-duration 100us, 0 for no filter, or auto")
+	} else {
+		o.Filter.MinNS = d.Nanoseconds()
+	}
+	if a.DBSCAN != "" {
+		if o.Fixed, err = parseDensity(a.DBSCAN); err != nil {
+			return o, usage(fmt.Errorf("--dbscan: %w", err), "for example --dbscan 0.1,4")
+		}
+	}
+	if a.MinPoints < 0 || a.Threads < 0 || a.Resolution < 0 {
+		return o, usage(errors.New("--min-points, --threads and --resolution are not negative"), "leave the option out for the default")
+	}
+	if o.Workers == 0 {
+		o.Workers = runtime.NumCPU()
+	}
+	return o, nil
+}
+
+func parseDensity(s string) (*partition.Density, error) {
+	epsText, minPtsText, both := strings.Cut(s, ",")
+	if !both {
+		return nil, fmt.Errorf("%q is not EPS,MINPTS", s)
+	}
+	eps, err := strconv.ParseFloat(strings.TrimSpace(epsText), 64)
+	if err != nil || !(eps >= 0 && eps < 1e300) {
+		return nil, fmt.Errorf("Eps %q is not a number from 0 up", epsText)
+	}
+	minPts, err := strconv.Atoi(strings.TrimSpace(minPtsText))
+	if err != nil || minPts < 1 {
+		return nil, fmt.Errorf("MinPts %q is not a whole number from 1 up", minPtsText)
+	}
+	return &partition.Density{Eps: eps, MinPts: minPts}, nil
+}

@@ -1,0 +1,94 @@
+// Command moriens watches MPI jobs from inside, clusters their computation bursts, and keeps what
+// represents a run.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"moriens/internal/hint"
+)
+
+// Exit statuses; `run` otherwise ends with the job's own.
+const (
+	statusFailure = 1
+	statusUsage   = 2
+)
+
+type commands struct {
+	Run     runCommand     `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
+	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
+	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
+	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
+
+	Log string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	var c commands
+	exited := -1
+	parser, err := kong.New(&c,
+		kong.Name("moriens"),
+		kong.Description("Watch an MPI job from inside, cluster its computation bursts, keep what represents the run."),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(status int) { exited = status }),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err) // the grammar itself is wrong
+	}
+	ctx, err := parser.Parse(args)
+	if exited >= 0 {
+		return exited // --help
+	}
+	if err != nil {
+		complain(stderr, hint.With(err, "moriens --help lists the commands and their options"))
+		return statusUsage
+	}
+	level := slog.LevelError
+	_ = level.UnmarshalText([]byte(c.Log)) // kong has checked it
+	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+
+	err = ctx.Run(log)
+	var status exitStatus
+	switch {
+	case errors.As(err, &status):
+		complain(stderr, status.err)
+		return status.status
+	case err != nil:
+		complain(stderr, err)
+		return statusFailure
+	}
+	return 0
+}
+
+// An exitStatus is an error, or none, with the status to exit with.
+type exitStatus struct {
+	status int
+	err    error
+}
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d: %v", e.status, e.err) }
+
+// usage makes err one for which the command line is to blame.
+func usage(err error, advice string) error { return exitStatus{statusUsage, hint.With(err, advice)} }
+
+// complain says in one line what went wrong, and in another what to do about it.
+func complain(stderr io.Writer, err error) {
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(stderr, "moriens: %s\n", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if advice := hint.Of(err); advice != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", advice)
+	}
+}

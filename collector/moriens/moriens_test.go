@@ -1,0 +1,237 @@
+package moriens
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector/store"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// A feeder plays an agent to a store.
+type feeder struct {
+	t     *testing.T
+	store *store.Store
+	agent *store.Agent
+	next  uint64
+}
+
+func newFeeder(t *testing.T, s *store.Store, id uint64, host string) *feeder {
+	a, _, err := s.Greet(&moriensv1.Hello{Agent: id, Host: host, Cpus: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &feeder{t: t, store: s, agent: a}
+}
+
+func (f *feeder) send(m *moriensv1.ReportRequest) {
+	f.t.Helper()
+	f.next++
+	m.Sequence = f.next
+	if _, err := f.store.Apply(f.agent, m); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *feeder) process(p *moriensv1.Process) {
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: p}})
+}
+
+func (f *feeder) ring(r *moriensv1.Ring) {
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: r}})
+}
+
+func (f *feeder) calls(c *moriensv1.Calls) {
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+}
+
+func (f *feeder) clock(ticks uint64, ns int64) {
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
+		Clock: moriensv1.Clock_CLOCK_TSC, Ticks: ticks, MonotonicNs: ns, RealtimeNs: ns + 1_000_000, UncertaintyNs: 40,
+	}}})
+}
+
+func (f *feeder) end(process uint64, how moriensv1.ProcessEnd_How) {
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: process, How: how}}})
+}
+
+func id(t *testing.T, name string) uint32 {
+	call, ok := mpicall.ByName(name)
+	if !ok {
+		t.Fatalf("no call %s", name)
+	}
+	return uint32(call)
+}
+
+// Two ticks a nanosecond; the rank makes Init, Send, (calls lost), Recv, and dies in Barrier.
+func TestRecount(t *testing.T) {
+	s := store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(2000, 1000)
+	f.process(&moriensv1.Process{Process: 1, Rank: 1, Size: 2, World: "w", Executable: "/opt/app", MpiLibrary: "Open MPI v4.1.4, package", Clock: moriensv1.Clock_CLOCK_TSC})
+	f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	init, send, recv, barrier := id(t, "MPI_Init"), id(t, "MPI_Send"), id(t, "MPI_Recv"), id(t, "MPI_Barrier")
+	f.calls(&moriensv1.Calls{
+		Ring: 11, OriginTicks: 4000, BurstTicks: []uint64{0, 100}, CallTicks: []uint64{50, 20},
+		Function: []uint32{init, send}, Path: []uint32{0, 0}, NoBurst: []uint32{0},
+	})
+	f.calls(&moriensv1.Calls{
+		Ring: 11, First: 2, OriginTicks: 4170, BurstTicks: []uint64{1000, 30}, CallTicks: []uint64{10, 0},
+		Function: []uint32{recv, barrier}, Path: []uint32{0, 0}, NoBurst: []uint32{0}, Unfinished: true,
+	})
+	f.clock(20_000_002_000, 10_000_001_000)
+	f.end(1, moriensv1.ProcessEnd_HOW_DIED)
+
+	h := recount(s.Freeze())
+	want := []trace.Thread{{
+		World: 0, Rank: 1, BeginNS: 0, EndNS: 605,
+		Calls: trace.Calls{
+			EnterNS: []int64{0, 75, 585, 605}, ExitNS: []int64{25, 85, 590, 605}, Path: []uint32{1, 2, 3, 4}, Unfinished: true,
+		},
+		Bursts: trace.Bursts{
+			StartNS: []int64{25, 590}, DurationNS: []int64{50, 15}, Before: []uint32{1, 3}, After: []uint32{2, 4}, Cluster: []int32{0, 0},
+		},
+	}}
+	if d := cmp.Diff(want, h.run.Threads); d != "" {
+		t.Errorf("threads differ (-want +got):\n%s", d)
+	}
+	if h.run.Start.UnixNano() != 1_002_000 || h.run.DurationNS != 605 {
+		t.Errorf("start %d, duration %d", h.run.Start.UnixNano(), h.run.DurationNS)
+	}
+	if d := cmp.Diff([]trace.World{{Executable: "/opt/app", MPILibrary: "Open MPI v4.1.4, package", Size: 2}}, h.run.Worlds); d != "" {
+		t.Errorf("worlds differ (-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]trace.Node{{Name: "n1", CPUs: 4}}, h.run.Nodes); d != "" {
+		t.Errorf("nodes differ (-want +got):\n%s", d)
+	}
+}
+
+func options(t *testing.T) partition.Options {
+	dims, err := space.Parse("duration:log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return partition.Options{Dims: dims, By: partition.ByCalls, Workers: 1}
+}
+
+// Two kinds of bursts between the same two calls, and one between others.
+func TestConclude(t *testing.T) {
+	s := store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(0, 0)
+	f.process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
+	f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	c := &moriensv1.Calls{Ring: 11, OriginTicks: 0, NoBurst: []uint32{0}}
+	add := func(name string, burst uint64) {
+		c.Function = append(c.Function, id(t, name))
+		c.BurstTicks = append(c.BurstTicks, burst)
+		c.CallTicks = append(c.CallTicks, 100)
+		c.Path = append(c.Path, 0)
+	}
+	add("MPI_Init", 0)
+	for i := range 40 {
+		add("MPI_Barrier", 1_000_000+uint64(i)*100)
+		add("MPI_Barrier", 50_000_000+uint64(i)*5000)
+		add("MPI_Allreduce", 4_000_000+uint64(i)*100)
+	}
+	f.calls(c)
+	f.clock(1<<40, 1<<40)
+	f.end(1, moriensv1.ProcessEnd_HOW_FINALIZED)
+
+	r, err := Conclude(s.Freeze(), Job{Run: "r"}, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The pair (Allreduce, Barrier) holds the short kind, (Barrier, Barrier) the long, (Barrier, Allreduce)
+	// the middle one; (Init, Barrier) one burst, which is rare.
+	if len(r.Run.Clusters) != 4 {
+		t.Fatalf("%d clusters: %+v", len(r.Run.Clusters), r.Run.Clusters)
+	}
+	for i, want := range []int{40, 40, 39, 1} {
+		if got := r.Run.Clusters[i].Bursts; got != want {
+			t.Errorf("cluster %d has %d bursts, want %d", i+1, got, want)
+		}
+	}
+	b := r.Run.Threads[0].Bursts
+	for i, want := range []int32{4, 1, 2, 3, 1, 2, 3} {
+		if b.Cluster[i] != want {
+			t.Errorf("burst %d is in cluster %d, want %d", i, b.Cluster[i], want)
+		}
+	}
+	if !r.Run.Clusters[3].Rare {
+		t.Error("a single burst between its calls is not marked rare")
+	}
+}
+
+func TestWhyEmpty(t *testing.T) {
+	tests := []struct {
+		name string
+		feed func(*feeder)
+		want string
+	}{
+		{"nobody came", nil, "no agent reached"},
+		{"no MPI", func(f *feeder) {}, "no process of the job called MPI"},
+		{"could not record", func(f *feeder) {
+			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Errno: 28}}})
+		}, "no rank could record"},
+		{"one call", func(f *feeder) {
+			f.clock(0, 0)
+			f.process(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC})
+			f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+			f.calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0}, CallTicks: []uint64{1}, Function: []uint32{1}, Path: []uint32{0}, NoBurst: []uint32{0}})
+			f.clock(100, 100)
+		}, "two MPI calls"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := store.New()
+			if tt.feed != nil {
+				tt.feed(newFeeder(t, s, 1, "n1"))
+			}
+			r, err := Conclude(s.Freeze(), Job{}, options(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(r.Manifest.Empty, tt.want) {
+				t.Errorf("empty because %q, want %q", r.Manifest.Empty, tt.want)
+			}
+		})
+	}
+}
+
+// Every way in which something is lost has its place in the manifest.
+func TestConcludeCountsLosses(t *testing.T) {
+	s := store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(0, 0)
+	f.process(&moriensv1.Process{Process: 1, Rank: 3, Size: 4, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
+	f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Dropped: 6, Corrupt: "bad slot"}}})
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 1, Errno: 28}}})
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: "bad magic"}}})
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{
+		Process: 1, How: moriensv1.ProcessEnd_HOW_ABORTED, ThreadsFailed: 2, Fault: 24, Unrecorded: 50, PathsLost: 9,
+	}}})
+	f.clock(100, 100)
+	r, err := Conclude(s.Freeze(), Job{}, options(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := r.Manifest.Losses
+	if l.RecordsDropped != 6 || l.ThreadsUnrecorded != 2 || l.CallsUnrecorded != 50 || l.CallPathsLost != 9 ||
+		len(l.RanksDied) != 1 || l.RanksDied[0].Rank != 3 || l.RanksDied[0].How != "MPI_Abort" {
+		t.Errorf("losses %+v", l)
+	}
+	notes := strings.Join(r.Manifest.Notes, "\n")
+	for _, want := range []string{"bad slot", "bad magic", "no space left", "too many open files", "did not finish"} {
+		if !strings.Contains(notes, want) {
+			t.Errorf("no note has %q:\n%s", want, notes)
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package store
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// An agentStub numbers messages as an agent does.
+type agentStub struct {
+	t     *testing.T
+	store *Store
+	agent *Agent
+	next  uint64
+}
+
+func newStub(t *testing.T) *agentStub {
+	s := New()
+	a, held, err := s.Greet(&moriensv1.Hello{Agent: 1, Host: "n1", Cpus: 2})
+	if err != nil || held != 0 {
+		t.Fatalf("Greet = %d, %v", held, err)
+	}
+	return &agentStub{t: t, store: s, agent: a}
+}
+
+func (s *agentStub) apply(m *moriensv1.ReportRequest) error {
+	s.next++
+	m.Sequence = s.next
+	held, err := s.store.Apply(s.agent, m)
+	if err != nil {
+		s.next--
+	}
+	if held != s.next {
+		s.t.Fatalf("held %d, want %d", held, s.next)
+	}
+	return err
+}
+
+func (s *agentStub) must(m *moriensv1.ReportRequest) {
+	s.t.Helper()
+	if err := s.apply(m); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func process(id uint64, rank, size int32) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
+		Process: id, Rank: rank, Size: size, Clock: moriensv1.Clock_CLOCK_TSC,
+	}}}
+}
+
+func ring(id, process uint64) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: process}}}
+}
+
+func calls(c *moriensv1.Calls) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+}
+
+func callPath(process uint64, path uint32, frames ...*moriensv1.Frame) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{
+		Process: process, Path: path, Frames: frames,
+	}}}
+}
+
+// two returns a sound message of two calls.
+func two(ring, first uint64) *moriensv1.Calls {
+	return &moriensv1.Calls{
+		Ring: ring, First: first, OriginTicks: 10,
+		BurstTicks: []uint64{1, 2}, CallTicks: []uint64{3, 4}, Function: []uint32{1, 2}, Path: []uint32{0, 0},
+	}
+}
+
+func TestApplyHolds(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 0, 2))
+	s.must(process(2, 1, 2))
+	s.must(ring(11, 1))
+	s.must(ring(12, 2))
+	frame := func(module string) *moriensv1.Frame {
+		return &moriensv1.Frame{Module: module, BuildId: []byte{0xab}, Offset: 0x10}
+	}
+	// One place in a file, mapped and numbered differently by the two processes.
+	s.must(callPath(1, 1, frame("/opt/app")))
+	s.must(callPath(2, 5, frame("/mnt/opt/app")))
+	c := two(11, 0)
+	c.Path = []uint32{1, 0}
+	c.NoBurst = []uint32{0}
+	s.must(calls(c))
+	c = two(12, 0)
+	c.Path = []uint32{5, 5}
+	c.Function = []uint32{1, 1}
+	s.must(calls(c))
+
+	f := s.store.Freeze()
+	if got := f.Processes[0].Rings[0].Chunks[0].Path[0]; got != f.Processes[1].Rings[0].Chunks[0].Path[0] {
+		t.Errorf("one call path has two numbers: %d and another", got)
+	}
+	want := []trace.CallPath{
+		{},
+		{Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", BuildID: "ab", Offset: 0x10}}},
+		{Function: "MPI_Bsend"},
+	}
+	if got := f.CallPaths[1].Function; got == "" {
+		t.Error("call path 1 has no function")
+	}
+	want[1].Function, want[2].Function = f.CallPaths[1].Function, f.CallPaths[2].Function
+	if d := cmp.Diff(want, f.CallPaths); d != "" {
+		t.Errorf("call paths differ (-want +got):\n%s", d)
+	}
+	if f.Totals.Calls != 4 || f.Totals.Bursts != 3 || f.Totals.Processes != 2 {
+		t.Errorf("totals %+v", f.Totals)
+	}
+	if _, err := s.store.Apply(s.agent, process(3, 0, 1)); !errors.Is(err, ErrFrozen) {
+		t.Errorf("Apply after Freeze: %v", err)
+	}
+}
+
+func TestApplyDropsDuplicates(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 0, 1))
+	s.must(ring(11, 1))
+	m := calls(two(11, 0))
+	s.must(m)
+	again := calls(two(11, 0))
+	again.Sequence = m.Sequence
+	held, err := s.store.Apply(s.agent, again)
+	if held != m.Sequence || err != nil {
+		t.Errorf("duplicate: %d, %v", held, err)
+	}
+	if totals := s.store.Totals(); totals.Calls != 2 || totals.Duplicates != 1 {
+		t.Errorf("totals %+v", totals)
+	}
+	// An agent that comes back learns what is held.
+	if _, held, err := s.store.Greet(&moriensv1.Hello{Agent: 1}); held != m.Sequence || err != nil {
+		t.Errorf("Greet again: %d, %v", held, err)
+	}
+}
+
+func TestApplyRefuses(t *testing.T) {
+	with := func(change func(*moriensv1.Calls)) *moriensv1.ReportRequest {
+		c := two(11, 2)
+		change(c)
+		return calls(c)
+	}
+	body := func(m *moriensv1.ReportRequest) *moriensv1.ReportRequest { return m }
+	tests := []struct {
+		name    string
+		message *moriensv1.ReportRequest
+		want    string
+	}{
+		{"no body", body(&moriensv1.ReportRequest{}), "no body"},
+		{"hello twice", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: &moriensv1.Hello{}}}), "no body that"},
+		{"process twice", process(1, 0, 1), "there already"},
+		{"rank beyond size", process(9, 2, 2), "rank 2 of 2"},
+		{"negative rank", process(9, -1, 2), "rank -1 of 2"},
+		{"no size", process(9, 0, 0), "rank 0 of 0"},
+		{"ring twice", ring(11, 1), "there already"},
+		{"ring of nobody", ring(12, 77), "unknown process"},
+		{"path of nobody", callPath(77, 1), "unknown process"},
+		{"path 0", callPath(1, 0), "taken"},
+		{"path twice", callPath(1, 3), "taken"},
+		{"calls of nobody", calls(two(77, 0)), "unknown ring"},
+		{"no calls", with(func(c *moriensv1.Calls) { *c = moriensv1.Calls{Ring: 11, First: 2} }), "no calls"},
+		{"short column", with(func(c *moriensv1.Calls) { c.CallTicks = c.CallTicks[:1] }), "columns of 2, 2, 2 and 1"},
+		{"gap", with(func(c *moriensv1.Calls) { c.First = 3 }), "follows call 1"},
+		{"overlap", with(func(c *moriensv1.Calls) { c.First = 1 }), "follows call 1"},
+		{"origin too large", with(func(c *moriensv1.Calls) { c.OriginTicks = math.MaxUint64 }), "overflow"},
+		{"burst too large", with(func(c *moriensv1.Calls) { c.BurstTicks[1] = math.MaxUint64 }), "overflow"},
+		{"call too large", with(func(c *moriensv1.Calls) { c.CallTicks[0] = math.MaxInt64 }), "overflow"},
+		{"sum too large", with(func(c *moriensv1.Calls) { c.OriginTicks = math.MaxInt64 - 5 }), "overflow"},
+		{"function 0", with(func(c *moriensv1.Calls) { c.Function[0] = 0 }), "unknown MPI function 0"},
+		{"function beyond 16 bits", with(func(c *moriensv1.Calls) { c.Function[0] = 1 << 16 }), "unknown MPI function"},
+		{"path not defined", with(func(c *moriensv1.Calls) { c.Path[1] = 4 }), "not defined"},
+		{"no_burst beyond rows", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }), "no_burst"},
+		{"no_burst descends", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{1, 0} }), "no_burst"},
+		{"wrong count at the end", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
+			RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 5}}}), "ends after 5 calls, 2 came"},
+		{"end of nobody's ring", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
+			RingEnd: &moriensv1.RingEnd{Ring: 5}}}), "unknown ring"},
+		{"end of nobody", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{
+			ProcessEnd: &moriensv1.ProcessEnd{Process: 5}}}), "unknown process"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStub(t)
+			s.must(process(1, 0, 1))
+			s.must(ring(11, 1))
+			s.must(callPath(1, 3))
+			s.must(calls(two(11, 0)))
+			before := s.store.Totals()
+			err := s.apply(tt.message)
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Fatalf("error %v, want one with %q", err, tt.want)
+			}
+			after := s.store.Totals()
+			before.Refused++
+			if before != after {
+				t.Errorf("totals %+v, want %+v", after, before)
+			}
+			s.must(calls(two(11, 2))) // the ring goes on as if nothing had come
+		})
+	}
+}
+
+func TestApplyRefusesGaps(t *testing.T) {
+	s := newStub(t)
+	m := process(1, 0, 1)
+	m.Sequence = 2
+	if _, err := s.store.Apply(s.agent, m); err == nil {
+		t.Error("message 2 was taken before message 1")
+	}
+}
+
+func TestApplyRefusesAfterEnd(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 0, 1))
+	s.must(ring(11, 1))
+	s.must(calls(two(11, 0)))
+	end := func() *moriensv1.ReportRequest {
+		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 2, Dropped: 5}}}
+	}
+	s.must(end())
+	if err := s.apply(end()); err == nil {
+		t.Error("a ring ended twice")
+	}
+	if err := s.apply(calls(two(11, 2))); err == nil {
+		t.Error("calls came after the ring's end")
+	}
+	if d := s.store.Totals().Dropped; d != 5 {
+		t.Errorf("dropped %d, want 5", d)
+	}
+}

@@ -1,0 +1,88 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"moriens/agent"
+	"moriens/analysis/partition"
+	"moriens/collector"
+	"moriens/collector/moriens"
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
+	"moriens/trace/rundir"
+)
+
+// A CollectConfig says where a collector listens and what becomes of what it gets.
+type CollectConfig struct {
+	Out     string // run directory
+	Listen  string // host:port
+	Options partition.Options
+	Program rundir.Program
+	Log     *slog.Logger
+}
+
+// Collect runs a collector until the agents that came are all done, or until a signal ends the run.
+func Collect(c CollectConfig) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	out, err := makeOut(c.Out)
+	if err != nil {
+		return err
+	}
+	col, err := collector.Start(collector.Config{
+		Run: rendezvous.NewSecret(8), Listen: c.Listen, Options: c.Options, Log: c.Log,
+	})
+	if err != nil {
+		return hint.With(err, "name an address of this host with --listen, port 0 for any")
+	}
+	started := time.Now()
+	meet := col.Rendezvous()
+	if err := rendezvous.Write(out, meet); err != nil {
+		col.Stop()
+		return err
+	}
+	defer rendezvous.Remove(out)
+	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, meet.Address, out)
+
+	if col.WaitAgents(ctx) != nil {
+		fmt.Fprintln(os.Stderr, "moriens: interrupted; analysing what has come")
+		stop() // a second signal ends the process
+	}
+	return conclude(col.Stop(), out, moriens.Job{
+		Program: c.Program, Run: meet.Run, Started: started, Ended: time.Now(),
+	}, c.Options)
+}
+
+// An AgentConfig says which collector an agent reports to.
+type AgentConfig struct {
+	Dir     string        // run directory, with the collector's rendezvous
+	Shm     string        // where the rings' directory is
+	Wait    time.Duration // for the rendezvous
+	Idle    time.Duration // the job is over when no rank has run for this long
+	Program rundir.Program
+	Log     *slog.Logger
+}
+
+// Agent runs this node's agent until the ranks here have come and gone, or until a signal ends the run.
+func Agent(c AgentConfig) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	meet, err := rendezvous.Wait(c.Dir, c.Wait)
+	if err != nil {
+		return hint.With(err, "start `moriens collect --out "+c.Dir+"` first")
+	}
+	node, err := agent.New(agent.Config{
+		Run: meet.Run, Shm: c.Shm, Meet: meet, Idle: c.Idle, Version: c.Program.Version, Log: c.Log,
+	})
+	if err != nil {
+		return err
+	}
+	defer context.AfterFunc(ctx, node.JobOver)()
+	return node.Run(context.Background())
+}

@@ -1,0 +1,223 @@
+// Package measure puts the parts together for the commands: a job under measurement with collector and
+// agent in this process (Run), a collector alone (Collect), and what both end with (conclude).
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"moriens/agent"
+	"moriens/analysis/partition"
+	"moriens/collector"
+	"moriens/collector/moriens"
+	"moriens/internal/console"
+	"moriens/internal/hint"
+	"moriens/internal/job"
+	"moriens/internal/rendezvous"
+	"moriens/trace/rundir"
+)
+
+// StatusAnalysis is the exit status of a job that ended well and an analysis that did not.
+const StatusAnalysis = 3
+
+// statusEvery is how often the status line is drawn.
+const statusEvery = 500 * time.Millisecond
+
+// A RunConfig says what to run and how to analyse it.
+type RunConfig struct {
+	Command []string
+	Out     string // run directory; empty = a new one named by date and time
+	Shm     string // where the rings' directory is made
+	Options partition.Options
+	Program rundir.Program
+	Log     *slog.Logger
+}
+
+// Run runs a job under measurement and returns the exit status that this process should end with. An
+// error goes with a status that is not the job's own.
+func Run(c RunConfig) (status int, err error) {
+	// From here on an interrupt is for the job, and later for the analysis, never for this process.
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+
+	library, err := shim()
+	if err != nil {
+		return 1, err
+	}
+	out, err := makeOut(c.Out)
+	if err != nil {
+		return 1, err
+	}
+	run := rendezvous.NewSecret(8)
+	sockets, err := socketDir()
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(sockets)
+	col, err := collector.Start(collector.Config{
+		Run: run, Listen: "unix:" + filepath.Join(sockets, "collector"), Options: c.Options, Log: c.Log,
+	})
+	if err != nil {
+		return 1, err
+	}
+	node, err := agent.New(agent.Config{
+		Run: run, Shm: c.Shm, Meet: col.Rendezvous(), Version: c.Program.Version, Log: c.Log,
+	})
+	if err != nil {
+		col.Stop()
+		return 1, err
+	}
+	agentCtx, stopAgent := context.WithCancel(context.Background())
+	defer stopAgent()
+	agentDone := make(chan error, 1)
+	go func() { agentDone <- node.Run(agentCtx) }()
+
+	started := time.Now()
+	j, err := job.Start(c.Command, job.Preload{Library: library, Run: run, Shm: c.Shm, Directory: out})
+	if err != nil {
+		stopAgent()
+		<-agentDone
+		col.Stop()
+		os.Remove(out) // only if empty: nothing ran
+		var start *job.StartError
+		if errors.As(err, &start) {
+			return start.Status, err
+		}
+		return 1, err
+	}
+
+	line := console.OpenStatus(os.Stderr)
+	jobDone := make(chan struct{})
+	var waitErr error
+	go func() {
+		status, waitErr = j.Wait()
+		close(jobDone)
+	}()
+	watch(line, col, started, jobDone, signals, j.Pass)
+	line.Close()
+	if waitErr != nil {
+		return 1, waitErr
+	}
+	ended := time.Now()
+
+	concluded := make(chan error, 1)
+	go func() {
+		node.JobOver()
+		if err := <-agentDone; err != nil {
+			c.Log.Error("agent", "error", err)
+		}
+		concluded <- conclude(col.Stop(), out, moriens.Job{
+			Program: c.Program, Run: run, Command: c.Command, ExitStatus: status, Started: started, Ended: ended,
+		}, c.Options)
+	}()
+	gaveUp, err := await(concluded, signals)
+	switch {
+	case gaveUp != nil:
+		return 128 + int(gaveUp.(syscall.Signal)), err
+	case err != nil && status == 0:
+		return StatusAnalysis, err
+	}
+	return status, err
+}
+
+// watch shows progress and passes signals on until the job is done.
+func watch(line *console.Status, col *collector.Collector, started time.Time, done <-chan struct{}, signals <-chan os.Signal, pass func(os.Signal)) {
+	tick := time.NewTicker(statusEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			pass(s)
+			fmt.Fprintf(os.Stderr, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", name(s))
+		case <-tick.C:
+			p := col.Progress()
+			line.Show(fmt.Sprintf("moriens %s · %s bursts · %s clusters · %.0f %% of time explained",
+				console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))),
+				console.Integer(int(p.Totals.Bursts)), console.Integer(p.Clusters), 100*p.Explained))
+		}
+	}
+}
+
+// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up.
+func await(concluded <-chan error, signals <-chan os.Signal) (gaveUp os.Signal, err error) {
+	for interrupts := 0; ; {
+		select {
+		case err := <-concluded:
+			return nil, err
+		case s := <-signals:
+			if interrupts++; interrupts > 1 {
+				return s, fmt.Errorf("%s: gave up, the results are not complete", name(s))
+			}
+			fmt.Fprintf(os.Stderr, "moriens: %s: the results are being written; once more to give up\n", name(s))
+		}
+	}
+}
+
+func name(s os.Signal) string { return s.String() }
+
+// shim finds libmoriens.so: MORIENS_LIB, or beside the program, or in ../lib.
+func shim() (string, error) {
+	if path := os.Getenv("MORIENS_LIB"); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return "", hint.With(fmt.Errorf("MORIENS_LIB: %w", err), "it has to name libmoriens.so, or be unset")
+		}
+		return path, nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if resolved, err := filepath.EvalSymlinks(self); err == nil {
+		self = resolved
+	}
+	dir := filepath.Dir(self)
+	for _, path := range []string{filepath.Join(dir, "libmoriens.so"), filepath.Join(dir, "..", "lib", "libmoriens.so")} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", hint.With(fmt.Errorf("no libmoriens.so beside %s", self), "run `make build`, or name the library in MORIENS_LIB")
+}
+
+// makeOut makes the run directory and returns its absolute path.
+func makeOut(out string) (string, error) {
+	if out == "" {
+		out = "moriens-" + time.Now().Format("20060102-150405")
+		for n := 2; exists(out); n++ {
+			out = fmt.Sprintf("moriens-%s-%d", time.Now().Format("20060102-150405"), n)
+		}
+	}
+	out, err := filepath.Abs(out)
+	if err != nil {
+		return "", err
+	}
+	return out, rundir.Create(out)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// socketDir makes a private directory whose path leaves room for a socket's name: a socket address
+// holds 107 bytes.
+func socketDir() (string, error) {
+	dir, err := os.MkdirTemp("", "moriens-")
+	if err == nil && len(dir) > 90 {
+		os.Remove(dir)
+		dir, err = os.MkdirTemp("/tmp", "moriens-")
+	}
+	if err != nil {
+		return "", hint.With(fmt.Errorf("no place for a socket: %w", err), "point TMPDIR to a directory that you may write to")
+	}
+	return dir, nil
+}

@@ -1,0 +1,215 @@
+package measure
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"moriens/agent/uplink"
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector"
+	"moriens/internal/rendezvous"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+var quiet = slog.New(slog.DiscardHandler)
+
+func startCollector(t *testing.T, listen string) *collector.Collector {
+	t.Helper()
+	c, err := collector.Start(collector.Config{
+		Run: "run1", Listen: listen, Log: quiet,
+		Options: partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func startUplink(t *testing.T, meet rendezvous.Rendezvous, run string) (*uplink.Uplink, <-chan error) {
+	t.Helper()
+	u, err := uplink.New(meet, &moriensv1.Hello{Run: run, Agent: 42, Host: "n1"}, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- u.Run(ctx) }()
+	t.Cleanup(cancel)
+	return u, done
+}
+
+// rows is how many calls each of the test's messages has.
+const rows = 100
+
+func sendRing(u *uplink.Uplink, messages int) {
+	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1}}})
+	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}})
+	for i := range messages {
+		c := &moriensv1.Calls{Ring: 2, First: uint64(i * rows)}
+		for range rows {
+			c.BurstTicks = append(c.BurstTicks, uint64(i))
+			c.CallTicks = append(c.CallTicks, 1)
+			c.Function = append(c.Function, 1)
+			c.Path = append(c.Path, 0)
+		}
+		u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	}
+	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: uint64(messages * rows)}}})
+	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+}
+
+func flush(t *testing.T, u *uplink.Uplink) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := u.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkRing sees that each message is there once and in order.
+func checkRing(t *testing.T, c *collector.Collector, messages int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := c.WaitAgents(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := c.Stop()
+	if len(f.Processes) != 1 || len(f.Processes[0].Rings) != 1 {
+		t.Fatalf("%d processes", len(f.Processes))
+	}
+	chunks := f.Processes[0].Rings[0].Chunks
+	if len(chunks) != messages {
+		t.Fatalf("%d messages held, want %d", len(chunks), messages)
+	}
+	for i, chunk := range chunks {
+		if chunk.Burst[0] != uint64(i) || len(chunk.Burst) != rows {
+			t.Fatalf("message %d holds %d calls of message %d", i, len(chunk.Burst), chunk.Burst[0])
+		}
+	}
+}
+
+func TestStream(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", "unix:" + filepath.Join(t.TempDir(), "s")} {
+		c := startCollector(t, listen)
+		u, _ := startUplink(t, c.Rendezvous(), "run1")
+		sendRing(u, 1000)
+		flush(t, u)
+		checkRing(t, c, 1000)
+		if s := u.Stats(); s.Resent != 0 || s.Streams != 1 {
+			t.Errorf("%s: %+v", listen, s)
+		}
+	}
+}
+
+// cutter is a TCP proxy that cuts each connection after some bytes: 20 kB, then a little more each time.
+func cutter(t *testing.T, target string) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for budget := int64(20_000); ; budget += 10_000 {
+			in, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", target)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			var once sync.Once
+			cut := func() { once.Do(func() { in.Close(); out.Close() }) }
+			go func() { io.Copy(in, out); cut() }()
+			go func() { io.CopyN(out, in, budget); cut() }()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+// However often the connection breaks, each message is held once.
+func TestStreamSurvivesCuts(t *testing.T) {
+	c := startCollector(t, "127.0.0.1:0")
+	meet := c.Rendezvous()
+	meet.Address = cutter(t, meet.Address)
+	u, _ := startUplink(t, meet, "run1")
+	sendRing(u, 400)
+	flush(t, u)
+	if s := u.Stats(); s.Streams < 2 || s.Resent == 0 {
+		t.Errorf("nothing was cut: %+v", s)
+	}
+	checkRing(t, c, 400)
+}
+
+func TestStreamRefuses(t *testing.T) {
+	tests := []struct {
+		name   string
+		run    string
+		change func(*rendezvous.Rendezvous)
+		want   string
+	}{
+		{"a wrong token", "run1", func(r *rendezvous.Rendezvous) { r.Token = strings.Repeat("0", 64) }, "wrong token"},
+		{"no token", "run1", func(r *rendezvous.Rendezvous) { r.Token = "" }, "wrong token"},
+		{"another run", "run2", func(*rendezvous.Rendezvous) {}, "another run"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := startCollector(t, "127.0.0.1:0")
+			meet := c.Rendezvous()
+			tt.change(&meet)
+			u, done := startUplink(t, meet, tt.run)
+			sendRing(u, 1)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			defer cancel()
+			if err := u.Flush(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("Flush: %v, want %q", err, tt.want)
+			}
+			if err := <-done; err == nil {
+				t.Error("the uplink goes on")
+			}
+			if f := c.Stop(); len(f.Processes) != 0 || f.Totals.Refused != 1 {
+				t.Errorf("%d processes, %d refused", len(f.Processes), f.Totals.Refused)
+			}
+		})
+	}
+}
+
+// An agent does not talk to a collector that has not the certificate of the rendezvous.
+func TestStreamChecksCertificate(t *testing.T) {
+	c := startCollector(t, "127.0.0.1:0")
+	meet := c.Rendezvous()
+	meet.Fingerprint = strings.Repeat("0", 64)
+	u, _ := startUplink(t, meet, "run1")
+	sendRing(u, 1)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	if err := u.Flush(ctx); err == nil {
+		t.Error("everything was acknowledged")
+	}
+	if f := c.Stop(); len(f.Agents) != 0 {
+		t.Errorf("%d agents", len(f.Agents))
+	}
+}
+
+func TestRendezvous(t *testing.T) {
+	dir := t.TempDir()
+	want := rendezvous.Rendezvous{Run: "r", Address: "127.0.0.1:1", Fingerprint: strings.Repeat("a", 64), Token: "t"}
+	if err := rendezvous.Write(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := rendezvous.Read(dir)
+	if err != nil || got != want {
+		t.Errorf("Read = %+v, %v", got, err)
+	}
+}
