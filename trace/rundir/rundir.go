@@ -8,11 +8,8 @@ package rundir
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-
-	"moriens/trace"
 )
 
 // The files of a run directory.
@@ -65,14 +62,3 @@ func Create(dir string) error {
 	}
 	return nil
 }
-
-// Write writes the run into dir and returns the files with their sizes, the manifest included. It calls Describe on
-// manifest and clusters, sets manifest.Files, and adds what it has to say to manifest.Notes.
-//
-// A file that fails leaves the others alone: all that can be written is, except manifest.json, and the error joins
-// those of the files, each with its name. errors.Is(err, syscall.ENOSPC) tells a full disk.
-func Write(run *trace.Run, manifest *Manifest, clusters *Clusters, dir string) ([]File, error) {
-	return nil, nil
-}
-
-var _ io.Writer

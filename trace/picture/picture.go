@@ -1,0 +1,230 @@
+// Package picture draws a run: the burst space (Scatter) and the ranks over time (Timeline), as SVG of at most a few
+// hundred kilobytes to 3 MB however long the run. A trace.Run comes in, with times in nanoseconds; the axes are in the SI unit that suits.
+//
+// What is too much to draw is thinned or binned by fixed rules, and the caption says so. The package takes no
+// randomness and no clock: the same run gives the same bytes.
+package picture
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+
+	"moriens/trace"
+	"moriens/trace/palette"
+)
+
+// Sizes in points of 1/72 inch.
+const (
+	width        = 960
+	legendWidth  = 170
+	margin       = 16
+	titleHeight  = 30
+	footHeight   = 22
+	titleSize    = 15
+	labelSize    = 11
+	tickSize     = 10
+	captionSize  = 9
+	legendSize   = 10
+	legendLine   = 16
+	maxLegend    = 22 // clusters; the rest is one line
+	maxNameRunes = 40
+)
+
+var (
+	ink   = color.NRGBA{0x22, 0x22, 0x22, 0xff}
+	faint = color.NRGBA{0x66, 0x66, 0x66, 0xff}
+	grid  = color.NRGBA{0xea, 0xea, 0xea, 0xff}
+)
+
+var handler = text.Plain{Fonts: font.DefaultCache}
+
+func face(size float64, bold bool) text.Style {
+	f := font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, vg.Length(size))
+	if bold {
+		f.Weight = 2 // golang.org/x/image/font.WeightBold
+	}
+	return text.Style{Color: ink, Font: f, Handler: handler}
+}
+
+// A sheet is the canvas with its title above, the caption below and the legend to the right.
+type sheet struct {
+	svg *vgsvg.Canvas
+	all draw.Canvas
+	hi  vg.Length // height
+}
+
+func newSheet(height vg.Length, title, caption string) *sheet {
+	svg := vgsvg.New(width, height)
+	s := &sheet{svg: svg, all: draw.New(svg), hi: height}
+	s.all.FillPolygon(palette.Background, []vg.Point{{X: 0, Y: 0}, {X: width, Y: 0}, {X: width, Y: height}, {X: 0, Y: height}})
+	st := face(titleSize, true)
+	st.YAlign = text.YTop
+	s.all.FillText(st, vg.Point{X: margin, Y: height - margin/2}, title)
+	st = face(captionSize, false)
+	st.Color = faint
+	s.all.FillText(st, vg.Point{X: margin, Y: margin / 2}, caption)
+	return s
+}
+
+// plotArea is where the plot with its axes goes.
+func (s *sheet) plotArea() draw.Canvas {
+	return draw.Crop(s.all, margin, -legendWidth-margin, footHeight+margin/2, -titleHeight-margin/2)
+}
+
+func (s *sheet) write(w io.Writer) error {
+	_, err := s.svg.WriteTo(w)
+	return err
+}
+
+// An entry is one line of a legend.
+type entry struct {
+	colour palette.Colour
+	name   string
+	value  string
+}
+
+func (s *sheet) legend(head string, entries []entry) {
+	x := vg.Length(width - legendWidth)
+	y := s.hi - titleHeight - margin
+	st := face(legendSize, true)
+	st.YAlign = text.YCenter
+	s.all.FillText(st, vg.Point{X: x, Y: y}, head)
+	st = face(legendSize, false)
+	st.YAlign = text.YCenter
+	right := st
+	right.XAlign = text.XRight
+	for _, e := range entries {
+		y -= legendLine
+		if e.colour != palette.Background {
+			box := []vg.Point{{X: x, Y: y - 5}, {X: x + 10, Y: y - 5}, {X: x + 10, Y: y + 5}, {X: x, Y: y + 5}}
+			s.all.FillPolygon(e.colour, box)
+		}
+		s.all.FillText(st, vg.Point{X: x + 16, Y: y}, e.name)
+		s.all.FillText(right, vg.Point{X: width - margin, Y: y}, e.value)
+	}
+}
+
+// legendHeight is what a sheet must have for its legend.
+func legendHeight(entries []entry) vg.Length {
+	return vg.Length(titleHeight + 2*margin + footHeight + legendLine*(len(entries)+1))
+}
+
+// shares lists the clusters present by their number, and then what is in none, with each one's share of computing time.
+func shares(run *trace.Run, mpi bool) []entry {
+	var timeNS [4]int64 // unclustered, noise, filtered, missing
+	byCluster := make([]int64, len(run.Clusters)+1)
+	var total, other int64
+	for i := range run.Threads {
+		b := &run.Threads[i].Bursts
+		for k, label := range b.Cluster {
+			d := b.DurationNS[k]
+			total += d
+			switch {
+			case label > 0 && int(label) < len(byCluster):
+				byCluster[label] += d
+			case label <= 0 && label >= trace.LabelMissing:
+				timeNS[-label] += d
+			}
+		}
+	}
+	percent := func(ns int64) string {
+		if total == 0 {
+			return "–"
+		}
+		p := 100 * float64(ns) / float64(total)
+		if p > 0 && p < .05 {
+			return "< 0.1 %"
+		}
+		return fmt.Sprintf("%.1f %%", p)
+	}
+	var entries []entry
+	more := 0
+	for id := 1; id < len(byCluster); id++ {
+		if run.Clusters[id-1].Bursts == 0 {
+			continue
+		}
+		if len(entries) >= maxLegend {
+			more++
+			other += byCluster[id]
+			continue
+		}
+		entries = append(entries, entry{palette.Cluster(int32(id)), fmt.Sprintf("cluster %d", id), percent(byCluster[id])})
+	}
+	if more > 0 {
+		entries = append(entries, entry{palette.Background, fmt.Sprintf("%d more", more), percent(other)})
+	}
+	for label, e := range []entry{
+		{palette.Filtered, "not clustered", ""}, {palette.Noise, "noise", ""}, {palette.Filtered, "filtered", ""}, {palette.Missing, "missing data", ""},
+	} {
+		if timeNS[label] > 0 {
+			e.value = percent(timeNS[label])
+			entries = append(entries, e)
+		}
+	}
+	if mpi {
+		entries = append(entries, entry{palette.MPI, "in MPI", ""})
+	}
+	return entries
+}
+
+func colourOf(label int32) palette.Colour {
+	switch label {
+	case 0, trace.LabelFiltered:
+		return palette.Filtered
+	case trace.LabelMissing:
+		return palette.Missing
+	}
+	return palette.Cluster(label)
+}
+
+// title says program, ranks and time.
+func title(run *trace.Run) string {
+	var names []string
+	ranks := 0
+	for _, w := range run.Worlds {
+		ranks += w.Size
+		name := filepath.Base(w.Executable)
+		if w.Executable == "" {
+			continue
+		}
+		if r := []rune(name); len(r) > maxNameRunes {
+			name = string(r[:maxNameRunes-1]) + "…"
+		}
+		if len(names) == 0 || names[len(names)-1] != name {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 3 {
+		names = append(names[:3], "…")
+	}
+	s := fmt.Sprintf("%d ranks, %s", ranks, quantity(float64(run.DurationNS)/1e9, "s"))
+	if ranks == 1 {
+		s = strings.Replace(s, "ranks", "rank", 1)
+	}
+	if len(names) > 0 {
+		s = strings.Join(names, " + ") + ", " + s
+	}
+	return s
+}
+
+func style(p *plot.Plot) {
+	p.BackgroundColor = nil
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle = face(labelSize, false)
+		a.Label.TextStyle.XAlign, a.Label.TextStyle.YAlign = text.XCenter, text.YBottom
+		a.Color, a.Tick.Color = faint, faint
+		a.Tick.Label.Font, a.Tick.Label.Handler, a.Tick.Label.Color = face(tickSize, false).Font, handler, ink
+		a.Tick.Length = 4
+		a.Padding = 4
+	}
+}
