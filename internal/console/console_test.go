@@ -1,0 +1,125 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+func TestDuration(t *testing.T) {
+	for _, tt := range []struct {
+		ns   float64
+		want string
+	}{
+		{0, "0.00 ns"}, {7, "7.00 ns"}, {999, "999 ns"}, {999.6, "1.00 us"}, {1000, "1.00 us"}, {1234, "1.23 us"},
+		{56_780, "56.8 us"}, {3_841_000, "3.84 ms"}, {999_700_000, "1.00 s"}, {12_345_000_000, "12.3 s"}, {4e12, "4000 s"},
+	} {
+		if got := Duration(tt.ns); got != tt.want {
+			t.Errorf("Duration(%g) = %q, want %q", tt.ns, got, tt.want)
+		}
+	}
+}
+
+func TestInteger(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 12: "12", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -999: "-999"} {
+		if got := Integer(n); got != want {
+			t.Errorf("Integer(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.50 kB", 25_000_000: "25.0 MB", 7_000_000_000: "7.00 GB"} {
+		if got := bytes(n); got != want {
+			t.Errorf("bytes(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestSummary(t *testing.T) {
+	run := &trace.Run{
+		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", Offset: 0x10}}}, {Function: "MPI_Recv"}},
+		Clusters: []trace.Cluster{
+			{ID: 1, Bursts: 1200, Share: .75, MeanNS: 2e6, StdNS: 1e5, Before: []trace.PathCount{{Path: 1, Bursts: 1200}},
+				After: []trace.PathCount{{Path: 2, Bursts: 900}, {Path: 1, Bursts: 300}}},
+			{ID: 2, Bursts: 2, Share: .2, MeanNS: 3e3, Rare: true, Before: []trace.PathCount{{Path: 2, Bursts: 2}}, After: []trace.PathCount{{Path: 1, Bursts: 2}}},
+		},
+	}
+	m := &rundir.Manifest{
+		Ranks: 2, Bursts: 1300, Seconds: 3.25, MPICalls: map[string]int64{"MPI_Send": 1000, "MPI_Recv": 302},
+		Worlds:   []rundir.World{{Executable: "/opt/app"}, {Executable: "/opt/app"}},
+		MPI:      rundir.MPI{Library: "Open MPI", Version: "4.1.4"},
+		Losses:   rundir.Losses{RecordsDropped: 12, RanksDied: []rundir.RankDied{{World: 1, Rank: 3, How: "MPI_Abort"}}},
+		Filtered: rundir.Filtered{MinDurationNS: 1500},
+		Notes:    []string{"a note"},
+		Files:    []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}},
+	}
+	c := &rundir.Clusters{Total: rundir.Shares{NoiseBursts: 8, Noise: .04, FilteredBursts: 90, Filtered: .01}}
+	var b strings.Builder
+	if err := Summary(&b, run, m, c, "/tmp/r"); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI calls · 1,300 bursts
+
+ cluster  bursts   share     mean   spread  between the MPI calls
+       1   1,200  75.0 %  2.00 ms  ± 5.0 %  MPI_Send@app+0x10 → MPI_Recv and 1 more
+       2       2  20.0 %  3.00 us  ± 0.0 %  MPI_Recv → MPI_Send@app+0x10 (rare)
+   noise       8   4.0 %                    like no others
+filtered      90   1.0 %                    shorter than 1.50 us
+
+losses: 12 MPI calls dropped, the ring was full; rank 3 of world 1 died (MPI_Abort)
+note: a note
+results: /tmp/r
+  manifest.json  2.05 kB  what was measured
+`
+	if b.String() != want {
+		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)
+	}
+}
+
+func TestSummaryOfNothing(t *testing.T) {
+	var b strings.Builder
+	m := &rundir.Manifest{Command: []string{"sleep", "1"}, Empty: "no process called MPI"}
+	if err := Summary(&b, &trace.Run{}, m, &rundir.Clusters{}, "/tmp/r"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.String(); !strings.Contains(got, "no bursts: no process called MPI\n") || !strings.Contains(got, "losses: none") {
+		t.Errorf("summary:\n%s", got)
+	}
+}
+
+// The line sits in the last row, outside of the region that scrolls, and the cursor is put back.
+func TestStatus(t *testing.T) {
+	var out strings.Builder
+	s := &Status{out: &out, size: func() (int, int, error) { return 20, 10, nil }, resized: nil, stopped: make(chan struct{})}
+	s.take()
+	s.Show("moriens\x1b[2J 1,234 bursts, and more")
+	got := out.String()
+	for _, want := range []string{"\033[1;9r", "\0337\033[10;1H\033[7mmoriens[2J 1,234 bur\033[K\033[0m\0338"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	out.Reset()
+	s.Close()
+	if got := out.String(); !strings.HasPrefix(got, "\0337\033[r") || !strings.HasSuffix(got, "\0338") {
+		t.Errorf("Close wrote %q", got)
+	}
+	s.Show("late")
+	if strings.Contains(out.String(), "late") {
+		t.Error("Show wrote after Close")
+	}
+
+	small := &Status{out: &out, size: func() (int, int, error) { return 20, 4, nil }, stopped: make(chan struct{})}
+	out.Reset()
+	small.take()
+	small.Show("x")
+	if out.Len() > 0 {
+		t.Errorf("a terminal of 4 rows got %q", out.String())
+	}
+	(&Status{}).Show("nothing")
+	(&Status{}).Close()
+}

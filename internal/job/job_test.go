@@ -1,0 +1,126 @@
+package job
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"moriens/internal/hint"
+)
+
+var preload = Preload{Library: "/opt/moriens/libmoriens.so", Run: "r1", Shm: "/dev/shm", Directory: "/tmp/out"}
+
+// last returns the value that counts: that of the last setting.
+func last(env []string, name string) string {
+	for _, e := range slices.Backward(env) {
+		if value, found := strings.CutPrefix(e, name+"="); found {
+			return value
+		}
+	}
+	return ""
+}
+
+func TestEnvironment(t *testing.T) {
+	env, err := environment([]string{"PATH=/bin", "LD_PRELOAD=/x.so", "OMPI_MCA_mca_base_env_list=A;B=1", "MORIENS_RING=65536"}, preload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"PATH":                       "/bin",
+		"LD_PRELOAD":                 "/opt/moriens/libmoriens.so:/x.so",
+		"MORIENS_RUN":                "r1",
+		"MORIENS_SHM":                "/dev/shm",
+		"MORIENS_DIR":                "/tmp/out",
+		"OMPI_MCA_mca_base_env_list": "A;B=1;LD_PRELOAD;MORIENS_RUN;MORIENS_SHM;MORIENS_DIR;MORIENS_RING",
+	} {
+		if got := last(env, name); got != want {
+			t.Errorf("%s=%s, want %s", name, got, want)
+		}
+	}
+	for _, library := range []string{"/opt/my tools/libmoriens.so", "/opt/a:b/libmoriens.so"} {
+		p := preload
+		p.Library = library
+		if _, err := environment(nil, p); err == nil || hint.Of(err) == "" {
+			t.Errorf("%s: %v", library, err)
+		}
+	}
+}
+
+// anyLibrary is one that can be preloaded and does nothing.
+func anyLibrary(t *testing.T) string {
+	for _, pattern := range []string{"/lib/*-linux-gnu/libm.so.6", "/lib64/libm.so.6", "/usr/lib/libm.so.6"} {
+		if paths, _ := filepath.Glob(pattern); len(paths) > 0 {
+			return paths[0]
+		}
+	}
+	t.Skip("no libm.so.6 to preload")
+	return ""
+}
+
+func TestStatus(t *testing.T) {
+	p := preload
+	p.Library = anyLibrary(t)
+	for _, tt := range []struct {
+		script string
+		want   int
+	}{{"exit 0", 0}, {"exit 7", 7}, {"kill -KILL $$", 128 + 9}, {"kill -TERM $$", 128 + 15}} {
+		j, err := Start([]string{"/bin/sh", "-c", "exec 2>/dev/null; " + tt.script}, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := j.Wait(); got != tt.want || err != nil {
+			t.Errorf("%s: status %d, %v, want %d", tt.script, got, err, tt.want)
+		}
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain")
+	text := filepath.Join(dir, "text")
+	os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o644)
+	os.WriteFile(text, []byte("not a program\n"), 0o755)
+	for _, tt := range []struct {
+		launcher string
+		want     int
+	}{
+		{"no-such-launcher", StatusNotFound},
+		{filepath.Join(dir, "absent"), StatusNotFound},
+		{plain, StatusNotExecutable},
+		{text, StatusNotExecutable},
+		{dir, StatusNotExecutable},
+	} {
+		_, err := Start([]string{tt.launcher}, preload)
+		var start *StartError
+		if !errors.As(err, &start) || start.Status != tt.want || hint.Of(err) == "" {
+			t.Errorf("%s: %v, want status %d and a hint", tt.launcher, err, tt.want)
+		}
+	}
+}
+
+// A signal that reaches this process alone is passed on.
+func TestPass(t *testing.T) {
+	p := preload
+	p.Library = anyLibrary(t)
+	ready := filepath.Join(t.TempDir(), "ready")
+	j, err := Start([]string{"/bin/sh", "-c", `exec 2>/dev/null; trap "exit 9" TERM; : >"$0"; while :; do sleep 0.01; done`, ready}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(ready); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal("the script does not start")
+		}
+	}
+	j.Pass(syscall.SIGTERM)
+	if status, err := j.Wait(); status != 9 || err != nil {
+		t.Errorf("status %d, %v, want 9", status, err)
+	}
+}
