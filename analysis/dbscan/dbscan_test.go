@@ -179,3 +179,27 @@ func TestPointsAtAllScales(t *testing.T) {
 		t.Errorf("the farthest place has label %d", last)
 	}
 }
+
+// Two cells of several points each, near each other only through points that are not core.
+func TestBorderPointsDoNotLinkClusters(t *testing.T) {
+	p := dbscan.Points{Dims: 2}
+	var labels []int32
+	for _, place := range []struct {
+		x      float64
+		points int
+		label  int32
+	}{{-1.85, 30, 0}, {-.9, 8, 0}, {0, 8, 0}, {.95, 8, 1}, {1.9, 30, 1}} {
+		for range place.points {
+			p.Coords = append(p.Coords, place.x, 0)
+			labels = append(labels, place.label)
+		}
+	}
+	// Neighbours of each place: 38, 46, 24, 46, 38.
+	r, err := dbscan.Cluster(p, 1, 40, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(r.Labels, labels) {
+		t.Errorf("labels %v, want %v", r.Labels, labels)
+	}
+}

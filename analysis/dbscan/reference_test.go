@@ -2,6 +2,8 @@ package dbscan_test
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sort"
 	"testing"
@@ -182,4 +184,40 @@ func sequence(n int) []int {
 		s[i] = i
 	}
 	return s
+}
+
+// Eps at a distance to the MinPts-th point makes about that many neighbours the rule, so that cells
+// are core in part, borders lie between clusters and distances equal Eps to the last bit.
+func TestClusterAtTheThreshold(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for trial := range 600 {
+		dims := 1 + trial%4
+		p := dbscan.Points{Dims: dims, Coords: make([]float64, (50+random.IntN(250))*dims)}
+		kinds := 1 + random.IntN(4)
+		width := []float64{.02, .2, 1}[random.IntN(3)]
+		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
+		for i := range p.Coords {
+			x := float64(i/dims%kinds) + width*random.Float64()
+			if lattice != 0 {
+				x = math.Round(x*lattice) / lattice
+			}
+			p.Coords[i] = x
+		}
+		minPts := 2 + random.IntN(9)
+		if trial%5 == 0 {
+			minPts = 20 + random.IntN(40) // more than a leaf of the tree holds
+		}
+		curve := referenceCurve(p, minPts-1)
+		eps := curve[random.IntN(len(curve))]
+		want := reference(p, eps, minPts)
+		for _, threads := range []int{1, 4} {
+			got, err := dbscan.Cluster(p, eps, minPts, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResult(got, want); err != nil {
+				t.Fatalf("trial %d, %d-D, %d points, Eps %v, MinPts %d, %d threads: %v", trial, dims, p.Len(), eps, minPts, threads, err)
+			}
+		}
+	}
 }
