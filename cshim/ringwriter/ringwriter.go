@@ -9,7 +9,7 @@
 package ringwriter
 
 /*
-#cgo CFLAGS: -std=c11 -O2 -Wall -Wextra -Werror
+#cgo CFLAGS: -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror
 #include <stdlib.h>
 #include "paths.h"
 #include "process.h"

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "module.h"
 #include "os.h"
 

@@ -1,0 +1,311 @@
+// Package cshim_test runs libmoriens.so in real MPI programs and compares what it recorded with what
+// the programs say they did.
+package cshim_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	"moriens/internal/mpitest"
+)
+
+// job is one run of a mini-app under the shim.
+type job struct {
+	mpi     mpitest.MPI
+	preload string
+	ranks   int      // 0: 2
+	env     []string // more of it
+	program []string
+	shm     string // MORIENS_SHM; empty: a directory of its own
+}
+
+// outcome is what a job has left.
+type outcome struct {
+	dir    string // the run's, in shared memory
+	counts map[int]map[string]int
+	stdout string
+	stderr string
+	err    error // of the launcher
+}
+
+func (j job) run(t *testing.T) outcome {
+	t.Helper()
+	out := t.TempDir()
+	if j.shm == "" {
+		j.shm = t.TempDir()
+	}
+	if j.ranks == 0 {
+		j.ranks = 2
+	}
+	args := j.mpi.Args(j.ranks, j.preload, j.program...)
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = mpitest.Environ(append([]string{"MORIENS_RUN=test", "MORIENS_SHM=" + j.shm, "MINIAPP_OUT=" + out}, j.env...)...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = 5 * time.Second
+	err := cmd.Run()
+	return outcome{
+		dir:    ring.DirectoryPath(j.shm, os.Getuid(), "test"),
+		counts: mpitest.Counts(t, out),
+		stdout: stdout.String(),
+		stderr: stderr.String(),
+		err:    err,
+	}
+}
+
+// process is all that one process has left.
+type process struct {
+	*ring.Process
+	alive      bool
+	modules    map[uint32]ring.Module
+	paths      map[uint32]ring.Path
+	threads    [][]ring.Record // by thread
+	dropped    int
+	unfinished []ring.Record
+	closed     int // rings
+}
+
+// calls counts the process's records by function.
+func (p *process) calls() map[string]int {
+	counts := map[string]int{}
+	for _, records := range p.threads {
+		for _, rec := range records {
+			counts[rec.Call.String()]++
+		}
+	}
+	return counts
+}
+
+// read reads all processes of a run's directory, by rank, and checks what must hold of any.
+func read(t *testing.T, dir string) (map[int]*process, []ring.Fault) {
+	t.Helper()
+	found, err := ring.NewDirectory(dir).Scan()
+	if err != nil {
+		t.Fatal(err)
+	}
+	byID := map[uint64]*process{}
+	byRank := map[int]*process{}
+	for _, path := range found.Processes {
+		p := readProcess(t, path)
+		byID[p.ID] = p
+		if byRank[p.Rank] != nil {
+			t.Errorf("two processes are rank %d", p.Rank)
+		}
+		byRank[p.Rank] = p
+	}
+	for _, path := range found.Rings {
+		readRing(t, path, byID)
+	}
+	return byRank, found.Faults
+}
+
+func readProcess(t *testing.T, path string) *process {
+	t.Helper()
+	file, err := ring.OpenProcess(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { file.Close() })
+	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}}
+	if p.alive, err = file.Alive(); err != nil {
+		t.Fatal(err)
+	}
+	modules, paths, err := file.ReadLog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range modules {
+		p.modules[m.ID] = m
+	}
+	for _, path := range paths {
+		p.paths[path.ID] = path
+	}
+	p.threads = make([][]ring.Record, file.Losses().Threads)
+	return p
+}
+
+func readRing(t *testing.T, path string, processes map[uint64]*process) {
+	t.Helper()
+	r, err := ring.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := processes[r.Process]
+	if p == nil || r.Thread >= len(p.threads) || p.threads[r.Thread] != nil {
+		t.Fatalf("%s: no process, or no thread %d in it", path, r.Thread)
+	}
+	records := make([]ring.Record, r.Slots()+1)
+	n, err := r.Read(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records = records[:n]
+	p.threads[r.Thread] = records
+	p.dropped += int(r.Dropped())
+	if r.Closed() {
+		p.closed++
+	}
+	if rec, ok := r.Unfinished(); ok {
+		p.unfinished = append(p.unfinished, rec)
+	}
+	var last uint64
+	for i, rec := range records {
+		if rec.Enter < last {
+			t.Errorf("rank %d thread %d record %d begins at %d, before the last ended at %d", p.Rank, r.Thread, i, rec.Enter, last)
+		}
+		last = rec.Exit
+		path, known := p.paths[rec.Path]
+		if !known || len(path.Frames) != 1 || p.modules[path.Frames[0].Module].Path == "" {
+			t.Errorf("rank %d: %v has path %d, which is %+v", p.Rank, rec.Call, rec.Path, path)
+		}
+	}
+}
+
+// expectExact compares what was recorded with what the program says, rank by rank and call by call.
+func expectExact(t *testing.T, o outcome) map[int]*process {
+	t.Helper()
+	ranks, faults := read(t, o.dir)
+	if len(faults) != 0 {
+		t.Errorf("faults %v", faults)
+	}
+	got := map[int]map[string]int{}
+	for rank, p := range ranks {
+		got[rank] = p.calls()
+		if p.dropped != 0 || p.Losses().Unrecorded != 0 || p.Losses().PathsLost != 0 {
+			t.Errorf("rank %d: dropped %d, losses %+v", rank, p.dropped, p.Losses())
+		}
+	}
+	if diff := cmp.Diff(o.counts, got); diff != "" {
+		t.Errorf("planted, recorded:\n%s\n%s", diff, o.stderr)
+	}
+	return ranks
+}
+
+func expectEnded(t *testing.T, ranks map[int]*process) {
+	t.Helper()
+	for rank, p := range ranks {
+		if p.State() != ring.Finalized || p.alive || len(p.unfinished) != 0 || p.closed != len(p.threads) {
+			t.Errorf("rank %d: %v, alive %v, unfinished %v, %d of %d rings closed",
+				rank, p.State(), p.alive, p.unfinished, p.closed, len(p.threads))
+		}
+	}
+}
+
+func succeed(t *testing.T, o outcome) {
+	t.Helper()
+	if o.err != nil || o.stderr != "" {
+		t.Errorf("%v\n%s", o.err, o.stderr)
+	}
+}
+
+func TestEveryCall(t *testing.T) {
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		app := mpi.App(t, "allcalls")
+		o := job{mpi: mpi, preload: library, program: []string{app, "3"}}.run(t)
+		succeed(t, o)
+		ranks := expectExact(t, o)
+		expectEnded(t, ranks)
+		for rank, p := range ranks {
+			for _, id := range mpicall.All() {
+				if p.calls()[id.String()] == 0 && !absent(mpi, id) {
+					t.Errorf("rank %d: the program never calls %v", rank, id)
+				}
+			}
+			if p.Size != 2 || p.Executable != app || !strings.Contains(strings.ToLower(p.Library), libraryName(mpi)) {
+				t.Errorf("rank %d is %+v", rank, p.Identity)
+			}
+			expectDistinctSites(t, p, app)
+		}
+	})
+}
+
+// absent says that allcalls does not call a function, or not under this MPI.
+func absent(mpi mpitest.MPI, id mpicall.ID) bool {
+	switch id {
+	case mpicall.Init, mpicall.Abort:
+		return true
+	case mpicall.Isendrecv, mpicall.IsendrecvReplace:
+		return mpi.Name == mpitest.OpenMPI.Name
+	}
+	return false
+}
+
+func libraryName(mpi mpitest.MPI) string {
+	if mpi.Name == mpitest.OpenMPI.Name {
+		return "open mpi"
+	}
+	return "mpich"
+}
+
+// expectDistinctSites: a call path belongs to one function of the program itself, because each call of
+// the program returns to a place of its own.
+func expectDistinctSites(t *testing.T, p *process, app string) {
+	t.Helper()
+	function := map[uint32]mpicall.ID{}
+	for _, rec := range p.threads[0] {
+		if other, seen := function[rec.Path]; seen && other != rec.Call {
+			t.Errorf("path %d is %v and %v", rec.Path, other, rec.Call)
+		}
+		function[rec.Path] = rec.Call
+		module := p.modules[p.paths[rec.Path].Frames[0].Module]
+		if module.Path != app || len(module.BuildID) == 0 {
+			t.Fatalf("%v was called from %+v", rec.Call, module)
+		}
+	}
+}
+
+func TestThreads(t *testing.T) {
+	const threads = 6
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		o := job{mpi: mpi, preload: library, program: []string{mpi.App(t, "threads"), "6", "200"}}.run(t)
+		succeed(t, o)
+		ranks := expectExact(t, o)
+		expectEnded(t, ranks)
+		for rank, p := range ranks {
+			if len(p.threads) != threads+1 {
+				t.Errorf("rank %d: %d rings", rank, len(p.threads))
+			}
+			for thread := 1; thread <= threads; thread++ {
+				if got := len(p.threads[thread]); got != 3*200 {
+					t.Errorf("rank %d: thread %d made %d calls", rank, thread, got)
+				}
+			}
+		}
+	})
+}
+
+func TestCxx(t *testing.T) {
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		o := job{mpi: mpi, preload: library, program: []string{mpi.App(t, "cxx")}}.run(t)
+		succeed(t, o)
+		expectEnded(t, expectExact(t, o))
+	})
+}
+
+// TestLocalLibrary loads MPI with a plugin, where no global symbol leads to it.
+func TestLocalLibrary(t *testing.T) {
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		host := filepath.Join(t.TempDir(), "host")
+		source := filepath.Join(mpitest.Root(t), "testdata", "miniapp", "host.c")
+		if out, err := exec.Command("gcc", "-o", host, source, "-ldl").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		o := job{mpi: mpi, preload: library, program: []string{host, mpi.App(t, "plugin.so")}}.run(t)
+		succeed(t, o)
+		expectEnded(t, expectExact(t, o))
+	})
+}

@@ -1,0 +1,21 @@
+/* The environment variables that the shim obeys, read in one place. */
+#ifndef MORIENS_OPTIONS_H
+#define MORIENS_OPTIONS_H
+
+#include "base.h"
+
+#define MORIENS_MIN_RING_BYTES (64u << 10)
+
+struct moriens_options {
+	const char *run; /* MORIENS_RUN: the run's name; NULL or empty: do not record */
+	const char *shm; /* MORIENS_SHM: where the run's directory is made; /dev/shm */
+	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring; 4 MiB, a power of two */
+};
+
+/* Whether the environment asks for a recording at all. */
+bool moriens_options_record(void);
+
+/* False: the run's name cannot be part of a file name. */
+bool moriens_options_read(struct moriens_options *options);
+
+#endif

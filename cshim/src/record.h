@@ -1,0 +1,103 @@
+/*
+ * One record per outermost MPI call: what every wrapper does round the real call.
+ *
+ * A call is outermost when no other wrapped call of its thread is under way; MPI libraries call
+ * themselves, and what happens inside belongs to the call that the program made. The outermost call is
+ * told by the address of its frame: one that is left by an exception or longjmp is then found out by
+ * the next call, whose frame does not lie below it, instead of hiding all calls to come.
+ */
+#ifndef MORIENS_RECORD_H
+#define MORIENS_RECORD_H
+
+#include "base.h"
+#include "clock.h"
+#include "mpi_calls_gen.h"
+#include "paths.h"
+#include "ring.h"
+
+enum moriens_thread_state {
+	MORIENS_THREAD_NEW = 0,    /* has not called MPI since it was initialised */
+	MORIENS_THREAD_RECORDS,    /* has a ring */
+	MORIENS_THREAD_UNRECORDED, /* has none; its calls are counted */
+	MORIENS_THREAD_OFF,        /* the process does not record */
+};
+
+struct moriens_thread {
+	enum moriens_thread_state state;
+	uintptr_t outermost; /* frame of the outermost call under way, 0 = none */
+	struct moriens_path_entry *cache;
+	struct moriens_writer ring;
+};
+
+extern _Thread_local struct moriens_thread moriens_thread;
+
+enum moriens_span_kind {
+	MORIENS_SPAN_NONE = 0,  /* nothing to do at exit */
+	MORIENS_SPAN_RECORD,    /* a record is open */
+	MORIENS_SPAN_OUTERMOST, /* outermost, without a record */
+	MORIENS_SPAN_INIT,      /* MPI_Init: the set-up is made at its exit */
+};
+
+/* A call under way. It lives in the wrapper. */
+struct moriens_span {
+	enum moriens_span_kind kind;
+	enum moriens_call call;
+	uintptr_t frame;
+	uint64_t enter;
+	const void *site;
+};
+
+void moriens_enter_slow(struct moriens_span *span);
+void moriens_exit_slow(struct moriens_span *span);
+uint32_t moriens_path_miss(struct moriens_path_entry *entry, uintptr_t site);
+
+/* Opens the record of the outermost call, which has begun. */
+static inline void moriens_open(struct moriens_thread *t, struct moriens_span *span)
+{
+	uintptr_t site = (uintptr_t)span->site;
+	struct moriens_path_entry *entry = moriens_path_slot(t->cache, site);
+	uint32_t path = likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
+
+	t->outermost = span->frame;
+	span->kind = likely(moriens_ring_enter(&t->ring, span->enter, (uint16_t)span->call, path)) ?
+		MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
+}
+
+static inline void moriens_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	span->kind = MORIENS_SPAN_NONE;
+	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0)) {
+		span->enter = moriens_ticks();
+		span->call = call;
+		span->frame = (uintptr_t)frame;
+		span->site = site;
+		moriens_open(t, span);
+	} else if (t->state != MORIENS_THREAD_OFF) {
+		span->call = call;
+		span->frame = (uintptr_t)frame;
+		span->site = site;
+		moriens_enter_slow(span);
+	}
+}
+
+static inline void moriens_exit(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (likely(span->kind == MORIENS_SPAN_RECORD && t->outermost == span->frame)) {
+		moriens_ring_exit(&t->ring, moriens_ticks());
+		t->outermost = 0;
+	} else if (span->kind != MORIENS_SPAN_NONE) {
+		moriens_exit_slow(span);
+	}
+}
+
+/* MPI_Abort is about to be called: it does not return, so its record is published now. */
+void moriens_aborting(struct moriens_span *span);
+
+/* MPI_Finalize has returned and is recorded. */
+void moriens_finalized(struct moriens_span *span);
+
+#endif

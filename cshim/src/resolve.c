@@ -1,0 +1,65 @@
+#include "resolve.h"
+#include "os.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+moriens_function moriens_real_functions[MORIENS_CALLS];
+
+static const char *const pmpi_names[MORIENS_CALLS] = {MORIENS_PMPI_NAMES};
+
+/* The library that brought MPI by dlopen(RTLD_LOCAL), where one did. It is never given back: the
+ * functions that were found in it must stay. */
+static void *local_library;
+
+static void *open_library_of(const void *site)
+{
+	void *library = __atomic_load_n(&local_library, __ATOMIC_ACQUIRE);
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	if (library == NULL && site != NULL && dladdr1(site, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
+		library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		__atomic_store_n(&local_library, library, __ATOMIC_RELEASE);
+	}
+	return library;
+}
+
+void *moriens_find_symbol(const char *name, const void *site)
+{
+	void *symbol = dlsym(RTLD_NEXT, name);
+
+	if (symbol == NULL) {
+		void *library = open_library_of(site);
+		if (library != NULL)
+			symbol = dlsym(library, name);
+	}
+	return symbol;
+}
+
+moriens_function moriens_find_function(const char *name, const void *site)
+{
+	/* ISO C has no conversion from an object's address to a function's; POSIX promises that it works. */
+	union {
+		void *object;
+		moriens_function function;
+	} symbol = {moriens_find_symbol(name, site)};
+
+	return symbol.function;
+}
+
+MORIENS_COLD moriens_function moriens_resolve(enum moriens_call call, const void *site)
+{
+	moriens_function f = moriens_find_function(pmpi_names[call], site);
+
+	if (f == NULL) {
+		char problem[128];
+		snprintf(problem, sizeof problem, "the program called %s, which its MPI library does not have", pmpi_names[call] + 1);
+		moriens_os_warn(problem, "without moriens it would not have started; link it to the MPI it was compiled for");
+		abort();
+	}
+	__atomic_store_n(&moriens_real_functions[call], f, __ATOMIC_RELAXED);
+	return f;
+}

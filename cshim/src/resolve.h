@@ -1,0 +1,27 @@
+/* Finds the MPI library's own functions behind our wrappers. */
+#ifndef MORIENS_RESOLVE_H
+#define MORIENS_RESOLVE_H
+
+#include "base.h"
+#include "mpi_calls_gen.h"
+
+typedef void (*moriens_function)(void);
+
+extern moriens_function moriens_real_functions[MORIENS_CALLS];
+
+/* The address of a symbol of the MPI library that the code at site calls, or NULL. */
+void *moriens_find_symbol(const char *name, const void *site);
+moriens_function moriens_find_function(const char *name, const void *site);
+
+/* Ends the process, with one line, if this MPI has no such function. */
+moriens_function moriens_resolve(enum moriens_call call, const void *site);
+
+/* The function behind the wrapper of a call. */
+static inline moriens_function moriens_real(enum moriens_call call, const void *site)
+{
+	moriens_function f = __atomic_load_n(&moriens_real_functions[call], __ATOMIC_RELAXED);
+
+	return likely(f != NULL) ? f : moriens_resolve(call, site);
+}
+
+#endif

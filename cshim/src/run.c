@@ -1,0 +1,200 @@
+#include "run.h"
+#include "clock.h"
+#include "mpi_family.h"
+#include "options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOG_BYTES (256u << 10) /* some 8,000 call paths */
+#define MIN_LOG_BYTES (16u << 10)
+
+struct moriens_run moriens_run;
+
+static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static char directory_path[4096];
+static uint64_t ring_bytes;
+
+enum moriens_run_state moriens_run_state(void)
+{
+	return __atomic_load_n(&moriens_run.state, __ATOMIC_ACQUIRE);
+}
+
+static void set_state(enum moriens_run_state state)
+{
+	__atomic_store_n(&moriens_run.state, state, __ATOMIC_RELEASE);
+}
+
+void moriens_run_end(void)
+{
+	set_state(MORIENS_RUN_OFF);
+}
+
+/* No file takes so much of the memory file system that the other ranks of the node, or the
+ * application, which shares it with us, would starve. */
+static uint64_t affordable(int directory, uint64_t bytes, uint64_t least)
+{
+	uint64_t share = moriens_os_free_bytes(directory) / (4 * moriens_os_cpus());
+
+	while (bytes > share && bytes > least)
+		bytes /= 2;
+	return bytes;
+}
+
+static int create_ring(int directory, uint32_t thread, struct moriens_writer *ring, struct moriens_file *file, char *name, size_t name_bytes)
+{
+	struct moriens_ring_identity identity = {
+		.ring = moriens_os_random(),
+		.process = moriens_run.process.header->process,
+		.thread = thread,
+		.tid = moriens_os_tid(),
+	};
+	uint64_t bytes = affordable(directory, ring_bytes, MORIENS_MIN_RING_BYTES);
+	uint32_t slots;
+	int error;
+
+	snprintf(name, name_bytes, "%016" PRIx64 ".%" PRIu32 ".ring", identity.process, thread);
+	for (;; bytes /= 2) {
+		slots = (uint32_t)(bytes / MORIENS_SLOT_BYTES);
+		error = moriens_os_create(directory, name, moriens_ring_bytes(slots), file);
+		if (error != ENOSPC || bytes == MORIENS_MIN_RING_BYTES)
+			break;
+	}
+	if (error != 0)
+		return error;
+	moriens_ring_format(ring, file->memory, slots, &identity);
+	moriens_os_close(file->fd);
+	file->fd = -1;
+	return 0;
+}
+
+/* Creates the process file and the first ring; both get their names, or neither is left. */
+static int create_files(int directory, const struct moriens_identity *identity, struct moriens_writer *ring)
+{
+	struct moriens_process_file *process = &moriens_run.process;
+	struct moriens_file ring_file;
+	char ring_name[64];
+	int error;
+
+	for (uint64_t bytes = affordable(directory, LOG_BYTES, MIN_LOG_BYTES);; bytes /= 2) {
+		error = moriens_process_create(process, directory, bytes, identity);
+		if (error != ENOSPC || bytes == MIN_LOG_BYTES)
+			break;
+	}
+	if (error != 0)
+		return error;
+	error = create_ring(directory, 0, ring, &ring_file, ring_name, sizeof ring_name);
+	if (error != 0) {
+		moriens_os_discard(directory, &process->file);
+		return error;
+	}
+	error = moriens_paths_init(&moriens_run.paths, process);
+	if (error == 0) {
+		process->header->threads = 1;
+		moriens_process_set_state(process, MORIENS_PROCESS_RUNNING);
+		error = moriens_process_publish(process, directory);
+	}
+	if (error == 0)
+		error = moriens_os_publish(directory, ring_name, &ring_file);
+	if (error != 0) {
+		moriens_os_discard(directory, &ring_file);
+		moriens_os_discard(directory, &process->file);
+	}
+	return error;
+}
+
+/* Says why this rank records nothing: to the agent, or, if not even that works, to the user. */
+static void leave_word(int directory, int32_t rank, int error)
+{
+	char text[512];
+
+	snprintf(text, sizeof text, "fault-%" PRId32 "-%d", rank, error);
+	if (directory >= 0 && moriens_os_touch(directory, text) == 0)
+		return;
+	if (rank == 0) {
+		snprintf(text, sizeof text, "not recording: %.300s: %s", directory_path, strerror(error));
+		moriens_os_warn(text, "MORIENS_SHM must name a directory in memory that this user can write");
+	}
+}
+
+static void identify(const void *site, struct moriens_identity *identity)
+{
+	identity->process = moriens_os_random();
+	identity->pid = moriens_os_pid();
+	identity->clock = moriens_clock;
+	moriens_mpi_world(identity->world, sizeof identity->world);
+	moriens_os_parent(identity->parent, sizeof identity->parent);
+	moriens_os_host(identity->host, sizeof identity->host);
+	moriens_os_executable(identity->executable, sizeof identity->executable);
+	moriens_mpi_library(site, identity->mpi_library, sizeof identity->mpi_library);
+}
+
+static bool begin(const void *site, struct moriens_writer *ring)
+{
+	struct moriens_options options;
+	struct moriens_identity identity = {.rank = -1, .size = 0};
+	int directory = -1;
+	int error;
+
+	if (!moriens_mpi_rank(site, &identity.rank, &identity.size))
+		return false;
+	if (!moriens_options_record()) {
+		if (identity.rank == 0)
+			moriens_os_warn("not recording: MORIENS_RUN is not set", "start the job by moriens run");
+		return false;
+	}
+	if (!moriens_options_read(&options)) {
+		if (identity.rank == 0)
+			moriens_os_warn("not recording: MORIENS_RUN is no file name", "start the job by moriens run");
+		return false;
+	}
+	ring_bytes = options.ring_bytes;
+	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
+	identify(site, &identity);
+	error = moriens_os_open_directory(directory_path, &directory);
+	if (error == 0)
+		error = create_files(directory, &identity, ring);
+	if (error != 0)
+		leave_word(directory, identity.rank, error);
+	if (directory >= 0)
+		moriens_os_close(directory);
+	return error == 0;
+}
+
+void moriens_run_begin(const void *site, struct moriens_writer *ring)
+{
+	pthread_mutex_lock(&begin_lock);
+	/* Another thread may have been first; ours then gets its ring as any later one does. */
+	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
+		set_state(begin(site, ring) ? MORIENS_RUN_RECORDS : MORIENS_RUN_OFF);
+	pthread_mutex_unlock(&begin_lock);
+}
+
+bool moriens_run_add_thread(struct moriens_writer *ring)
+{
+	struct moriens_process *header = moriens_run.process.header;
+	uint32_t thread = __atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
+	struct moriens_file file;
+	char name[64];
+	int directory;
+	int error = moriens_os_open_directory(directory_path, &directory);
+
+	if (error == 0) {
+		error = create_ring(directory, thread, ring, &file, name, sizeof name);
+		if (error == 0) {
+			error = moriens_os_publish(directory, name, &file);
+			if (error != 0)
+				moriens_os_discard(directory, &file);
+		}
+		moriens_os_close(directory);
+	}
+	if (error != 0) {
+		__atomic_store_n(&header->fault, (uint32_t)error, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&header->threads_failed, 1, __ATOMIC_RELEASE);
+	}
+	return error == 0;
+}

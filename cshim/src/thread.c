@@ -1,0 +1,160 @@
+#include "mpi_family.h"
+#include "options.h"
+#include "os.h"
+#include "record.h"
+#include "run.h"
+
+#include <pthread.h>
+#include <string.h>
+
+_Thread_local struct moriens_thread moriens_thread;
+
+static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
+static pthread_key_t end_key;
+static bool end_key_made;
+
+static void thread_ends(void *argument)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	(void)argument;
+	if (t->state != MORIENS_THREAD_RECORDS)
+		return;
+	moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
+	moriens_os_unmap(t->ring.ring, moriens_ring_bytes(t->ring.count));
+	moriens_os_unmap(t->cache, MORIENS_PATH_CACHE * sizeof *t->cache);
+	/* Another library's destructor, run after ours, may still call MPI. */
+	t->state = MORIENS_THREAD_UNRECORDED;
+}
+
+/* The child shares our rings with the parent, which goes on writing them. */
+static void child_of_fork(void)
+{
+	moriens_run_end();
+	moriens_thread.state = MORIENS_THREAD_OFF;
+}
+
+static void make_hooks(void)
+{
+	pthread_atfork(NULL, NULL, child_of_fork);
+	end_key_made = pthread_key_create(&end_key, thread_ends) == 0;
+}
+
+/* The thread's first call while the process records: gives it its ring, unless it has it from run_begin. */
+static void begin_thread(struct moriens_thread *t)
+{
+	pthread_once(&hooks_once, make_hooks);
+	t->cache = moriens_os_memory(MORIENS_PATH_CACHE * sizeof *t->cache);
+	if (t->cache == NULL || (t->ring.ring == NULL && !moriens_run_add_thread(&t->ring))) {
+		t->state = MORIENS_THREAD_UNRECORDED;
+		return;
+	}
+	if (end_key_made)
+		pthread_setspecific(end_key, t);
+	t->state = MORIENS_THREAD_RECORDS;
+}
+
+/* MPI is initialised. Leaves the thread in any state but NEW. */
+static void begin(struct moriens_thread *t, const void *site)
+{
+	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
+		moriens_run_begin(site, &t->ring);
+	if (moriens_run_state() == MORIENS_RUN_RECORDS)
+		begin_thread(t);
+	else
+		t->state = MORIENS_THREAD_OFF;
+}
+
+static bool initialises(const struct moriens_span *span)
+{
+	return span->call == MORIENS_CALL_MPI_Init || span->call == MORIENS_CALL_MPI_Init_thread;
+}
+
+static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span)
+{
+	__atomic_fetch_add(&moriens_run.process.header->unrecorded, 1, __ATOMIC_RELAXED);
+	t->outermost = span->frame;
+	span->kind = MORIENS_SPAN_OUTERMOST;
+}
+
+MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (t->outermost != 0) {
+		if (span->frame < t->outermost)
+			return;
+		/* The outermost call's frame is gone without an exit: see record.h. */
+		t->outermost = 0;
+		if (t->state == MORIENS_THREAD_RECORDS)
+			moriens_ring_drop(&t->ring);
+	}
+	if (t->state == MORIENS_THREAD_NEW) {
+		if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
+			moriens_clock_choose();
+		span->enter = moriens_ticks();
+		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_initialized(span->site)) {
+			if (initialises(span)) {
+				t->outermost = span->frame;
+				span->kind = MORIENS_SPAN_INIT;
+			}
+			return;
+		}
+		begin(t, span->site);
+	} else {
+		span->enter = moriens_ticks();
+	}
+	if (t->state == MORIENS_THREAD_RECORDS)
+		moriens_open(t, span);
+	else if (t->state == MORIENS_THREAD_UNRECORDED)
+		count_unrecorded(t, span);
+}
+
+MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (t->outermost != span->frame)
+		return;
+	t->outermost = 0;
+	if (span->kind != MORIENS_SPAN_INIT || !moriens_mpi_initialized(span->site))
+		return;
+	begin(t, span->site);
+	if (t->state == MORIENS_THREAD_RECORDS) {
+		moriens_open(t, span);
+		moriens_exit(span);
+	}
+}
+
+MORIENS_COLD uint32_t moriens_path_miss(struct moriens_path_entry *entry, uintptr_t site)
+{
+	entry->path = moriens_paths_intern(&moriens_run.paths, site);
+	entry->site = site;
+	return entry->path;
+}
+
+MORIENS_COLD void moriens_aborting(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (span->kind == MORIENS_SPAN_RECORD && t->outermost == span->frame) {
+		moriens_ring_exit(&t->ring, span->enter);
+		t->outermost = 0;
+		span->kind = MORIENS_SPAN_NONE;
+	}
+	if (moriens_run_state() == MORIENS_RUN_RECORDS)
+		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_ABORTED);
+}
+
+MORIENS_COLD void moriens_finalized(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (span->kind == MORIENS_SPAN_NONE || moriens_run_state() != MORIENS_RUN_RECORDS)
+		return;
+	if (t->state == MORIENS_THREAD_RECORDS)
+		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
+	t->state = MORIENS_THREAD_OFF;
+	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
+	moriens_run_end();
+}

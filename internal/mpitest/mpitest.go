@@ -1,0 +1,170 @@
+// Package mpitest builds and starts what tests under real MPI need: libmoriens.so, the mini-apps of
+// testdata/miniapp, and jobs of both MPI libraries. Only tests import it.
+package mpitest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"moriens/internal/testenv"
+)
+
+// MPI is an MPI library with its tools.
+type MPI struct {
+	Name     string
+	CC, CXX  string
+	Launcher string
+}
+
+// Both MPI libraries that every test must pass under.
+var (
+	OpenMPI = MPI{Name: "openmpi", CC: "mpicc.openmpi", CXX: "mpicxx.openmpi", Launcher: "mpirun.openmpi"}
+	MPICH   = MPI{Name: "mpich", CC: "mpicc.mpich", CXX: "mpicxx.mpich", Launcher: "mpiexec.mpich"}
+)
+
+// Each runs a test under both MPI libraries.
+func Each(t *testing.T, test func(t *testing.T, mpi MPI)) {
+	t.Helper()
+	for _, mpi := range []MPI{OpenMPI, MPICH} {
+		t.Run(mpi.Name, func(t *testing.T) {
+			testenv.Need(t, mpi.CC, mpi.CXX, mpi.Launcher)
+			test(t, mpi)
+		})
+	}
+}
+
+// Root is the root of the repository.
+func Root(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for !exists(filepath.Join(dir, "go.mod")) {
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the working directory")
+		}
+		dir = filepath.Dir(dir)
+	}
+	return dir
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Library builds libmoriens.so and gives its path.
+func Library(t testing.TB) string {
+	t.Helper()
+	return makeLibrary(t, "all", "libmoriens.so")
+}
+
+// SanitizedLibrary builds libmoriens.so with a sanitizer, asan (which is UBSan too) or tsan, and gives
+// what LD_PRELOAD must then hold.
+func SanitizedLibrary(t testing.TB, sanitizer string) string {
+	t.Helper()
+	library := makeLibrary(t, sanitizer, "libmoriens-"+sanitizer+".so")
+	runtime := strings.TrimSpace(run(t, exec.Command("gcc", "-print-file-name=lib"+sanitizer+".so")))
+	return runtime + ":" + library
+}
+
+func makeLibrary(t testing.TB, target, name string) string {
+	testenv.Need(t, "make", "gcc")
+	dir := t.TempDir()
+	run(t, exec.Command("make", "-s", "-C", filepath.Join(Root(t), "cshim"), "BIN="+dir, "BUILD="+dir, target))
+	return filepath.Join(dir, name)
+}
+
+// App builds a mini-app, such as planted, or, if it is named x.so, a plugin from x.c.
+func (m MPI) App(t testing.TB, name string) string {
+	t.Helper()
+	testenv.Need(t, m.CC, m.CXX)
+	source := filepath.Join(Root(t), "testdata", "miniapp", strings.TrimSuffix(name, ".so"))
+	out := filepath.Join(t.TempDir(), name)
+	// MPICH's header tells gcc that a null status array is too small.
+	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-o", out}
+	if strings.HasSuffix(name, ".so") {
+		args = append(args, "-shared", "-fPIC")
+	}
+	if exists(source + ".cc") {
+		run(t, exec.Command(m.CXX, append(args, "-Wno-cast-function-type", source+".cc")...))
+	} else {
+		run(t, exec.Command(m.CC, append(args, source+".c", "-lpthread", "-ldl")...))
+	}
+	return out
+}
+
+func run(t testing.TB, cmd *exec.Cmd) string {
+	t.Helper()
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %v\n%s%s", cmd, err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// Args is the command line that starts a program on that many ranks. preload, if any, is the ranks'
+// LD_PRELOAD and not the launcher's.
+func (m MPI) Args(ranks int, preload string, program ...string) []string {
+	args := []string{m.Launcher}
+	if m.Name == OpenMPI.Name {
+		args = append(args, "--oversubscribe", "-n", fmt.Sprint(ranks))
+		if preload != "" {
+			args = append(args, "-x", "LD_PRELOAD="+preload)
+		}
+	} else {
+		args = append(args, "-n", fmt.Sprint(ranks))
+		if preload != "" {
+			args = append(args, "-genv", "LD_PRELOAD", preload)
+		}
+	}
+	return append(args, program...)
+}
+
+// Environ is the environment of a job: ours, what Open MPI asks of root, and more.
+func Environ(more ...string) []string {
+	env := append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+	return append(env, more...)
+}
+
+// Counts reads the MPI calls that the ranks of a mini-app have made, as they say themselves, from the
+// directory that was their MINIAPP_OUT: by rank, by function.
+func Counts(t testing.TB, dir string) map[int]map[string]int {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "counts.*"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no counts in %s: %v", dir, err)
+	}
+	counts := map[int]map[string]int{}
+	for _, path := range files {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(f)
+		for lines.Scan() {
+			var rank, n int
+			var name string
+			if _, err := fmt.Sscan(lines.Text(), &rank, &name, &n); err != nil {
+				t.Fatalf("%s: %q: %v", path, lines.Text(), err)
+			}
+			if counts[rank] == nil {
+				counts[rank] = map[string]int{}
+			}
+			counts[rank][name] = n
+		}
+		f.Close()
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return counts
+}

@@ -1,0 +1,311 @@
+/*
+ * Calls every function that moriens wraps, except MPI_Init and MPI_Abort, on two or more ranks, the same
+ * number of times on each, and checks what they communicate. With an argument it repeats that often.
+ */
+#include "planted.h"
+
+static int rank, size, next, before;
+
+static void expect(int condition, const char *what)
+{
+	if (!condition) {
+		fprintf(stderr, "rank %d: %s went wrong\n", rank, what);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
+/* Every blocking send, into a receive that was posted before. */
+static void sends(void)
+{
+	enum { SEND, BSEND, SSEND, RSEND, KINDS };
+	static char room[4096];
+	void *detached;
+	int detached_size;
+	MPI_Request request;
+
+	MPI_Buffer_attach(room, sizeof room);
+	for (int kind = SEND; kind < KINDS; kind++) {
+		int value = 100 * rank + kind, got = -1;
+		MPI(Irecv, &got, 1, MPI_INT, before, kind, MPI_COMM_WORLD, &request);
+		MPI(Barrier, MPI_COMM_WORLD); /* a ready send needs the receive to be there */
+		switch (kind) {
+		case SEND:
+			MPI(Send, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			break;
+		case BSEND:
+			MPI(Bsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			break;
+		case SSEND:
+			MPI(Ssend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			break;
+		case RSEND:
+			MPI(Rsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			break;
+		}
+		MPI(Wait, &request, MPI_STATUS_IGNORE);
+		expect(got == 100 * before + kind, "a blocking send");
+	}
+	MPI_Buffer_detach(&detached, &detached_size);
+}
+
+/* Every nonblocking send, completed in every way that does not depend on timing. */
+static void isends(void)
+{
+	static char room[4096];
+	void *detached;
+	int detached_size, value[4], got[4], indices[4], index, outcount, flag;
+	MPI_Request send[4], recv[4];
+	MPI_Status statuses[4];
+
+	MPI_Buffer_attach(room, sizeof room);
+	for (int i = 0; i < 4; i++) {
+		value[i] = 10 * rank + i;
+		got[i] = -1;
+		MPI(Irecv, &got[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &recv[i]);
+	}
+	MPI(Barrier, MPI_COMM_WORLD);
+	MPI(Isend, &value[0], 1, MPI_INT, next, 0, MPI_COMM_WORLD, &send[0]);
+	MPI(Ibsend, &value[1], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &send[1]);
+	MPI(Issend, &value[2], 1, MPI_INT, next, 2, MPI_COMM_WORLD, &send[2]);
+	MPI(Irsend, &value[3], 1, MPI_INT, next, 3, MPI_COMM_WORLD, &send[3]);
+	MPI(Waitall, 4, recv, statuses);
+	for (int i = 0; i < 4; i++)
+		expect(got[i] == 10 * before + i && statuses[i].MPI_SOURCE == before && statuses[i].MPI_TAG == i, "a nonblocking send");
+	MPI(Waitany, 4, send, &index, MPI_STATUS_IGNORE);
+	expect(index >= 0 && index < 4, "Waitany");
+	MPI(Waitsome, 4, send, &outcount, indices, MPI_STATUSES_IGNORE);
+	expect(outcount >= 1 && outcount <= 3, "Waitsome");
+	MPI(Waitall, 4, send, MPI_STATUSES_IGNORE);
+
+	/* Of requests that are complete every test says so at once. */
+	MPI(Testall, 4, send, &flag, MPI_STATUSES_IGNORE);
+	expect(flag, "Testall");
+	MPI(Testany, 4, send, &index, &flag, MPI_STATUS_IGNORE);
+	expect(flag && index == MPI_UNDEFINED, "Testany");
+	MPI(Testsome, 4, send, &outcount, indices, MPI_STATUSES_IGNORE);
+	expect(outcount == MPI_UNDEFINED, "Testsome");
+	MPI(Test, &send[0], &flag, MPI_STATUS_IGNORE);
+	expect(flag, "Test");
+	MPI(Request_get_status, send[0], &flag, MPI_STATUS_IGNORE);
+	expect(flag, "Request_get_status");
+
+	/* A receive that nobody will send to. */
+	MPI(Irecv, &got[0], 1, MPI_INT, before, 999, MPI_COMM_WORLD, &recv[0]);
+	MPI(Cancel, &recv[0]);
+	MPI(Wait, &recv[0], &statuses[0]);
+	MPI_Test_cancelled(&statuses[0], &flag);
+	expect(flag, "Cancel");
+	MPI(Isend, &value[0], 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &send[0]);
+	MPI(Request_free, &send[0]);
+	MPI_Buffer_detach(&detached, &detached_size);
+}
+
+static void exchanges(void)
+{
+	int value = rank, got = -1;
+
+	MPI(Sendrecv, &value, 1, MPI_INT, next, 5, &got, 1, MPI_INT, before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	expect(got == before, "Sendrecv");
+	MPI(Sendrecv_replace, &value, 1, MPI_INT, next, 6, before, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	expect(value == before, "Sendrecv_replace");
+#if MPI_VERSION >= 4
+	MPI_Request request;
+	got = -1;
+	value = rank;
+	MPI(Isendrecv, &value, 1, MPI_INT, next, 7, &got, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
+	MPI(Wait, &request, MPI_STATUS_IGNORE);
+	expect(got == before, "Isendrecv");
+	MPI(Isendrecv_replace, &value, 1, MPI_INT, next, 8, before, 8, MPI_COMM_WORLD, &request);
+	MPI(Wait, &request, MPI_STATUS_IGNORE);
+	expect(value == before, "Isendrecv_replace");
+#endif
+}
+
+static void probes(void)
+{
+	int value = rank, got = -1, flag;
+	MPI_Status status;
+	MPI_Message message;
+	MPI_Request send[4], request;
+
+	for (int i = 0; i < 4; i++)
+		MPI(Isend, &value, 1, MPI_INT, next, 20 + i, MPI_COMM_WORLD, &send[i]);
+	MPI(Probe, before, 20, MPI_COMM_WORLD, &status);
+	expect(status.MPI_TAG == 20, "Probe");
+	MPI(Recv, &got, 1, MPI_INT, before, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	expect(got == before, "Recv");
+	/* What comes after a message that has arrived need not have arrived: only probe blocking for it. */
+	MPI(Probe, before, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI(Iprobe, before, 21, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+	expect(flag, "Iprobe");
+	MPI(Recv, &got, 1, MPI_INT, before, 21, MPI_COMM_WORLD, &status);
+	expect(got == before && status.MPI_SOURCE == before, "Recv");
+	got = -1;
+	MPI(Mprobe, before, 22, MPI_COMM_WORLD, &message, &status);
+	MPI(Mrecv, &got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+	expect(got == before, "Mrecv");
+	got = -1;
+	MPI(Probe, before, 23, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI(Improbe, before, 23, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
+	expect(flag, "Improbe");
+	MPI(Imrecv, &got, 1, MPI_INT, &message, &request);
+	MPI(Wait, &request, MPI_STATUS_IGNORE);
+	expect(got == before, "Imrecv");
+	MPI(Waitall, 4, send, MPI_STATUSES_IGNORE);
+}
+
+/* Arrays for the collectives: one element to and from every rank. */
+static int *out, *in, *ones, *places, *byte_places;
+static MPI_Datatype *ints;
+
+static void make_arrays(void)
+{
+	out = calloc((size_t)size, sizeof *out);
+	in = calloc((size_t)size, sizeof *in);
+	ones = calloc((size_t)size, sizeof *ones);
+	places = calloc((size_t)size, sizeof *places);
+	byte_places = calloc((size_t)size, sizeof *byte_places);
+	ints = calloc((size_t)size, sizeof *ints);
+	for (int i = 0; i < size; i++) {
+		out[i] = 1000 * rank + i;
+		ones[i] = 1;
+		places[i] = i;
+		byte_places[i] = i * (int)sizeof *out;
+		ints[i] = MPI_INT;
+	}
+}
+
+static void free_arrays(void)
+{
+	free(out);
+	free(in);
+	free(ones);
+	free(places);
+	free(byte_places);
+	free(ints);
+}
+
+/* in[i] must be a*i + b. */
+static void expect_in(int a, int b, const char *what)
+{
+	for (int i = 0; i < size; i++)
+		expect(in[i] == a * i + b, what);
+	memset(in, -1, (size_t)size * sizeof *in);
+}
+
+static void collectives(void)
+{
+	const MPI_Comm world = MPI_COMM_WORLD;
+	int value = rank == 0 ? 42 : 0, sum = 0, mine = rank + 1;
+
+	MPI(Barrier, world);
+	MPI(Bcast, &value, 1, MPI_INT, 0, world);
+	expect(value == 42, "Bcast");
+	MPI(Gather, &out[0], 1, MPI_INT, in, 1, MPI_INT, 0, world);
+	if (rank == 0)
+		expect_in(1000, 0, "Gather");
+	MPI(Gatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, 0, world);
+	if (rank == 0)
+		expect_in(1000, 0, "Gatherv");
+	MPI(Scatter, out, 1, MPI_INT, &value, 1, MPI_INT, 0, world);
+	expect(value == rank, "Scatter");
+	MPI(Scatterv, out, ones, places, MPI_INT, &value, 1, MPI_INT, 0, world);
+	expect(value == rank, "Scatterv");
+	MPI(Allgather, &out[0], 1, MPI_INT, in, 1, MPI_INT, world);
+	expect_in(1000, 0, "Allgather");
+	MPI(Allgatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, world);
+	expect_in(1000, 0, "Allgatherv");
+	MPI(Alltoall, out, 1, MPI_INT, in, 1, MPI_INT, world);
+	expect_in(1000, rank, "Alltoall");
+	MPI(Alltoallv, out, ones, places, MPI_INT, in, ones, places, MPI_INT, world);
+	expect_in(1000, rank, "Alltoallv");
+	MPI(Alltoallw, out, ones, byte_places, ints, in, ones, byte_places, ints, world);
+	expect_in(1000, rank, "Alltoallw");
+	MPI(Reduce, &mine, &sum, 1, MPI_INT, MPI_SUM, 0, world);
+	expect(rank != 0 || sum == size * (size + 1) / 2, "Reduce");
+	MPI(Allreduce, MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_SUM, world);
+	expect(mine == size * (size + 1) / 2, "Allreduce");
+	mine = rank + 1;
+	MPI(Reduce_scatter, ones, &sum, ones, MPI_INT, MPI_SUM, world);
+	expect(sum == size, "Reduce_scatter");
+	MPI(Reduce_scatter_block, ones, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(sum == size, "Reduce_scatter_block");
+	MPI(Scan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(sum == (rank + 1) * (rank + 2) / 2, "Scan");
+	MPI(Exscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(rank == 0 || sum == rank * (rank + 1) / 2, "Exscan");
+}
+
+/* Starts a collective and waits for it. */
+#define I(name, ...) \
+	do { \
+		MPI_Request request; \
+		MPI(name, __VA_ARGS__, &request); \
+		MPI(Wait, &request, MPI_STATUS_IGNORE); \
+	} while (0)
+
+static void icollectives(void)
+{
+	const MPI_Comm world = MPI_COMM_WORLD;
+	int value = rank == 0 ? 42 : 0, sum = 0, mine = rank + 1;
+
+	I(Ibarrier, world);
+	I(Ibcast, &value, 1, MPI_INT, 0, world);
+	expect(value == 42, "Ibcast");
+	I(Igather, &out[0], 1, MPI_INT, in, 1, MPI_INT, 0, world);
+	if (rank == 0)
+		expect_in(1000, 0, "Igather");
+	I(Igatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, 0, world);
+	if (rank == 0)
+		expect_in(1000, 0, "Igatherv");
+	I(Iscatter, out, 1, MPI_INT, &value, 1, MPI_INT, 0, world);
+	expect(value == rank, "Iscatter");
+	I(Iscatterv, out, ones, places, MPI_INT, &value, 1, MPI_INT, 0, world);
+	expect(value == rank, "Iscatterv");
+	I(Iallgather, &out[0], 1, MPI_INT, in, 1, MPI_INT, world);
+	expect_in(1000, 0, "Iallgather");
+	I(Iallgatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, world);
+	expect_in(1000, 0, "Iallgatherv");
+	I(Ialltoall, out, 1, MPI_INT, in, 1, MPI_INT, world);
+	expect_in(1000, rank, "Ialltoall");
+	I(Ialltoallv, out, ones, places, MPI_INT, in, ones, places, MPI_INT, world);
+	expect_in(1000, rank, "Ialltoallv");
+	I(Ialltoallw, out, ones, byte_places, ints, in, ones, byte_places, ints, world);
+	expect_in(1000, rank, "Ialltoallw");
+	I(Ireduce, &mine, &sum, 1, MPI_INT, MPI_SUM, 0, world);
+	expect(rank != 0 || sum == size * (size + 1) / 2, "Ireduce");
+	I(Iallreduce, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(sum == size * (size + 1) / 2, "Iallreduce");
+	I(Ireduce_scatter, ones, &sum, ones, MPI_INT, MPI_SUM, world);
+	expect(sum == size, "Ireduce_scatter");
+	I(Ireduce_scatter_block, ones, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(sum == size, "Ireduce_scatter_block");
+	I(Iscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(sum == (rank + 1) * (rank + 2) / 2, "Iscan");
+	I(Iexscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	expect(rank == 0 || sum == rank * (rank + 1) / 2, "Iexscan");
+}
+
+int main(int argc, char **argv)
+{
+	int provided, repeat = argc > 1 ? atoi(argv[1]) : 1;
+
+	MPI(Init_thread, &argc, &argv, MPI_THREAD_SINGLE, &provided);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	next = (rank + 1) % size;
+	before = (rank + size - 1) % size;
+	make_arrays();
+	for (int i = 0; i < repeat; i++) {
+		sends();
+		isends();
+		exchanges();
+		probes();
+		collectives();
+		icollectives();
+	}
+	free_arrays();
+	MPI(Finalize);
+	report(rank);
+	return 0;
+}
