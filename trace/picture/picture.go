@@ -76,6 +76,13 @@ func newSheet(height vg.Length, title, caption string) *sheet {
 	return s
 }
 
+// blank says in the middle of the sheet why it shows nothing.
+func (s *sheet) blank(why string) {
+	st := face(titleSize, false)
+	st.Color, st.XAlign, st.YAlign = faint, text.XCenter, text.YCenter
+	s.all.FillText(st, vg.Point{X: width / 2, Y: s.hi / 2}, why)
+}
+
 // plotArea is where the plot with its axes goes.
 func (s *sheet) plotArea() draw.Canvas {
 	return draw.Crop(s.all, margin, -legendWidth-margin, footHeight+margin/2, -titleHeight-margin/2)
@@ -226,5 +233,6 @@ func style(p *plot.Plot) {
 		a.Tick.Label.Font, a.Tick.Label.Handler, a.Tick.Label.Color = face(tickSize, false).Font, handler, ink
 		a.Tick.Length = 4
 		a.Padding = 4
+		a.Label.Padding = 4
 	}
 }

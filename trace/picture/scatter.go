@@ -67,7 +67,11 @@ func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension) error {
 		drawn += len(l.xy)
 	}
 	s := newSheet(max(scatterHeight, legendHeight(entries)), title(run)+": burst space", caption(drawn, total, lacking))
-	p.Add(gridLines{x.ticks()}, points)
+	if total == 0 {
+		s.blank("no bursts")
+		return s.write(w)
+	}
+	p.Add(gridLines{x: x.ticks(), y: p.Y.Tick.Marker}, points)
 	p.Draw(s.plotArea())
 	s.legend("share of computing time", entries)
 	return s.write(w)
@@ -76,15 +80,15 @@ func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension) error {
 func caption(drawn, total, lacking int) string {
 	var parts []string
 	switch {
-	case total == 0:
-		parts = append(parts, "No bursts.")
 	case drawn < total:
 		parts = append(parts, fmt.Sprintf("%s of %s bursts drawn, of small clusters a larger part.", thousands(drawn), thousands(total)))
-	default:
+	case total != 1:
 		parts = append(parts, fmt.Sprintf("%s bursts.", thousands(total)))
+	default:
+		parts = append(parts, "1 burst.")
 	}
 	if lacking > 0 {
-		parts = append(parts, fmt.Sprintf("%s more have no place on these axes: they lack a counter or are zero.", thousands(lacking)))
+		parts = append(parts, fmt.Sprintf("Without a place on these axes, for lack of a counter or being zero: %s.", thousands(lacking)))
 	}
 	return strings.Join(parts, " ")
 }
@@ -225,22 +229,25 @@ func sample(run *trace.Run, x, y value) (points cloud, total, lacking int) {
 	return points, total - lacking, lacking
 }
 
-// quotas shares maxPoints out among labels by the root of their bursts, and returns for each the hash below which a burst is drawn.
+// quotas shares maxPoints out among labels: up to 100 bursts of each, the rest by the root of their number. It returns
+// for each label the hash below which a burst is drawn.
 func quotas(counts []int) []uint64 {
 	limits := make([]uint64, len(counts))
-	total := 0
+	total, labels := 0, 0
 	for _, n := range counts {
 		total += n
+		labels += min(n, 1)
 	}
+	least := math.Min(100, maxPoints/2/math.Max(float64(labels), 1))
 	scale := math.Inf(1)
 	if total > maxPoints {
-		// The largest scale at which sum(min(n, scale·√n)) stays within maxPoints.
+		// The largest scale at which sum(min(n, least + scale·√n)) stays within maxPoints.
 		lo, hi := 0.0, float64(maxPoints)
 		for range 60 {
 			scale = (lo + hi) / 2
 			sum := 0.0
 			for _, n := range counts {
-				sum += math.Min(float64(n), scale*math.Sqrt(float64(n)))
+				sum += math.Min(float64(n), least+scale*math.Sqrt(float64(n)))
 			}
 			if sum > maxPoints*.98 {
 				hi = scale
@@ -251,7 +258,7 @@ func quotas(counts []int) []uint64 {
 	}
 	for i, n := range counts {
 		limits[i] = math.MaxUint64
-		if part := scale / math.Sqrt(float64(n)); n > 0 && part < 1 {
+		if part := (least + scale*math.Sqrt(float64(n))) / float64(n); n > 0 && part < 1 {
 			limits[i] = uint64(part * (1 << 63) * 2)
 		}
 	}
@@ -309,14 +316,20 @@ func (c cloud) Plot(canvas draw.Canvas, p *plot.Plot) {
 
 func tenth(l vg.Length) vg.Length { return vg.Length(math.Round(float64(l)*10) / 10) }
 
-// gridLines are vertical lines at the labelled ticks.
-type gridLines struct{ ticks plot.Ticker }
+// gridLines are lines at the labelled ticks of both axes.
+type gridLines struct{ x, y plot.Ticker }
 
 func (g gridLines) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	for _, t := range g.ticks.Ticks(p.X.Min, p.X.Max) {
+	x, y := p.Transforms(&c)
+	line := draw.LineStyle{Color: grid, Width: .75}
+	for _, t := range g.x.Ticks(p.X.Min, p.X.Max) {
 		if at := x(t.Value); t.Label != "" && at >= c.Min.X && at <= c.Max.X {
-			c.StrokeLine2(draw.LineStyle{Color: grid, Width: .75}, at, c.Min.Y, at, c.Max.Y)
+			c.StrokeLine2(line, at, c.Min.Y, at, c.Max.Y)
+		}
+	}
+	for _, t := range g.y.Ticks(p.Y.Min, p.Y.Max) {
+		if at := y(t.Value); t.Label != "" && at >= c.Min.Y && at <= c.Max.Y {
+			c.StrokeLine2(line, c.Min.X, at, c.Max.X, at)
 		}
 	}
 }

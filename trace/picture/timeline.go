@@ -20,7 +20,8 @@ const (
 	minBins   = 250
 	allBins   = 40_000 // of a picture
 	minLabel  = 11     // points of height between two labels
-	rowGap    = .12    // of a row, either side
+	rowGap    = .12    // of a row, either side, where rows are thick
+	thinRow   = 6      // points
 	maxLabels = 64
 )
 
@@ -45,16 +46,22 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	p.Y.Tick.Length = 0
 	rowPoints := float64(height-titleHeight-footHeight-4*margin-24) / float64(n)
 	p.Y.Tick.Marker, p.Y.Label.Text = labelThreads(run, rows, rowPoints)
-	p.Add(&lanes{run: run, rows: rows, bins: bins, endNS: endNS})
+	l := &lanes{run: run, rows: rows, bins: bins, endNS: endNS, gap: rowGap}
+	if rowPoints < thinRow {
+		l.gap = 0
+	}
+	p.Add(l)
 
 	text := fmt.Sprintf("A bin of %s takes the colour of what has the most time in it.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), thousands(len(run.Threads)))
 	}
-	if len(rows) == 0 {
-		text = "No thread called MPI."
-	}
 	s := newSheet(height, title(run)+": ranks over time", text)
+	if len(rows) == 0 {
+		s = newSheet(height, title(run)+": ranks over time", "")
+		s.blank("no thread called MPI")
+		return s.write(w)
+	}
 	p.Draw(s.plotArea())
 	s.legend("share of computing time", entries)
 	return s.write(w)
@@ -106,6 +113,7 @@ type lanes struct {
 	rows  []int
 	bins  int
 	endNS int64
+	gap   float64 // between rows, of a row, either side
 }
 
 // nothing and inMPI stand for what is no burst; labels of bursts lie above.
@@ -126,7 +134,7 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 			paths[label] = path
 		}
 		left, right := tenth(x(seconds(from))), tenth(x(seconds(to)))
-		low, high := tenth(y(float64(row)-.5+rowGap)), tenth(y(float64(row)+.5-rowGap))
+		low, high := tenth(y(float64(row)-.5+l.gap)), tenth(y(float64(row)+.5-l.gap))
 		path.Move(vg.Point{X: left, Y: low})
 		path.Line(vg.Point{X: right, Y: low})
 		path.Line(vg.Point{X: right, Y: high})

@@ -55,10 +55,18 @@ func readLabels(in io.Reader) (*labels, error) {
 	return l, err
 }
 
-// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Other writers put a description into the brackets.
+// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets: what has several
+// words is no unit. The last bracket counts, because a native event's name may hold others.
 func counterOfLabel(label string) trace.Counter {
-	name, bracket, _ := strings.Cut(strings.TrimSpace(label), " [")
-	return trace.Counter{Name: name, Unit: strings.TrimSuffix(bracket, "]")}
+	name := strings.TrimSpace(label)
+	c := trace.Counter{Name: name}
+	if i := strings.LastIndex(name, " ["); i > 0 && strings.HasSuffix(name, "]") {
+		c.Name = name[:i]
+		if unit := name[i+2 : len(name)-1]; !strings.ContainsAny(unit, " ") {
+			c.Unit = unit
+		}
+	}
+	return c
 }
 
 // names are what a reader takes from the .row.

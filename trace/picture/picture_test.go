@@ -1,0 +1,275 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/trace"
+	"moriens/trace/palette"
+	"moriens/trace/tracetest"
+)
+
+var keep = flag.String("keep", "", "directory to leave the tests' pictures in, to be looked at")
+
+const maxBytes = 3_000_000
+
+// loop makes a run whose ranks go through kinds of bursts, each ten times as long as the last down to 1 us, clusters beyond.
+func loop(ranks, threads, perThread, clusters int) *trace.Run {
+	random := rand.New(rand.NewPCG(3, 4))
+	run := &trace.Run{
+		CallPaths: []trace.CallPath{{}},
+		Counters:  []trace.Counter{{Name: "PAPI_TOT_INS"}, {Name: "PAPI_TOT_CYC"}},
+		Worlds:    []trace.World{{Executable: "/usr/bin/lmp", Size: ranks}},
+		Nodes:     []trace.Node{{Name: "alpha"}},
+	}
+	for i := range 20 {
+		f := []string{"MPI_Send", "MPI_Waitall", "MPI_Allreduce", "MPI_Sendrecv_replace"}[i%4]
+		run.CallPaths = append(run.CallPaths, trace.CallPath{Function: f, Frames: []trace.Frame{{Module: "lmp", Offset: uint64(0x1000 + 8*i)}}})
+	}
+	for r := range ranks {
+		for th := range threads {
+			t := trace.Thread{Rank: r, Thread: th, Bursts: trace.Bursts{Counters: make([][]int64, 2)}}
+			b := &t.Bursts
+			now := int64(0)
+			for i := range perThread {
+				kind := random.IntN(clusters)
+				path := uint32(1 + kind%20)
+				t.Calls.EnterNS = append(t.Calls.EnterNS, now)
+				now += 50_000 + random.Int64N(10_000)
+				t.Calls.ExitNS = append(t.Calls.ExitNS, now)
+				t.Calls.Path = append(t.Calls.Path, path)
+				d := int64(math.Pow(10, 6.5-3*float64(kind)/float64(clusters)) * math.Exp(.04*random.NormFloat64()))
+				label := int32(1 + kind)
+				if random.IntN(50) == 0 {
+					label = trace.LabelNoise
+					d = d * int64(50+random.IntN(100)) / 100
+				}
+				b.StartNS = append(b.StartNS, now)
+				b.DurationNS = append(b.DurationNS, d)
+				b.Before = append(b.Before, path)
+				b.After = append(b.After, path%20+1)
+				b.Cluster = append(b.Cluster, label)
+				b.Counters[1] = append(b.Counters[1], 2*d)
+				b.Counters[0] = append(b.Counters[0], int64(float64(2*d)*(.5+float64(kind%5)/3+.02*random.NormFloat64())))
+				now += d
+			}
+			t.EndNS = now
+			run.DurationNS = max(run.DurationNS, now)
+			run.Threads = append(run.Threads, t)
+		}
+	}
+	run.SummariseClusters()
+	return run
+}
+
+func drawBoth(t testing.TB, name string, run *trace.Run, dimensions []Dimension) (scatter, timeline string) {
+	t.Helper()
+	var s, l bytes.Buffer
+	if err := Scatter(&s, run, dimensions); err != nil {
+		t.Fatal(err)
+	}
+	if err := Timeline(&l, run); err != nil {
+		t.Fatal(err)
+	}
+	for kind, b := range map[string]*bytes.Buffer{"scatter": &s, "timeline": &l} {
+		if *keep != "" {
+			if err := os.WriteFile(filepath.Join(*keep, name+"-"+kind+".svg"), b.Bytes(), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.Len() > maxBytes {
+			t.Errorf("%s: %s of %d bytes, budget %d", name, kind, b.Len(), maxBytes)
+		}
+		wellFormed(t, b.Bytes())
+	}
+	return s.String(), l.String()
+}
+
+// wellFormed checks the XML and that no coordinate is NaN or infinite.
+func wellFormed(t testing.TB, svg []byte) {
+	t.Helper()
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	for {
+		_, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, bad := range []string{"NaN", "Inf"} {
+		if i := bytes.Index(svg, []byte(bad)); i >= 0 {
+			t.Fatalf("%s at byte %d", bad, i)
+		}
+	}
+}
+
+func TestPictures(t *testing.T) {
+	two := []Dimension{{"PAPI_TOT_INS", true}, {"IPC", false}}
+	empty := &trace.Run{CallPaths: []trace.CallPath{{}}}
+	one := tracetest.Small()
+	one.Threads = one.Threads[3:]
+	one.SummariseClusters()
+	for _, c := range []struct {
+		name       string
+		run        *trace.Run
+		dimensions []Dimension
+		scatter    []string
+		timeline   []string
+	}{
+		{"small", tracetest.Small(), nil, []string{">app + post, 5 ranks, 20 ms: burst space<", ">Init → Send<", ">cluster 2<", ">missing data<", "being zero: 1."}, []string{">world:rank.thread<", ">0:1.1<", ">in MPI<"}},
+		{"empty", empty, nil, []string{">no bursts<"}, []string{">no thread called MPI<"}},
+		{"one", one, nil, []string{">100.0 %<", "1 burst."}, []string{">1:2<"}},
+		{"counters", loop(4, 1, 2000, 9), two, []string{">IPC<", ">PAPI_TOT_INS (logarithmic)<", "8,000 bursts."}, []string{">3<"}},
+		{"clusters", loop(64, 1, 1500, 70), nil, []string{">8 other pairs<", ">48 more<", " of 96,000 bursts drawn"}, []string{">62<"}},
+		{"ranks", loop(300, 2, 500, 6), nil, []string{" of 300,000 bursts drawn"}, []string{"128 of 600 rows drawn"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			scatter, timeline := drawBoth(t, c.name, c.run, c.dimensions)
+			for _, want := range c.scatter {
+				if !strings.Contains(scatter, want) {
+					t.Errorf("scatter lacks %q", want)
+				}
+			}
+			for _, want := range c.timeline {
+				if !strings.Contains(timeline, want) {
+					t.Errorf("timeline lacks %q", want)
+				}
+			}
+			again, _ := drawBoth(t, c.name, c.run, c.dimensions)
+			if again != scatter {
+				t.Error("two drawings of one run differ")
+			}
+		})
+	}
+}
+
+func TestUnknownDimension(t *testing.T) {
+	for _, name := range []string{"PAPI_FP_OPS", "IPC", "PAPI_TOT_INS/none", ""} {
+		if err := Scatter(io.Discard, tracetest.Small(), []Dimension{{name, true}}); err == nil || !strings.Contains(err.Error(), "no such counter") {
+			t.Errorf("dimension %q: %v", name, err)
+		}
+	}
+}
+
+// Whatever the run, the pictures come out well-formed.
+func TestAnyRun(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		run := tracetest.Run(r)
+		var b bytes.Buffer
+		if err := Scatter(&b, run, nil); err != nil {
+			r.Fatal(err)
+		}
+		wellFormed(t, b.Bytes())
+		b.Reset()
+		if err := Timeline(&b, run); err != nil {
+			r.Fatal(err)
+		}
+		wellFormed(t, b.Bytes())
+	})
+}
+
+// A bin takes what has the most time in it, by hand: bins of 10 ns.
+func TestWinners(t *testing.T) {
+	l := &lanes{bins: 5, endNS: 50}
+	th := &trace.Thread{
+		Calls:  trace.Calls{EnterNS: []int64{0, 11, 25}, ExitNS: []int64{6, 13, 29}, Path: []uint32{0, 0, 0}},
+		Bursts: trace.Bursts{StartNS: []int64{6, 13, 29}, DurationNS: []int64{5, 12, 3}, Cluster: []int32{1, 2, 1}},
+	}
+	got := fmt.Sprint(l.winners(th))
+	if want := fmt.Sprint([]int32{inMPI, 2, 2, 1, nothing}); got != want {
+		t.Errorf("bins hold %s, want %s", got, want)
+	}
+}
+
+// A bin of [20,30) holds cluster 2 for 5 ns, MPI for 4, cluster 1 for 1; small pieces of one label add up.
+func TestWinnersAddUp(t *testing.T) {
+	l := &lanes{bins: 1, endNS: 100}
+	th := &trace.Thread{Bursts: trace.Bursts{
+		StartNS: []int64{0, 30, 60}, DurationNS: []int64{25, 35, 15}, Cluster: []int32{1, 2, 1},
+	}}
+	if got := l.winners(th)[0]; got != 1 {
+		t.Errorf("the bin holds %d, want 1 with 40 ns of 100 against 35", got)
+	}
+}
+
+func TestQuotas(t *testing.T) {
+	limits := quotas([]int{10_000_000, 100_000, 50, 0})
+	part := func(i int) float64 { return float64(limits[i]) / math.MaxUint64 }
+	if limits[2] != math.MaxUint64 {
+		t.Error("of a cluster of 50 bursts not all are drawn")
+	}
+	if sum := 1e7*part(0) + 1e5*part(1) + 50; sum > maxPoints || sum < .9*maxPoints {
+		t.Errorf("%.0f points drawn, budget %d", sum, maxPoints)
+	}
+	if part(0) >= part(1) {
+		t.Error("the large cluster is not thinned more than the small one")
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, c := range []struct {
+		lo, hi float64
+		log    bool
+		unit   string
+		want   string
+	}{
+		{-6, -3, true, "s", "1 µs|10 µs|100 µs|1 ms"},
+		{-4, -2.9, true, "s", "100 µs|200 µs|500 µs|1 ms"},
+		{math.Log10(3.1e-3), math.Log10(3.3e-3), true, "s", "3.10 ms|3.15 ms|3.20 ms|3.25 ms|3.30 ms"},
+		{6, 9, true, "", "1 M|10 M|100 M|1 G"},
+		{0, 6.08, false, "s", "0 s|1 s|2 s|3 s|4 s|5 s|6 s"},
+		{0, .02, false, "s", "0 ms|5 ms|10 ms|15 ms|20 ms"},
+		{.4, 2.1, false, "", "0.5|1.0|1.5|2.0"},
+	} {
+		var labels []string
+		ticks := linTicks{c.unit}.Ticks(c.lo, c.hi)
+		if c.log {
+			ticks = logTicks{c.unit}.Ticks(c.lo, c.hi)
+		}
+		for _, k := range ticks {
+			if k.Label != "" {
+				labels = append(labels, k.Label)
+			}
+		}
+		if got := strings.Join(labels, "|"); got != c.want {
+			t.Errorf("%g to %g: %s, want %s", c.lo, c.hi, got, c.want)
+		}
+	}
+}
+
+func TestColours(t *testing.T) {
+	if colourOf(trace.LabelNoise) != palette.Noise || colourOf(trace.LabelMissing) != palette.Missing || colourOf(1) != palette.Cluster(1) {
+		t.Error("labels have wrong colours")
+	}
+}
+
+func BenchmarkScatter(b *testing.B) {
+	run := loop(100, 1, 10_000, 20)
+	for b.Loop() {
+		if err := Scatter(io.Discard, run, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkTimeline(b *testing.B) {
+	run := loop(100, 1, 10_000, 20)
+	for b.Loop() {
+		if err := Timeline(io.Discard, run); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
