@@ -198,7 +198,7 @@ func (c *cells) reaches(p []float64, nd int32) bool {
 	if !c.coresIn(x.begin, x.end) {
 		return false
 	}
-	least, most := pointBox(p).distances2(c.box(nd))
+	least, most := c.nodeDistances2(p, nd)
 	switch {
 	case least > c.eps2:
 		return false

@@ -15,7 +15,7 @@ func (t *tree) neighbour2(p []float64, k int) float64 {
 	// Keeping many neighbours in order costs more than counting a ball a few times: bisect on the
 	// bits of the radius, which as integers are in the order of the floats, until few points are left.
 	const few = 64
-	_, most := pointBox(p).distances2(t.box(0))
+	_, most := t.nodeDistances2(p, 0)
 	lo, hi := uint64(0), math.Float64bits(most) // the answer is in lo … hi
 	nearer, upTo := 0, len(t.rows)              // points nearer than lo; at most at hi, or enough
 	for lo < hi && upTo-nearer > few {
@@ -37,7 +37,7 @@ func (t *tree) neighbour2(p []float64, k int) float64 {
 // ring appends the squared distances from p that are in least … most.
 func (t *tree) ring(dst []float64, nd int32, p []float64, least, most float64) []float64 {
 	x := &t.nodes[nd]
-	if l, m := pointBox(p).distances2(t.box(nd)); l > most || m < least {
+	if l, m := t.nodeDistances2(p, nd); l > most || m < least {
 		return dst
 	}
 	if x.right != 0 {

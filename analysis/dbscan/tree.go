@@ -220,6 +220,22 @@ func (a box) least2(b box) float64 {
 	return least
 }
 
+// nodeDistances2 is distances2 of a point and a node's box.
+func (t *tree) nodeDistances2(p []float64, nd int32) (least, most float64) {
+	b := t.boxes[int(nd)*2*len(p):][:2*len(p)]
+	for j, v := range p {
+		outside, inside := b[j]-v, v-b[len(p)+j] // beyond either corner; one is the gap, the other the span
+		if outside < inside {
+			outside, inside = inside, outside
+		}
+		if outside > 0 {
+			least += float64(outside * outside)
+		}
+		most += float64(inside * inside)
+	}
+	return least, most
+}
+
 // distance2 sums in the order of the dimensions; the conversion keeps compilers from fusing the
 // product into the sum, which would round otherwise on some machines.
 func distance2(p, q []float64) float64 {
@@ -234,7 +250,7 @@ func distance2(p, q []float64) float64 {
 // count returns how many points lie within √reach2 of p, or some number ≥ enough if that many do.
 func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 	x := &t.nodes[nd]
-	least, most := pointBox(p).distances2(t.box(nd))
+	least, most := t.nodeDistances2(p, nd)
 	if least > reach2 {
 		return 0
 	}

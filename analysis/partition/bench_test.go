@@ -31,3 +31,17 @@ func BenchmarkCompute10k(b *testing.B)         { benchmarkCompute(b, 10_000, 20)
 func BenchmarkCompute1M(b *testing.B)          { benchmarkCompute(b, 1_000_000, 20) }
 func BenchmarkCompute10M(b *testing.B)         { benchmarkCompute(b, 10_000_000, 20) }
 func BenchmarkCompute10MOneGroup(b *testing.B) { benchmarkCompute(b, 10_000_000, 1) }
+
+func BenchmarkCompute1MCounters(b *testing.B) {
+	bursts := withCounters(planted(1_000_000, 20, 7))
+	dims, err := space.Parse("PAPI_TOT_INS:log,IPC")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		o := partition.Options{Dims: dims, By: partition.ByNone, Filter: space.Filter{Auto: true}, Workers: 2}
+		if _, err := partition.Compute(bursts, o); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

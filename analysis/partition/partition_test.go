@@ -58,3 +58,35 @@ func TestPlantedLoopsAreThreeClusters(t *testing.T) {
 		}
 	}
 }
+
+// withCounters adds instructions and cycles: 2 instructions a ns and an IPC that tells the kinds apart.
+func withCounters(b partition.Bursts) partition.Bursts {
+	random := rand.New(rand.NewPCG(3, 0))
+	ins, cyc := make([]int64, b.Len()), make([]int64, b.Len())
+	for i := range ins {
+		ins[i] = int64([]float64{.4e6, 2e6, 10e6}[i%3] * math.Exp(.004*random.NormFloat64()))
+		cyc[i] = int64(float64(ins[i]) / ([]float64{.8, 1.2, 2.1}[i%3] * math.Exp(.01*random.NormFloat64())))
+	}
+	b.CounterNames, b.Counters = []string{"PAPI_TOT_INS", "PAPI_TOT_CYC"}, [][]int64{ins, cyc}
+	return b
+}
+
+func TestPlantedLoopsByCounters(t *testing.T) {
+	b := withCounters(planted(2400, 1, 1))
+	dims, err := space.Parse("PAPI_TOT_INS:log,IPC")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := partition.Compute(b, partition.Options{Dims: dims, By: partition.ByNone, JobThreads: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Clusters) != 3 || r.Noise.Bursts > 24 {
+		t.Errorf("%d clusters, %d noise: %+v", len(r.Clusters), r.Noise.Bursts, r.Groups)
+	}
+	for i, want := range []float64{10e6, 2e6, .4e6} {
+		if got := r.Clusters[i].CounterMean[0]; math.Abs(got/want-1) > .01 {
+			t.Errorf("cluster %d has %.0f instructions, want %.0f", i+1, got, want)
+		}
+	}
+}
