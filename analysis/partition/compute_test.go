@@ -30,7 +30,7 @@ func TestComputeByHand(t *testing.T) {
 			CounterNames: []string{"INS", "L2"},
 			Counters: [][]int64{
 				{10, 10, 10, 70, 4, 6, 8, 5, 5, -1},
-				{1, -1, 3, 1, -1, -1, -1, 9, 9, 9},
+				{0, -1, 4, 1, -1, -1, -1, 9, 9, 9},
 			},
 		},
 		Before: []uint32{1, 1, 1, 1, 2, 2, 2, 3, 1, 1},
@@ -51,7 +51,7 @@ func TestComputeByHand(t *testing.T) {
 			CounterMean: []float64{6, nan}, CounterStd: []float64{math.Sqrt(8. / 3), nan}},
 		{ID: 2, Group: 0, Bursts: 3, TimeNS: 302, Share: 302. / total, MeanNS: 302. / 3, StdNS: math.Sqrt(8) / 3, Eps: 2.5, MinPts: 2,
 			Before: []partition.PathCount{{Path: 1, Bursts: 3}}, After: []partition.PathCount{{Path: 2, Bursts: 3}},
-			CounterMean: []float64{10, 2}, CounterStd: []float64{0, 1}},
+			CounterMean: []float64{10, 2}, CounterStd: []float64{0, 2}},
 		{ID: 3, Group: 2, Bursts: 1, TimeNS: 90, Share: 90. / total, MeanNS: 90, MinPts: 2, Rare: true,
 			Before: []partition.PathCount{{Path: 3, Bursts: 1}}, After: []partition.PathCount{{Path: 3, Bursts: 1}},
 			CounterMean: []float64{5, 9}, CounterStd: []float64{0, 0}},
@@ -174,6 +174,27 @@ func TestAutomaticDensity(t *testing.T) {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
+	}
+}
+
+// Ids that differ only in one of their bits, in no order.
+func TestPathsOfAllSizesAreSplit(t *testing.T) {
+	var b partition.Bursts
+	for range 3 {
+		for bit := 31; bit >= 0; bit-- {
+			b.DurationNS = append(b.DurationNS, 10)
+			b.Before = append(b.Before, 1<<bit)
+			b.After = append(b.After, 1<<(31-bit))
+		}
+	}
+	r := compute(t, b, partition.Options{Dims: logDuration})
+	if len(r.Groups) != 32 {
+		t.Fatalf("%d groups, want 32", len(r.Groups))
+	}
+	for i, g := range r.Groups {
+		if g.Before != 1<<i || g.After != 1<<(31-i) || g.Bursts != 3 {
+			t.Errorf("group %d: %+v", i, g)
+		}
 	}
 }
 

@@ -181,6 +181,8 @@ func TestAutomaticMinimalDuration(t *testing.T) {
 		{"ties stay together", []int64{5, 990, 5}, 5, 0},
 		{"ties go together", []int64{4, 992, 4}, 992, 2},
 		{"bursts of no time go", []int64{0, 0, 50, 50}, 50, 2},
+		// 600 is the most that is less than 1 % of 60,050.
+		{"near each other", []int64{601, 58849, 600}, 601, 1},
 		{"the shortest go first", []int64{600, 3, 2, 400, 6}, 6, 2}, // 2+3 < 10.11 ≤ 2+3+6
 	} {
 		sel := selected(t, c.durations, space.Filter{Auto: true})
