@@ -205,6 +205,7 @@ func TestDefaultResolution(t *testing.T) {
 		"duration,IPC":          .1,
 		"PAPI_TOT_INS/duration": .02,
 		"duration/A:log":        .1,
+		"A/duration:log":        .1,
 		"duration:lin":          0,
 		"PAPI_TOT_INS:lin,A/B":  .02,
 	} {
