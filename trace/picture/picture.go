@@ -211,8 +211,8 @@ func title(run *trace.Run) string {
 			names = append(names, name)
 		}
 	}
-	if len(names) > 3 {
-		names = append(names[:3], "…")
+	if len(names) > 2 { // there is room for two of the longest
+		names = append(names[:2], "…")
 	}
 	s := fmt.Sprintf("%d ranks, %s", ranks, quantity(float64(run.DurationNS)/1e9, "s"))
 	if ranks == 1 {

@@ -42,7 +42,7 @@ func loop(ranks, threads, perThread, clusters int) *trace.Run {
 			t := trace.Thread{Rank: r, Thread: th, Bursts: trace.Bursts{Counters: make([][]int64, 2)}}
 			b := &t.Bursts
 			now := int64(0)
-			for i := range perThread {
+			for range perThread {
 				kind := random.IntN(clusters)
 				path := uint32(1 + kind%20)
 				t.Calls.EnterNS = append(t.Calls.EnterNS, now)
