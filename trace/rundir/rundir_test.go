@@ -1,0 +1,370 @@
+package rundir
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/prv"
+	"moriens/trace/tracetest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// filled is a manifest and clusters with something in every field that Write does not fill itself.
+func filled() (*Manifest, *Clusters) {
+	at := time.Date(2026, 3, 4, 15, 6, 0, 0, time.UTC)
+	m := &Manifest{
+		Moriens: Program{"0.1.0", "abc1234"}, Run: "f00d", Command: []string{"mpirun", "-n", "2", "/opt/app", "<&>"}, ExitStatus: 137,
+		Started: at, Ended: at.Add(21 * time.Millisecond), Notes: []string{"no PMU"}, Dropped: 3,
+		Clocks:       []Clock{{"alpha", "tsc", 850}},
+		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9"}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
+		Filtered:     Filtered{MinDurationNS: 12_000, How: "auto: the shortest bursts that make up less than 1 % of computing time"},
+		StageSeconds: map[string]Number{"freeze": .001, "cluster": .25},
+	}
+	c := &Clusters{
+		Algorithm: "dbscan", Dimensions: []Dimension{{"duration", "log", "ns"}}, By: "calls", How: "knee of the k-distance, floor 0.1",
+		Eps: []Number{.1, Number(math.Inf(1))}, MinPts: "max(4, threads/4, n/200)", Normalisation: "none: ln of nanoseconds",
+		Groups: []Group{{Before: "MPI_Init", After: "MPI_Send@app+0x1f3c", Bursts: 1, Seconds: .0015, MinPts: 4, Noise: 1}},
+	}
+	return m, c
+}
+
+func writeSmall(t *testing.T, dir string) (*trace.Run, []File) {
+	t.Helper()
+	run := tracetest.Small()
+	m, c := filled()
+	files, err := Write(run, m, c, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run, files
+}
+
+func TestWrite(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "run")
+	if err := Create(dir); err != nil {
+		t.Fatal(err)
+	}
+	run, files := writeSmall(t, dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != len(files) || len(files) != 8 {
+		t.Errorf("%d files reported, %d there, want 8", len(files), len(entries))
+	}
+	for _, f := range files {
+		info, err := os.Stat(filepath.Join(dir, f.Name))
+		if err != nil || info.Size() != f.Bytes || f.Bytes == 0 || f.Content == "" {
+			t.Errorf("%s: %v, reported %d bytes", f.Name, err, f.Bytes)
+		}
+	}
+	if last := files[len(files)-1].Name; last != ManifestFile {
+		t.Errorf("last comes %s, not the manifest", last)
+	}
+	sameBursts(t, run, dir)
+}
+
+// sameBursts checks that trace.prv and bursts.parquet hold the same bursts, counts and times.
+func sameBursts(t *testing.T, run *trace.Run, dir string) {
+	t.Helper()
+	r, err := prv.ReadFile(filepath.Join(dir, TraceFile), prv.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(filepath.Join(dir, BurstsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := parquet.Read(f, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type burst struct {
+		world, rank, thread  int
+		startNS, durationNS  int64
+		cluster              int32
+		instructions, misses int64
+	}
+	list := func(run *trace.Run) (all []burst) {
+		for _, t := range run.Threads {
+			for k, start := range t.Bursts.StartNS {
+				b := burst{t.World, t.Rank, t.Thread, start, t.Bursts.DurationNS[k], t.Bursts.Cluster[k], 0, 0}
+				for c, counter := range run.Counters {
+					if counter.Name == "PAPI_TOT_INS" {
+						b.instructions = t.Bursts.Counters[c][k]
+					} else {
+						b.misses = t.Bursts.Counters[c][k]
+					}
+				}
+				all = append(all, b)
+			}
+		}
+		return all
+	}
+	if d := cmp.Diff(list(run), list(p), cmp.AllowUnexported(burst{})); d != "" {
+		t.Errorf("bursts.parquet (+) differs from the run (-):\n%s", d)
+	}
+	if d := cmp.Diff(list(run), list(r.Run), cmp.AllowUnexported(burst{})); d != "" {
+		t.Errorf("trace.prv (+) differs from the run (-):\n%s", d)
+	}
+}
+
+func TestGolden(t *testing.T) {
+	dir := t.TempDir()
+	writeSmall(t, dir)
+	for _, name := range []string{ManifestFile, ClustersFile} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !json.Valid(got) {
+			t.Errorf("%s is no JSON", name)
+		}
+		if name == ManifestFile {
+			got = sizes(t, got)
+		}
+		path := filepath.Join("testdata", name)
+		if *update {
+			if err := os.MkdirAll("testdata", 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, got, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(string(want), string(got)); d != "" {
+			t.Errorf("%s (go test -update, then git diff):\n%s", path, d)
+		}
+	}
+}
+
+// sizes takes the files' sizes out of a manifest: those of the pictures and of bursts.parquet are their libraries' affair.
+func sizes(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var m Manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.Files {
+		m.Files[i].Bytes = 1
+	}
+	text, err := encode(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestReadsBack(t *testing.T) {
+	dir := t.TempDir()
+	writeSmall(t, dir)
+	m, err := ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, ok := range map[string]bool{
+		"ranks":     m.Ranks == 5,
+		"missing":   m.Losses.RanksMissing == 2 && len(m.Worlds[1].MissingRanks) == 2 && m.Worlds[1].RanksRecorded == 1,
+		"mpi":       m.MPI == MPI{"Open MPI", "4.1.4"} && m.Worlds[1].MPI == MPI{"MPICH", "4.0.2"},
+		"calls":     m.MPICalls["MPI_Allreduce"] == 2 && m.MPICalls["MPI_Init"] == 3 && m.Kept.Calls == 11,
+		"bursts":    m.Bursts == 7 && m.Filtered.Bursts == 1 && m.Filtered.Share == 0,
+		"seconds":   m.Seconds == .009098,
+		"computing": m.ComputingSeconds == .01834,
+		"hosts":     len(m.Hosts) == 2 && m.Hosts[0] == Host{"alpha", 2, 2},
+		"died":      m.Losses.RanksDied[0].How == "killed by signal 9",
+		"files":     len(m.Files) == 7,
+		"started":   m.Started.Year() == 2026,
+		"not empty": m.Empty == "",
+	} {
+		if !ok {
+			t.Errorf("%s: wrong in %+v", what, m)
+		}
+	}
+	c, err := ReadClusters(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Clusters) != 2 || c.Clusters[0].Bursts != 3 || c.Clusters[0].Eps != .1 || !c.Clusters[1].Rare {
+		t.Errorf("clusters: %+v", c.Clusters)
+	}
+	if !math.IsNaN(float64(c.Eps[1])) {
+		t.Errorf("an infinite Eps came back as %v, want NaN from null", c.Eps[1])
+	}
+	if s := c.Total; math.Abs(float64(s.Clustered+s.Noise+s.Filtered+s.Missing)-1) > 1e-12 || s.ClusteredBursts != 4 {
+		t.Errorf("shares: %+v", s)
+	}
+}
+
+func TestReadErrorsNameTheFile(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ReadManifest(dir); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), ManifestFile) {
+		t.Errorf("absent: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ClustersFile), []byte("{"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadClusters(dir); err == nil || !strings.Contains(err.Error(), ClustersFile) {
+		t.Errorf("cut off: %v", err)
+	}
+}
+
+func TestEmptyRun(t *testing.T) {
+	dir := t.TempDir()
+	m := &Manifest{Empty: "no process called MPI_Init"}
+	files, err := Write(&trace.Run{CallPaths: []trace.CallPath{{}}}, m, &Clusters{}, dir)
+	if err != nil || len(files) != 8 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ManifestFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("null")) || !bytes.Contains(text, []byte(`"empty": "no process called MPI_Init"`)) {
+		t.Errorf("%s", text)
+	}
+}
+
+func TestCreate(t *testing.T) {
+	root := t.TempDir()
+	full := filepath.Join(root, "full")
+	if err := os.MkdirAll(filepath.Join(full, "x"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, "file")
+	if err := os.WriteFile(file, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ dir, want, hint string }{
+		{full, "exists", "--out"},
+		{file, "not a directory", "--out"},
+		{filepath.Join(file, "below"), "not a directory", "--out"},
+	} {
+		err := Create(c.dir)
+		var e *CreateError
+		if !errors.As(err, &e) || !strings.Contains(e.Error(), c.want) || !strings.Contains(e.Hint(), c.hint) {
+			t.Errorf("%s: %v", c.dir, err)
+		}
+	}
+	if err := Create(full); !errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "is not empty") {
+		t.Errorf("a directory that is not empty: %v", err)
+	}
+	empty := filepath.Join(root, "a", "b")
+	for range 2 {
+		if err := Create(empty); err != nil {
+			t.Errorf("new, then empty: %v", err)
+		}
+	}
+	if entries, _ := os.ReadDir(empty); len(entries) != 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestCreateReadOnly(t *testing.T) {
+	if os.Getuid() == 0 {
+		// Root passes permission bits; /proc refuses everyone.
+		var e *CreateError
+		if err := Create("/proc/moriens-run"); !errors.As(err, &e) {
+			t.Errorf("in /proc: %v", err)
+		}
+		return
+	}
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o555); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{dir, filepath.Join(dir, "x")} {
+		if err := Create(d); !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("%s: %v", d, err)
+		}
+	}
+}
+
+// A file that cannot be written costs the manifest, not the other files, and leaves no part of itself.
+func TestOneFileFails(t *testing.T) {
+	dir := t.TempDir()
+	run := tracetest.Small()
+	run.Messages[0].To = 99
+	m, c := filled()
+	files, err := Write(run, m, c, dir)
+	if err == nil || !strings.HasPrefix(err.Error(), TraceFile+": message 0") {
+		t.Errorf("error %v", err)
+	}
+	if len(files) != 6 {
+		t.Errorf("%d files, want 6", len(files))
+	}
+	for _, name := range []string{TraceFile, TraceFile + ".partial", ManifestFile} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("no /dev/full here")
+	}
+	dir := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(dir, BurstsFile+".partial")); err != nil {
+		t.Fatal(err)
+	}
+	m, c := filled()
+	_, err := Write(tracetest.Small(), m, c, dir)
+	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), BurstsFile) {
+		t.Errorf("error %v, want one of a full disk that names %s", err, BurstsFile)
+	}
+}
+
+func TestPanicIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	_, err := writeFile(dir, "x", func(io.Writer) error { panic("drawing") })
+	if err == nil || !strings.Contains(err.Error(), "drawing") {
+		t.Errorf("error %v", err)
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestParseMPILibrary(t *testing.T) {
+	for text, want := range map[string]MPI{
+		"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022": {"Open MPI", "4.1.4"},
+		"Open MPI v5.0.0rc12, package: x":                                            {"Open MPI", "5.0.0rc12"},
+		"MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n": {"MPICH", "4.0.2"},
+		"MPICH Version:      4.1\nMPICH ABI: 15":                                     {"MPICH", "4.1"},
+		"Intel(R) MPI Library 2021.5 for Linux* OS\n":                                {"Intel MPI", "2021.5"},
+		"MVAPICH2 Version      :\t2.3.7\nMVAPICH2 Release date : x":                  {"MVAPICH", "2.3.7"},
+		"MPI VERSION    : CRAY MPICH version 8.1.23.11 (ANL base 3.4a2)":             {"Cray MPICH", "8.1.23.11"},
+		"Fancy MPI 9\nsecond line":                                                   {"Fancy MPI 9", ""},
+		"":                                                                           {"", ""},
+	} {
+		if got := ParseMPILibrary(text); got != want {
+			t.Errorf("%q: %+v, want %+v", text, got, want)
+		}
+	}
+}
