@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -29,7 +28,7 @@ func (n *Node) sample(s *sampler) {
 	if s.failed {
 		return
 	}
-	reading, err := ticks.Take(s.clock)
+	reading, err := n.config.Sample(s.clock)
 	if err != nil {
 		n.config.Log.Error("the ranks' clock cannot be read", "error", err)
 		s.failed = true

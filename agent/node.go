@@ -19,6 +19,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
 	"moriens/internal/rendezvous"
+	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -43,6 +44,8 @@ type Config struct {
 	Idle    time.Duration         // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Version string
 	Log     *slog.Logger
+	// Sample reads a clock of the node (shmabi.Clock…) together with its tick counter; nil = ticks.Take.
+	Sample func(clock uint32) (ticks.Sample, error)
 }
 
 // A Node is the agent process of one node.
@@ -61,6 +64,9 @@ type Node struct {
 
 // New returns the agent of a node. Nothing happens until Run.
 func New(config Config) (*Node, error) {
+	if config.Sample == nil {
+		config.Sample = ticks.Take
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)

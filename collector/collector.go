@@ -63,7 +63,7 @@ func Start(config Config) (*Collector, error) {
 	}
 	listener, err := net.Listen(network, address)
 	if err != nil {
-		return nil, fmt.Errorf("collector: %w", err)
+		return nil, fmt.Errorf("collector at %s: %w", config.Listen, err)
 	}
 	c.meet.Address = listener.Addr().String()
 	if network == "unix" {

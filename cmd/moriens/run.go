@@ -11,7 +11,7 @@ type runCommand struct {
 	Out string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR" type:"path"`
 	analysisFlags
 	shmFlag
-	Command []string `arg:"" passthrough:"" help:"The launcher and its arguments, after --." name:"launcher"`
+	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
 }
 
 func (r *runCommand) Run(log *slog.Logger) error {

@@ -29,10 +29,10 @@ type Job struct {
 
 // A Result is a run, ready to be written.
 type Result struct {
-	Run       *trace.Run
-	Manifest  *rundir.Manifest
-	Clusters  *rundir.Clusters
-	Partition *partition.Result
+	Run      *trace.Run
+	Manifest *rundir.Manifest
+	Clusters *rundir.Clusters
+	Advice   string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
 }
 
 // Conclude clusters the bursts of a run and describes it.
@@ -59,9 +59,18 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	manifest := describeRun(h, f, job)
 	manifest.Filtered.MinDurationNS = result.Selection.MinNS
 	manifest.Filtered.How = describeFilter(options.Filter)
+	if len(h.run.Counters) == 0 && result.TotalNS > 0 {
+		note := "no hardware counters: bursts are told apart by their duration"
+		if options.By == partition.ByCalls {
+			note += ", those between different MPI call paths apart"
+		}
+		manifest.Notes = append(manifest.Notes, note)
+	}
 	manifest.Notes = append(manifest.Notes, result.Warnings...)
 	manifest.StageSeconds = stages
-	return &Result{h.run, manifest, clusters, result}, nil
+	r := &Result{Run: h.run, Manifest: manifest, Clusters: clusters}
+	manifest.Empty, r.Advice = whyEmpty(h, f)
+	return r, nil
 }
 
 // columns puts the bursts of all threads, in the threads' order, into the columns of the analysis.

@@ -101,7 +101,6 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	m.Notes = append(m.Notes, faults(f)...)
-	m.Empty = whyEmpty(h, f)
 	return m
 }
 
@@ -157,10 +156,11 @@ func faults(f store.Frozen) []string {
 	return notes
 }
 
-func whyEmpty(h *history, f store.Frozen) string {
+// whyEmpty says why there is no burst, and what to do where that is known here; "" if there are bursts.
+func whyEmpty(h *history, f store.Frozen) (why, advice string) {
 	for i := range h.run.Threads {
 		if h.run.Threads[i].Bursts.Len() > 0 {
-			return ""
+			return "", ""
 		}
 	}
 	faulty := 0
@@ -169,13 +169,13 @@ func whyEmpty(h *history, f store.Frozen) string {
 	}
 	switch {
 	case len(f.Agents) == 0:
-		return "no agent reached the collector"
+		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?"
 	case faulty > 0:
-		return "no rank could record"
+		return "no rank could record", "make room in /dev/shm (df /dev/shm), or name another memory file system with --shm"
 	case len(f.Processes) == 0:
-		return "no process of the job called MPI under moriens"
+		return "no process of the job called MPI under moriens", ""
 	}
-	return "no rank made two MPI calls, so there is no time between them"
+	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?"
 }
 
 func clockName(c moriensv1.Clock) string {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,11 +55,11 @@ func TestSummary(t *testing.T) {
 		Losses:   rundir.Losses{RecordsDropped: 12, RanksDied: []rundir.RankDied{{World: 1, Rank: 3, How: "MPI_Abort"}}},
 		Filtered: rundir.Filtered{MinDurationNS: 1500},
 		Notes:    []string{"a note"},
-		Files:    []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}},
 	}
+	files := []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}}
 	c := &rundir.Clusters{Total: rundir.Shares{NoiseBursts: 8, Noise: .04, FilteredBursts: 90, Filtered: .01}}
 	var b strings.Builder
-	if err := Summary(&b, run, m, c, "/tmp/r"); err != nil {
+	if err := Summary(&b, run, m, c, "/tmp/r", files); err != nil {
 		t.Fatal(err)
 	}
 	want := `
@@ -83,11 +84,36 @@ results: /tmp/r
 func TestSummaryOfNothing(t *testing.T) {
 	var b strings.Builder
 	m := &rundir.Manifest{Command: []string{"sleep", "1"}, Empty: "no process called MPI"}
-	if err := Summary(&b, &trace.Run{}, m, &rundir.Clusters{}, "/tmp/r"); err != nil {
+	if err := Summary(&b, &trace.Run{}, m, &rundir.Clusters{}, "/tmp/r", nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "no bursts: no process called MPI\n") || !strings.Contains(got, "losses: none") {
+	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks") || !strings.Contains(got, "losses: none") {
 		t.Errorf("summary:\n%s", got)
+	}
+}
+
+func TestTroubles(t *testing.T) {
+	m := &rundir.Manifest{Empty: "no process called MPI", Ranks: 8, Losses: rundir.Losses{
+		RanksMissing: 2, RecordsDropped: 12_000, RanksDied: []rundir.RankDied{{Rank: 3, How: "MPI_Abort"}, {Rank: 5, How: "ended without MPI_Finalize"}},
+	}}
+	var got []string
+	for _, trouble := range Troubles(m, "try this") {
+		if trouble.Hint == "" {
+			t.Errorf("%q has no hint", trouble.Text)
+		}
+		got = append(got, trouble.Text)
+	}
+	want := []string{
+		"no bursts: no process called MPI",
+		"2 of 8 ranks sent nothing",
+		"2 ranks did not end by MPI_Finalize (rank 3: MPI_Abort, and 1 more); all that they recorded up to then is in the results",
+		"12,000 MPI calls were not recorded: their ring in shared memory was full",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("troubles:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if n := len(Troubles(&rundir.Manifest{}, "")); n > 0 {
+		t.Errorf("%d troubles out of nothing", n)
 	}
 }
 

@@ -14,23 +14,21 @@ import (
 // clusterRows is how many clusters the table shows; clusters.json holds all.
 const clusterRows = 20
 
-// Summary prints what a run came to: its clusters, its losses, its files.
-func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string) error {
+// Summary prints what a run came to: its clusters, its losses, and the files in dir.
+func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nmoriens: %s\n\n", headline(m))
 	if m.Empty == "" {
 		writeTable(&b, clusterTable(run, m, c))
 		b.WriteByte('\n')
-	} else {
-		fmt.Fprintf(&b, "no bursts: %s\n", m.Empty)
 	}
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
 	fmt.Fprintf(&b, "results: %s\n", dir)
-	files := make([][]string, 0, len(m.Files))
-	for _, f := range m.Files {
+	files := make([][]string, 0, len(written))
+	for _, f := range written {
 		files = append(files, []string{"  " + f.Name, bytes(f.Bytes), f.Content})
 	}
 	writeTable(&b, table{rows: files, left: []bool{true, false, true}})

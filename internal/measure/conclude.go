@@ -1,10 +1,12 @@
 package measure
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"moriens/analysis/partition"
@@ -12,6 +14,7 @@ import (
 	"moriens/collector/store"
 	"moriens/internal/console"
 	"moriens/internal/hint"
+	"moriens/internal/job"
 	"moriens/trace/rundir"
 )
 
@@ -22,9 +25,11 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 	if err != nil {
 		return err
 	}
-	_, err = rundir.Write(r.Run, r.Manifest, r.Clusters, out)
+	files, err := rundir.Write(r.Run, r.Manifest, r.Clusters, out)
 	if err != nil {
-		saved, saveErr := saveElsewhere(r, filepath.Base(out))
+		var saved string
+		var saveErr error
+		saved, files, saveErr = saveElsewhere(r, filepath.Base(out))
 		if saveErr != nil {
 			return hint.With(errors.Join(err, saveErr), "the results are lost: make room and run the job again")
 		}
@@ -35,19 +40,28 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		err = hint.With(fmt.Errorf("run directory %s: %w; the results are in %s", out, err, saved), advice)
 		out = saved
 	}
-	if printErr := console.Summary(os.Stdout, r.Run, r.Manifest, r.Clusters, out); printErr != nil && err == nil {
+	if printErr := console.Summary(os.Stdout, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
 		err = hint.With(fmt.Errorf("print the summary: %w", printErr), "the results are in "+out)
+	}
+	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(j.Command))) {
+		fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	return err
 }
 
-func saveElsewhere(r *moriens.Result, name string) (string, error) {
-	dir, err := os.MkdirTemp("", name+"-")
+func saveElsewhere(r *moriens.Result, name string) (dir string, files []rundir.File, err error) {
+	dir, err = os.MkdirTemp("", name+"-")
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	if _, err := rundir.Write(r.Run, r.Manifest, r.Clusters, dir); err != nil {
-		return "", err
+	files, err = rundir.Write(r.Run, r.Manifest, r.Clusters, dir)
+	return dir, files, err
+}
+
+// adviseEmpty says what may be the reason that no process of the job recorded anything.
+func adviseEmpty(command []string) string {
+	if static := job.Static(command); len(static) > 0 {
+		return "statically linked, so that nothing can be preloaded: " + strings.Join(static, ", ") + "; link it dynamically"
 	}
-	return dir, nil
+	return "does the launcher start an MPI program that is linked dynamically, and pass the environment (LD_PRELOAD, MORIENS_RUN) on to it?"
 }

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"moriens/agent"
 	"moriens/analysis/partition"
 	"moriens/collector"
@@ -50,6 +52,10 @@ func Run(c RunConfig) (status int, err error) {
 	library, err := shim()
 	if err != nil {
 		return 1, err
+	}
+	if err := unix.Access(c.Shm, unix.W_OK|unix.X_OK); err != nil {
+		return 1, hint.With(fmt.Errorf("shared memory: %s: %w", c.Shm, err),
+			"name a directory on a memory file system that you may write to with --shm")
 	}
 	out, err := makeOut(c.Out)
 	if err != nil {

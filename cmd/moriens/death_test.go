@@ -1,0 +1,80 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/internal/mpitest"
+)
+
+// Whatever way a rank dies, all its calls up to then are in the result.
+func TestJobDies(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		app := mpi.App(t, "die")
+		for _, how := range []string{"kill", "segv", "abort", "exit"} {
+			t.Run(how, func(t *testing.T) {
+				counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
+				args := append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", app, how, "2000")...)
+				plain := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, mpi.Args(2, "", app, how, "2000")...)
+				o := execute(t, []string{"MINIAPP_OUT=" + counts}, args...)
+				if o.status != plain.status {
+					t.Errorf("status %d, without moriens %d", o.status, plain.status)
+				}
+				m := readManifest(t, out)
+				if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
+					t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+				}
+				if len(m.Losses.RanksDied) == 0 || m.ExitCode != o.status {
+					t.Errorf("manifest %+v", m)
+				}
+				contains(t, o.stderr, "did not end by MPI_Finalize", "hint: ")
+				checkTrace(t, out, readBursts(t, out))
+			})
+		}
+	})
+}
+
+// Two programs that a script starts one after the other are two worlds of one run.
+func TestTwoPrograms(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		app := mpi.App(t, "planted")
+		counts := [2]string{t.TempDir(), t.TempDir()}
+		script := filepath.Join(t.TempDir(), "job.sh")
+		text := "#!/bin/sh\nset -e\n"
+		for i, iterations := range []int{1, 2} {
+			text += fmt.Sprintf("MINIAPP_OUT=%s", counts[i])
+			for _, word := range mpi.Args(2, "", app, fmt.Sprint(iterations), "50", "1500", "45000", "20", "5") {
+				text += " '" + word + "'"
+			}
+			text += "\n"
+		}
+		if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		out := filepath.Join(t.TempDir(), "run")
+		o := execute(t, nil, binary(t), "run", "--out", out, "--", script)
+		if o.status != 0 {
+			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		m := readManifest(t, out)
+		want := sum(mpitest.Counts(t, counts[0]))
+		for name, n := range sum(mpitest.Counts(t, counts[1])) {
+			want[name] += n
+		}
+		if d := cmp.Diff(want, m.MPICalls); d != "" {
+			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+		}
+		if len(m.Worlds) != 2 || m.Ranks != 4 || m.Worlds[0].RanksRecorded != 2 || m.Worlds[1].RanksRecorded != 2 {
+			t.Errorf("worlds %+v", m.Worlds)
+		}
+		run := readBursts(t, out)
+		if a, b := run.Threads[0].Bursts.Len(), run.Threads[2].Bursts.Len(); a != 26+2 || b != 52+2 {
+			t.Errorf("%d and %d bursts, want 28 and 54", a, b)
+		}
+		checkTrace(t, out, run)
+	})
+}

@@ -1,0 +1,218 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+)
+
+func contains(t testing.TB, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in:\n%s", w, text)
+		}
+	}
+}
+
+// Each mistake gives one line, a hint and its exit status, before anything has run.
+func TestMistakes(t *testing.T) {
+	dir := t.TempDir()
+	full := filepath.Join(dir, "full")
+	os.Mkdir(full, 0o755)
+	os.WriteFile(filepath.Join(full, "precious"), nil, 0o644)
+	file := filepath.Join(dir, "file")
+	os.WriteFile(file, nil, 0o644)
+	ran := filepath.Join(dir, "ran")
+	tests := []struct {
+		name   string
+		args   []string
+		status int
+		stderr string
+	}{
+		{"no command", nil, 2, "run"},
+		{"unknown command", []string{"frobnicate"}, 2, "frobnicate"},
+		{"unknown option", []string{"run", "--frobnicate", "--", "touch", ran}, 2, "frobnicate"},
+		{"no launcher", []string{"run"}, 2, "launcher"},
+		{"no launcher after --", []string{"run", "--"}, 2, "launcher"},
+		{"launcher not found", []string{"run", "--out", dir + "/a", "--", "no-such-launcher"}, 127, "no-such-launcher"},
+		{"launcher not executable", []string{"run", "--out", dir + "/b", "--", file}, 126, file},
+		{"run directory exists", []string{"run", "--out", full, "--", "touch", ran}, 1, "not empty"},
+		{"run directory is a file", []string{"run", "--out", file, "--", "touch", ran}, 1, file},
+		{"run directory below a file", []string{"run", "--out", file + "/x", "--", "touch", ran}, 1, file},
+		{"bad dimension", []string{"run", "--dims", "duration:cube", "--", "touch", ran}, 2, "--dims"},
+		{"a counter", []string{"run", "--dims", "PAPI_TOT_INS,IPC", "--", "touch", ran}, 2, "not measured"},
+		{"bad --by", []string{"run", "--by", "colour", "--", "touch", ran}, 2, "--by"},
+		{"bad filter", []string{"run", "--min-duration", "5 parsecs", "--", "touch", ran}, 2, "--min-duration"},
+		{"negative filter", []string{"run", "--min-duration=-1s", "--", "touch", ran}, 2, "--min-duration"},
+		{"no MinPts", []string{"run", "--dbscan", "0.1", "--", "touch", ran}, 2, "--dbscan"},
+		{"Eps below 0", []string{"run", "--dbscan=-1,4", "--", "touch", ran}, 2, "--dbscan"},
+		{"Eps no number", []string{"run", "--dbscan", "NaN,4", "--", "touch", ran}, 2, "--dbscan"},
+		{"MinPts 0", []string{"run", "--dbscan", "0.1,0", "--", "touch", ran}, 2, "--dbscan"},
+		{"negative threads", []string{"run", "--threads=-2", "--", "touch", ran}, 2, "--threads"},
+		{"no shared memory", []string{"run", "--out", dir + "/c", "--shm", dir + "/nowhere", "--", "touch", ran}, 1, "nowhere"},
+		{"collect at a bad address", []string{"collect", "--out", dir + "/d", "--listen", "256.0.0.1:x"}, 1, "256.0.0.1"},
+		{"agent without a collector", []string{"agent", "--dir", dir + "/nowhere", "--wait", "1ms"}, 1, "collector.json"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			o := execute(t, nil, append([]string{binary(t)}, tt.args...)...)
+			if o.status != tt.status {
+				t.Errorf("status %d, want %d", o.status, tt.status)
+			}
+			lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
+			if len(lines) != 2 || !strings.HasPrefix(lines[0], "moriens: ") || !strings.HasPrefix(lines[1], "hint: ") {
+				t.Errorf("stderr:\n%s", o.stderr)
+			}
+			contains(t, o.stderr, tt.stderr)
+			if o.stdout != "" {
+				t.Errorf("stdout:\n%s", o.stdout)
+			}
+			if _, err := os.Stat(ran); err == nil {
+				t.Error("the job ran")
+				os.Remove(ran)
+			}
+		})
+	}
+	if entries, _ := os.ReadDir(full); len(entries) != 1 {
+		t.Errorf("the existing run directory has %d files now", len(entries))
+	}
+	for _, name := range []string{"a", "b"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("run directory %s stays of a job that never started", name)
+		}
+	}
+}
+
+// A job that makes no MPI call ends with its own status; the result says why it is empty.
+func TestNoMPI(t *testing.T) {
+	dir := t.TempDir()
+	static := filepath.Join(dir, "static")
+	source := filepath.Join(dir, "static.c")
+	os.WriteFile(source, []byte("int main(void){return 7;}\n"), 0o644)
+	if out, err := exec.Command("gcc", "-static", "-o", static, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, tt := range []struct {
+		name   string
+		job    []string
+		status int
+		stderr string
+	}{
+		{"no MPI at all", []string{"true"}, 0, "LD_PRELOAD"},
+		{"its own status", []string{"sh", "-c", "exit 5"}, 5, "LD_PRELOAD"},
+		{"killed", []string{"sh", "-c", "kill -KILL $$"}, 137, "LD_PRELOAD"},
+		{"statically linked", []string{static}, 7, "statically linked"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			out := filepath.Join(t.TempDir(), "run")
+			o := execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, tt.job...)...)
+			if o.status != tt.status {
+				t.Errorf("status %d, want %d", o.status, tt.status)
+			}
+			contains(t, o.stderr, "moriens: no bursts: no process of the job called MPI", "hint: ", tt.stderr)
+			if m := readManifest(t, out); m.Empty == "" || m.Bursts != 0 || m.ExitCode != tt.status {
+				t.Errorf("manifest %+v", m)
+			}
+			for _, name := range []string{"clusters.json", "bursts.parquet", "trace.prv", "trace.pcf", "trace.row", "scatter.svg", "timeline.svg"} {
+				if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// Standard input, output and error are the job's.
+func TestPassesStreams(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	cmd := exec.Command(binary(t), "run", "--out", out, "--", "sh", "-c", "cat; echo complaint >&2")
+	cmd.Stdin = strings.NewReader("line 1\nline 2\n")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	stdout, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(stdout), "line 1\nline 2\n") || !strings.HasPrefix(stderr.String(), "complaint\n") {
+		t.Errorf("stdout:\n%s\nstderr:\n%s", stdout, stderr.String())
+	}
+}
+
+// tmpfs mounts a small memory file system.
+func tmpfs(t *testing.T, size string) string {
+	t.Helper()
+	testenv.NeedRoot(t)
+	dir := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "moriens-test", dir).CombinedOutput(); err != nil {
+		t.Skipf("cannot mount here: %v: %s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command("umount", dir).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	})
+	return dir
+}
+
+// A full shared memory costs the measurement, never the job.
+func TestFullSharedMemory(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		shm := tmpfs(t, "64k")
+		if err := os.WriteFile(filepath.Join(shm, "filler"), make([]byte, 64<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		app := mpi.App(t, "die")
+		out := filepath.Join(t.TempDir(), "run")
+		o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()},
+			append([]string{binary(t), "run", "--out", out, "--shm", shm, "--"}, mpi.Args(2, "", app, "none")...)...)
+		if o.status != 0 {
+			t.Errorf("status %d\n%s", o.status, o.stderr)
+		}
+		contains(t, o.stderr, "no rank could record", "hint: make room in")
+		contains(t, o.stdout, "no space left on device")
+	})
+}
+
+// A run directory that fills up costs nothing: the results go elsewhere, and the status says so.
+func TestFullRunDirectory(t *testing.T) {
+	disk := tmpfs(t, "256k")
+	app := mpitest.OpenMPI.App(t, "planted")
+	elsewhere := t.TempDir()
+	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir(), "TMPDIR=" + elsewhere},
+		append([]string{binary(t), "run", "--out", disk + "/run", "--"}, mpitest.OpenMPI.Args(2, "", app, "2", "10", "300", "9000", "900", "30")...)...)
+	if o.status != 3 {
+		t.Errorf("status %d, want 3", o.status)
+	}
+	contains(t, o.stderr, "no space left", disk+"/run", "hint: ")
+	saved, _ := filepath.Glob(elsewhere + "/run-*")
+	if len(saved) != 1 {
+		t.Fatalf("saved to %v", saved)
+	}
+	if m := readManifest(t, saved[0]); m.Ranks != 2 || m.MPICalls["MPI_Allreduce"] != 2*2*900 {
+		t.Errorf("manifest %+v", m)
+	}
+	checkTrace(t, saved[0], readBursts(t, saved[0]))
+}
+
+// A run directory on a file system that is mounted read-only is refused before the job starts.
+func TestReadOnlyRunDirectory(t *testing.T) {
+	disk := tmpfs(t, "64k")
+	if out, err := exec.Command("mount", "-o", "remount,ro", disk).CombinedOutput(); err != nil {
+		t.Skipf("cannot remount here: %v: %s", err, out)
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	o := execute(t, nil, binary(t), "run", "--out", disk+"/run", "--", "touch", ran)
+	if o.status != 1 {
+		t.Errorf("status %d, want 1", o.status)
+	}
+	contains(t, o.stderr, "read-only file system", "hint: ")
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the job ran")
+	}
+}

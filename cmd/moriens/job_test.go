@@ -1,0 +1,134 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"moriens/internal/mpitest"
+)
+
+// built is bin/moriens and bin/libmoriens.so as `make build` leaves them, built once for all tests.
+var built = sync.OnceValues(func() (dir string, err error) {
+	dir, err = os.MkdirTemp("", "moriens-test-")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(dir, "moriens"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%v: %v\n%s", build, err, out)
+	}
+	shim := exec.Command("make", "-s", "-C", "../../cshim", "BIN="+dir)
+	if out, err := shim.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("%v: %v\n%s", shim, err, out)
+	}
+	return dir, nil
+})
+
+func binary(t testing.TB) string {
+	t.Helper()
+	dir, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "moriens")
+}
+
+// An outcome is what a command has left.
+type outcome struct {
+	status         int
+	stdout, stderr string
+}
+
+func execute(t testing.TB, env []string, args ...string) outcome {
+	t.Helper()
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Env = mpitest.Environ(env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return outcome{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
+}
+
+// manifest is as much of manifest.json as the tests look at, read as a stranger would.
+type manifest struct {
+	Ranks    int `json:"ranks"`
+	MPI      struct{ Library, Version string }
+	MPICalls map[string]int `json:"mpi_calls"`
+	Bursts   int
+	Dropped  int
+	Seconds  float64
+	Empty    string
+	Notes    []string
+	ExitCode int `json:"exit_status"`
+	Worlds   []struct {
+		Size          int
+		RanksRecorded int `json:"ranks_recorded"`
+	}
+	Losses struct {
+		RanksDied []struct {
+			World, Rank int
+			How         string
+		} `json:"ranks_died"`
+	}
+}
+
+func readManifest(t testing.TB, dir string) manifest {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m manifest
+	if err := json.Unmarshal(text, &m); err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// sum adds up what the ranks say they called.
+func sum(counts map[int]map[string]int) map[string]int {
+	total := map[string]int{}
+	for _, byName := range counts {
+		for name, n := range byName {
+			total[name] += n
+		}
+	}
+	return total
+}
+
+// plantedBurst is a burst as the planted mini-app saw it, in CLOCK_MONOTONIC.
+type plantedBurst struct {
+	kind       int
+	start, end int64
+}
+
+func readPlanted(t testing.TB, dir string, rank int) []plantedBurst {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "bursts."+strconv.Itoa(rank)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []plantedBurst
+	for line := range strings.Lines(string(text)) {
+		var b plantedBurst
+		if _, err := fmt.Sscan(line, &b.kind, &b.start, &b.end); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, b)
+	}
+	return list
+}

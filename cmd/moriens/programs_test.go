@@ -1,0 +1,113 @@
+package main_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+)
+
+// LAMMPS computes the same under measurement as without, and its clusters make sense.
+func TestLAMMPS(t *testing.T) {
+	testenv.Need(t, "lmp", mpitest.OpenMPI.Launcher)
+	input, err := filepath.Abs("../../testdata/lammps/in.lj")
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := mpitest.OpenMPI.Args(2, "", "lmp", "-in", input, "-log", "none", "-var", "steps", "200")
+	plain := execute(t, nil, job...)
+	out := filepath.Join(t.TempDir(), "run")
+	measured := execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, job...)...)
+	if plain.status != 0 || measured.status != 0 {
+		t.Fatalf("status %d without, %d with\n%s", plain.status, measured.status, measured.stderr)
+	}
+	want, got := thermo(plain.stdout), thermo(measured.stdout)
+	if len(want) != 5 || !slices.Equal(want, got) {
+		t.Errorf("thermodynamic output without:\n%s\nwith:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+
+	m := readManifest(t, out)
+	if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.MPICalls["MPI_Finalize"] != 2 {
+		t.Errorf("manifest %+v", m)
+	}
+	// A step exchanges atoms' positions six times: each exchange is an Irecv, a Send and a Wait.
+	if n := m.MPICalls["MPI_Wait"]; n != m.MPICalls["MPI_Irecv"] || n != m.MPICalls["MPI_Send"] || n < 2*200*6 {
+		t.Errorf("MPI calls %v", m.MPICalls)
+	}
+	run := readBursts(t, out)
+	checkTrace(t, out, run)
+	// The force computation comes once a step on each rank, between the same two calls; nine steps of ten
+	// have the same.
+	if len(run.Clusters) == 0 || run.Clusters[0].Bursts < 2*200*8/10 || run.Clusters[0].Share < .4 {
+		t.Errorf("the largest cluster: %+v", run.Clusters)
+	}
+}
+
+var thermoLine = regexp.MustCompile(`^\s+\d+(\s+-?[0-9.]+){5}\s*$`)
+
+// thermo returns the lines of LAMMPS's output that state the physics.
+func thermo(output string) []string {
+	var lines []string
+	for line := range strings.Lines(output) {
+		if thermoLine.MatchString(line) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
+}
+
+// The HPC Challenge passes the same checks under measurement as without.
+func TestHPCC(t *testing.T) {
+	testenv.Need(t, "hpcc", mpitest.OpenMPI.Launcher)
+	input, err := os.ReadFile("../../testdata/hpcc/hpccinf.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks := func(prefix ...string) []string {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "hpccinf.txt"), input, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		o := execute(t, nil, append([]string{"env", "-C", dir}, append(prefix, mpitest.OpenMPI.Args(2, "", "hpcc")...)...)...)
+		if o.status != 0 {
+			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, "hpccoutf.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hpccChecks(string(text))
+	}
+	want := checks()
+	out := filepath.Join(t.TempDir(), "run")
+	got := checks(binary(t), "run", "--out", out, "--")
+	if len(want) < 10 || !slices.Equal(want, got) {
+		t.Errorf("checks without:\n%s\nwith:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
+	}
+	m := readManifest(t, out)
+	if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.Bursts < 10_000 {
+		t.Errorf("manifest %+v", m)
+	}
+	checkTrace(t, out, readBursts(t, out))
+}
+
+var hpccCheck = regexp.MustCompile(`PASSED|FAILED|passed|failed|^Found \d+ errors|^Success=|_residual=|_errors=`)
+
+// hpccChecks returns what the benchmark says of its own correctness, without its timings.
+func hpccChecks(output string) []string {
+	timing := regexp.MustCompile(`\s+[0-9.]+\s+[0-9.]+\s*$|\s+[0-9.]+ PASSED.*$`)
+	var lines []string
+	for line := range strings.Lines(output) {
+		line = strings.TrimSpace(line)
+		if hpccCheck.MatchString(line) {
+			verdict := hpccCheck.FindString(line)
+			lines = append(lines, timing.ReplaceAllString(line, "")+" "+verdict)
+		}
+	}
+	return lines
+}

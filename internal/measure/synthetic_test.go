@@ -1,0 +1,324 @@
+package measure
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"moriens/agent"
+	"moriens/agent/ring"
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector"
+	"moriens/collector/moriens"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
+	"moriens/internal/ticks"
+)
+
+// A rig is a collector and a node agent round a directory of rings that the test writes.
+type rig struct {
+	t         *testing.T
+	collector *collector.Collector
+	node      *agent.Node
+	done      chan error
+	dir       string
+}
+
+// exactClock makes a tick a nanosecond to the last digit, whatever the machine's clocks do.
+func exactClock() func(uint32) (ticks.Sample, error) {
+	var n atomic.Int64
+	return func(uint32) (ticks.Sample, error) {
+		at := n.Add(1) * 1_000_000_000
+		return ticks.Sample{Ticks: uint64(at), MonotonicNS: at, RealtimeNS: at + 7_000_000_000}, nil
+	}
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, collector: startCollector(t, "127.0.0.1:0"), done: make(chan error, 1)}
+	shm := t.TempDir()
+	r.dir = ring.DirectoryPath(shm, os.Getuid(), "run1")
+	if err := os.Mkdir(r.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	node, err := agent.New(agent.Config{
+		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Sample: exactClock(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.node = node
+	go func() { r.done <- node.Run(context.Background()) }()
+	return r
+}
+
+func (r *rig) process(identity ringwriter.Identity) *ringwriter.Process {
+	r.t.Helper()
+	p, err := ringwriter.New(r.dir, identity)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return p
+}
+
+func (r *rig) thread(p *ringwriter.Process, slots int) *ringwriter.Ring {
+	r.t.Helper()
+	w, err := p.Thread(slots)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return w
+}
+
+func (r *rig) call(w *ringwriter.Ring, call mpicall.ID, path uint32, enter, exit uint64) {
+	r.t.Helper()
+	if !w.Call(call, path, enter, exit) {
+		r.t.Fatal("the ring is full")
+	}
+}
+
+func (r *rig) finish(options partition.Options) *moriens.Result {
+	r.t.Helper()
+	r.node.JobOver()
+	if err := <-r.done; err != nil {
+		r.t.Fatal(err)
+	}
+	if _, err := os.Stat(r.dir); err == nil {
+		r.t.Error("the rings are still there")
+	}
+	result, err := moriens.Conclude(r.collector.Stop(), moriens.Job{Run: "run1"}, options)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return result
+}
+
+func named(t *testing.T, name string) mpicall.ID {
+	t.Helper()
+	id, ok := mpicall.ByName(name)
+	if !ok {
+		t.Fatalf("no call %s", name)
+	}
+	return id
+}
+
+var byDuration = partition.Options{
+	Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}, By: partition.ByCalls, Filter: space.Filter{Auto: true}, Workers: 2,
+}
+
+// Three kinds of bursts, planted to the nanosecond, are exactly three clusters: each burst in its own
+// kind's, with its own time, whether the kinds lie between different calls or between the same.
+func TestPlantedKinds(t *testing.T) {
+	tests := []struct {
+		name   string
+		before [3]string // the MPI call before a burst of each kind; that after it is the next burst's
+		sites  bool      // every call from a place of its own
+	}{
+		{"between different functions", [3]string{"MPI_Allreduce", "MPI_Barrier", "MPI_Bcast"}, false},
+		{"between the same function in different places", [3]string{"MPI_Barrier", "MPI_Barrier", "MPI_Barrier"}, true},
+		{"between the same function in the same place", [3]string{"MPI_Barrier", "MPI_Barrier", "MPI_Barrier"}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			const ranks, iterations = 4, 150
+			kinds := [3]uint64{200_000, 1_000_000, 5_000_000}
+			random := rand.New(rand.NewPCG(1, 2))
+			r := newRig(t)
+			type burst struct {
+				kind            int
+				start, duration int64
+			}
+			planted := make([][]burst, ranks)
+			for rank := range ranks {
+				p := r.process(ringwriter.Identity{Rank: rank, Size: ranks, World: "w"})
+				module := p.Module("/opt/app", []byte{1, 2})
+				var paths [3]uint32
+				for k := range paths {
+					offset := uint64(0x100)
+					if tt.sites {
+						offset += uint64(k)
+					}
+					paths[k] = p.Path(ringwriter.Frame{Module: module, Offset: offset})
+				}
+				w := r.thread(p, 1024)
+				at := uint64(1_000_000_000 + rank*1000)
+				r.call(w, named(t, "MPI_Init"), 0, at, at+5000)
+				at += 5000
+				r.call(w, named(t, tt.before[0]), paths[0], at, at+300)
+				at += 300
+				for range iterations {
+					for kind, length := range kinds {
+						duration := length + random.Uint64N(length/50) // within 2 %
+						planted[rank] = append(planted[rank], burst{kind, int64(at), int64(duration)})
+						at += duration
+						next := (kind + 1) % 3
+						r.call(w, named(t, tt.before[next]), paths[next], at, at+300)
+						at += 300
+					}
+				}
+				r.call(w, named(t, "MPI_Finalize"), 0, at, at+100)
+				p.Finalize()
+			}
+			result := r.finish(byDuration)
+
+			run := result.Run
+			origin := int64(1_000_000_000)
+			perCluster := map[int32]int{}
+			kindOf := map[int32]int{}
+			for i := range run.Threads {
+				th := &run.Threads[i]
+				if th.Bursts.Len() != len(planted[i])+2 || th.Calls.Len() != len(planted[i])+3 {
+					t.Fatalf("rank %d: %d bursts, %d calls, planted %d", i, th.Bursts.Len(), th.Calls.Len(), len(planted[i]))
+				}
+				// The first burst (Init to the first call) and the last (to Finalize) are zero long.
+				for k, want := range planted[i] {
+					b := &th.Bursts
+					start, duration, cluster := b.StartNS[k+1], b.DurationNS[k+1], b.Cluster[k+1]
+					if start != want.start-origin || duration != want.duration {
+						t.Fatalf("rank %d burst %d: %d for %d, planted %d for %d", i, k, start, duration, want.start-origin, want.duration)
+					}
+					if kind, seen := kindOf[cluster]; cluster < 1 || seen && kind != want.kind {
+						t.Fatalf("rank %d burst %d of kind %d is in cluster %d of kind %d", i, k, want.kind, cluster, kind)
+					}
+					kindOf[cluster] = want.kind
+					perCluster[cluster]++
+				}
+			}
+			if len(run.Clusters) != 3 || len(perCluster) != 3 {
+				t.Fatalf("%d clusters, %d of them planted: %+v", len(run.Clusters), len(perCluster), run.Clusters)
+			}
+			for cluster, n := range perCluster {
+				if n != ranks*iterations || run.Clusters[cluster-1].Bursts != n {
+					t.Errorf("cluster %d: %d bursts planted, %d found, want %d", cluster, n, run.Clusters[cluster-1].Bursts, ranks*iterations)
+				}
+				if wantID := int32(3 - kindOf[cluster]); cluster != wantID { // by time: the longest kind first
+					t.Errorf("kind %d is cluster %d, want %d", kindOf[cluster], cluster, wantID)
+				}
+			}
+			if l := result.Manifest.Losses; l.RecordsDropped != 0 || len(l.RanksDied) != 0 {
+				t.Errorf("losses %+v", l)
+			}
+		})
+	}
+}
+
+// A rank that dies leaves every call up to then, and the one it died in.
+func TestDeath(t *testing.T) {
+	r := newRig(t)
+	barrier, recv := named(t, "MPI_Barrier"), named(t, "MPI_Recv")
+	dead := r.process(ringwriter.Identity{Rank: 0, Size: 3, World: "w"})
+	aborted := r.process(ringwriter.Identity{Rank: 2, Size: 3, World: "w"})
+	const calls = 5000
+	for _, p := range []*ringwriter.Process{dead, aborted} {
+		w := r.thread(p, 8192)
+		at := uint64(1_000_000_000)
+		for range calls {
+			r.call(w, barrier, 0, at, at+10)
+			at += 1000
+		}
+		w.Enter(recv, 0, at)
+	}
+	dead.Exit()
+	aborted.Abort()
+	aborted.Exit()
+	result := r.finish(byDuration)
+	for i := range result.Run.Threads {
+		th := &result.Run.Threads[i]
+		if th.Calls.Len() != calls+1 || !th.Calls.Unfinished || th.Bursts.Len() != calls {
+			t.Errorf("thread %d: %d calls, unfinished %v, %d bursts", i, th.Calls.Len(), th.Calls.Unfinished, th.Bursts.Len())
+		}
+		if last := th.Bursts.DurationNS[calls-1]; last != 990 {
+			t.Errorf("the burst before death took %d ns, planted 990", last)
+		}
+	}
+	l := result.Manifest.Losses
+	if len(l.RanksDied) != 2 || l.RanksDied[0].Rank != 0 || l.RanksDied[1].How != "MPI_Abort" {
+		t.Errorf("died: %+v", l.RanksDied)
+	}
+}
+
+// What a full ring drops is counted, and no burst is made up across the gap.
+func TestDrops(t *testing.T) {
+	c := startCollector(t, "127.0.0.1:0")
+	shm := t.TempDir()
+	dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// The rank has come and gone before the agent: its ring holds 64 calls.
+	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: 0, Size: 1, World: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.Thread(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	barrier := named(t, "MPI_Barrier")
+	const calls = 100
+	for i := range uint64(calls) {
+		w.Call(barrier, 0, 1_000_000_000+i*100, 1_000_000_000+i*100+10)
+	}
+	p.Exit()
+	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Meet: c.Rendezvous(), Log: quiet, Sample: exactClock()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node.JobOver()
+	if err := node.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	result, err := moriens.Conclude(c.Stop(), moriens.Job{}, byDuration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := result.Run.Threads[0].Calls.Len()
+	if dropped := int(result.Manifest.Losses.RecordsDropped); held != 64 || held+dropped != calls {
+		t.Errorf("%d calls held, %d dropped, %d made", held, dropped, calls)
+	}
+}
+
+// A rank that could not record says why.
+func TestFault(t *testing.T) {
+	r := newRig(t)
+	if err := ringwriter.Fault(r.dir, 3, syscall.ENOSPC); err != nil {
+		t.Fatal(err)
+	}
+	result := r.finish(byDuration)
+	if result.Manifest.Empty != "no rank could record" || result.Advice == "" || len(result.Manifest.Notes) == 0 {
+		t.Errorf("empty because %q, %q; notes %q", result.Manifest.Empty, result.Advice, result.Manifest.Notes)
+	}
+}
+
+// A file that is no ring is reported and harms nothing else.
+func TestCorruptFiles(t *testing.T) {
+	r := newRig(t)
+	p := r.process(ringwriter.Identity{Rank: 0, Size: 1, World: "w"})
+	w := r.thread(p, 64)
+	barrier := named(t, "MPI_Barrier")
+	r.call(w, barrier, 0, 1_000_000_000, 1_000_000_010)
+	r.call(w, barrier, 0, 1_000_000_100, 1_000_000_110)
+	for _, name := range []string{"0123456789abcdef.process", "0123456789abcdef.0.ring"} {
+		if err := os.WriteFile(r.dir+"/"+name, []byte("nonsense"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.Finalize()
+	result := r.finish(byDuration)
+	if n := result.Run.Threads[0].Calls.Len(); n != 2 {
+		t.Errorf("%d calls, want 2", n)
+	}
+	corrupt := 0
+	for _, note := range result.Manifest.Notes {
+		if len(note) > 0 && note[:4] == "host" {
+			corrupt++
+		}
+	}
+	if corrupt != 2 {
+		t.Errorf("notes %q", result.Manifest.Notes)
+	}
+}
