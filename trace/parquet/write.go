@@ -30,7 +30,7 @@ func Write(w io.Writer, run *trace.Run) (rows int64, err error) {
 			options = append(options, pq.KeyValueMetadata(keyUnit+c.Name, c.Unit))
 		}
 	}
-	out := pq.NewWriter(w, options...)
+	out := pq.NewGenericWriter[any](w, options...)
 	b := newBatch(run, out)
 	for i := range run.Threads {
 		if err := b.thread(i); err != nil {
@@ -44,7 +44,7 @@ func Write(w io.Writer, run *trace.Run) (rows int64, err error) {
 // A batch carries some rows of one thread, column by column.
 type batch struct {
 	run     *trace.Run
-	out     *pq.Writer
+	out     *pq.GenericWriter[any]
 	columns []*pq.ColumnWriter
 	values  []pq.Value
 	paths   []pq.Value // by call path
@@ -52,7 +52,7 @@ type batch struct {
 	inGroup int
 }
 
-func newBatch(run *trace.Run, out *pq.Writer) *batch {
+func newBatch(run *trace.Run, out *pq.GenericWriter[any]) *batch {
 	b := &batch{run: run, out: out, columns: out.ColumnWriters(), values: make([]pq.Value, rowsPerBatch)}
 	for _, p := range run.CallPaths {
 		b.paths = append(b.paths, pq.ByteArrayValue([]byte(p.String())))

@@ -78,7 +78,7 @@ func (l logTicks) Ticks(lo, hi float64) []plot.Tick {
 		}
 	}
 	if labelled < 2 { // less than a digit of range
-		lin := linTicks{unit: l.unit}
+		lin := linTicks(l)
 		ticks = nil
 		for _, t := range lin.Ticks(math.Pow(10, lo), math.Pow(10, hi)) {
 			if t.Value > 0 {

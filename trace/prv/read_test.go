@@ -99,7 +99,7 @@ func TestNames(t *testing.T) {
 	const text = "#Paraver (x):9_ns:1(1):1:1(1:1)\n1:1:1:1:1:0:5:1\n2:1:1:1:1:5:42000050:1:42001047:2:44000007:3:50000003:77:50000001:0\n2:1:1:1:1:6:50000002:8\n"
 	const labels = "EVENT_TYPE\n9   50000002    MPI Collective Comm\nVALUES\n8   MPI_Barrier_of_ours\n0   Outside MPI\n\n\nEVENT_TYPE\n7  42001047 RESOURCE_STALLS [Cycles of something]\n7 44000007 hw::L3:MISS [x y] [misses]\n"
 	const names = "LEVEL NODE SIZE 1\nalpha\n\nLEVEL APPL SIZE 1\n/opt/app\n"
-	r, err := Read(strings.NewReader(strings.Replace(text, ":50000001:0", "", 1)), Options{})
+	_, err := Read(strings.NewReader(strings.Replace(text, ":50000001:0", "", 1)), Options{})
 	if err == nil || !strings.Contains(err.Error(), "line 4") {
 		t.Errorf("a call inside a call: %v", err)
 	}
@@ -112,7 +112,8 @@ func TestNames(t *testing.T) {
 			o = Options{Labels: strings.NewReader(labels), Names: strings.NewReader(names)}
 			want = "[PAPI_TOT_INS RESOURCE_STALLS hw::L3:MISS [x y]] [ MPI call 50000003:77 MPI_Barrier_of_ours] alpha /opt/app misses"
 		}
-		if r, err = Read(strings.NewReader(body), o); err != nil {
+		r, err := Read(strings.NewReader(body), o)
+		if err != nil {
 			t.Fatal(err)
 		}
 		var counters, calls []string
