@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	pq "github.com/parquet-go/parquet-go"
 	"pgregory.net/rapid"
 
 	"moriens/trace"
@@ -89,6 +91,32 @@ func TestSeveralRowGroups(t *testing.T) {
 	}
 	if !reflect.DeepEqual(content(run), content(back)) {
 		t.Fatal("read back differs from what was written")
+	}
+}
+
+// What other readers see: null for a value not measured, and row groups of bounded size.
+func TestNullsAndRowGroups(t *testing.T) {
+	run := large(2, rowsPerGroup)
+	run.Threads[0].Bursts.Counters[1][7] = trace.NoCount
+	var file bytes.Buffer
+	if _, err := Write(&file, run); err != nil {
+		t.Fatal(err)
+	}
+	f, err := pq.OpenFile(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := f.Metadata().RowGroups
+	if len(groups) != 2 || groups[0].NumRows != rowsPerGroup || groups[1].NumRows != rowsPerGroup {
+		t.Fatalf("%d row groups, the first of %d rows", len(groups), groups[0].NumRows)
+	}
+	if n := groups[0].Columns[firstCounter+1].MetaData.Statistics.NullCount; n != 1 {
+		t.Errorf("%d nulls, want 1", n)
+	}
+	for i, name := range append(slices.Clone(leading), "PAPI_TOT_INS", "PAPI_TOT_CYC") {
+		if got := f.Schema().Columns()[i][0]; got != name {
+			t.Errorf("column %d is %s, want %s", i, got, name)
+		}
 	}
 }
 

@@ -69,6 +69,30 @@ func TestRefusesBadRuns(t *testing.T) {
 	}
 }
 
+// Two calls that touch, and two bursts: their events must not share a line, or it would be lost which came first.
+func TestTouchingItems(t *testing.T) {
+	run := &trace.Run{
+		DurationNS: 9, Worlds: []trace.World{{Size: 1}}, Nodes: []trace.Node{{Name: "alpha", CPUs: 1}},
+		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send"}, {Function: "MPI_Recv"}},
+		Counters:  []trace.Counter{{Name: "PAPI_TOT_INS"}},
+		Threads: []trace.Thread{{
+			EndNS: 8,
+			Calls: trace.Calls{EnterNS: []int64{0, 2, 2}, ExitNS: []int64{2, 2, 4}, Path: []uint32{1, 2, 1}},
+			Bursts: trace.Bursts{
+				StartNS: []int64{4, 6, 6}, DurationNS: []int64{2, 0, 2}, Before: []uint32{1, 1, 1}, After: []uint32{0, 0, 0},
+				Cluster: []int32{1, 2, 1}, Counters: [][]int64{{5, 6, 7}},
+			},
+		}},
+	}
+	prv, _, _ := write(t, run)
+	for _, want := range []string{":2:50000001:0\n", ":2:50000001:2\n", ":2:50000001:1\n", ":6:90000001:0:42000050:5\n", ":6:90000001:7\n", ":6:90000001:0:42000050:6\n"} {
+		if !strings.Contains(string(prv), want) {
+			t.Errorf("no line that ends in %q:\n%s", want, prv)
+		}
+	}
+	diff(t, run, roundTrip(t, run))
+}
+
 type failing struct{ after int }
 
 func (f *failing) Write(p []byte) (int, error) {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"time"
 
 	"moriens/trace"
@@ -129,8 +130,8 @@ type File struct {
 }
 
 // Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters,
-// ranks missing, computing time, the filtered bursts' number and share, and what was kept. It leaves alone what only the
-// measurement knows.
+// ranks missing, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
+// only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) {
 	m.Worlds = describeWorlds(run)
 	m.Hosts = describeHosts(run)
@@ -154,7 +155,7 @@ func (m *Manifest) Describe(run *trace.Run) {
 	m.ComputingSeconds = seconds(t.timeNS)
 	m.Filtered.Bursts = t.filtered
 	m.Filtered.Share = share(t.filteredNS, t.timeNS)
-	m.Kept = Kept{How: "everything", Bursts: t.bursts}
+	m.Kept = Kept{How: cmp.Or(m.Kept.How, "everything"), Bursts: t.bursts}
 	for _, w := range m.Worlds {
 		m.Kept.Ranks += w.RanksRecorded
 	}
