@@ -34,16 +34,19 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS()}
 	rows := make([]int32, 0, selection.Bursts[space.Complete])
 	for row, status := range selection.Status {
-		switch status {
-		case space.Complete:
+		switch {
+		case status == space.Complete || status == space.Short && o.Filter.Auto:
 			rows = append(rows, int32(row))
-		case space.Missing:
+		case status == space.Missing:
 			r.Labels[row] = LabelMissing
 		default:
 			r.Labels[row] = LabelFiltered
 		}
 	}
 	groups := c.split(rows)
+	if o.Filter.Auto {
+		groups = c.keepWhole(groups, selection, r.Labels)
+	}
 	if err := c.clusterAll(groups, r.Labels); err != nil {
 		return nil, err
 	}

@@ -66,8 +66,10 @@ func ParseBy(s string) (By, error) {
 // Options of a clustering. With Dims and Filter.Auto set, all else zero is what `run` does without
 // counters.
 type Options struct {
-	Dims   []space.Dim
-	By     By
+	Dims []space.Dim
+	By   By
+	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
+	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.
 	Filter space.Filter
 
 	// Fixed, if not nil, is the density for all groups (--dbscan).

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first
-// of Missing, Short and OutOfRange is given.
+// Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of
+// these is given: a counter was not read, the burst is short, a dimension has no value, out of range.
 type Status uint8
 
 // The statuses of a burst.
@@ -47,6 +47,9 @@ type Selection struct {
 	// By Status: how many bursts, and their total duration.
 	Bursts [statuses]int
 	TimeNS [statuses]int64
+
+	ranges []Range
+	ranged []quantity
 }
 
 // TotalNS is the computing time of all bursts.
@@ -84,20 +87,12 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 		}
 		ranged = append(ranged, q)
 	}
-	sel := &Selection{Status: make([]Status, s.columns.Len()), MinNS: f.MinNS}
+	sel := &Selection{Status: make([]Status, s.columns.Len()), MinNS: f.MinNS, ranges: f.Ranges, ranged: ranged}
 	if f.Auto {
 		sel.MinNS = autoMinNS(s.columns.DurationNS)
 	}
 	for row, duration := range s.columns.DurationNS {
-		status := Complete
-		switch {
-		case s.lacks(row):
-			status = Missing
-		case duration < sel.MinNS:
-			status = Short
-		case outside(f.Ranges, ranged, row):
-			status = OutOfRange
-		}
+		status := sel.judge(s, row, sel.MinNS)
 		sel.Status[row] = status
 		sel.Bursts[status]++
 		sel.TimeNS[status] += duration
@@ -105,7 +100,43 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	return sel, nil
 }
 
-func (s *Space) lacks(row int) bool {
+// Readmit makes of a Short burst what it is without a duration filter.
+func (s *Space) Readmit(sel *Selection, row int) {
+	duration := s.columns.DurationNS[row]
+	sel.Bursts[sel.Status[row]]--
+	sel.TimeNS[sel.Status[row]] -= duration
+	status := sel.judge(s, row, 0)
+	sel.Status[row] = status
+	sel.Bursts[status]++
+	sel.TimeNS[status] += duration
+}
+
+func (sel *Selection) judge(s *Space, row int, minNS int64) Status {
+	switch {
+	case s.unread(row):
+		return Missing
+	case s.columns.DurationNS[row] < minNS:
+		return Short
+	case s.undefined(row):
+		return Missing
+	case outside(sel.ranges, sel.ranged, row):
+		return OutOfRange
+	}
+	return Complete
+}
+
+// unread says that a counter which a dimension needs was not read.
+func (s *Space) unread(row int) bool {
+	for _, q := range s.axes {
+		if q.num[row] < 0 || q.den != nil && q.den[row] < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// undefined says that a dimension has no value, though all that it needs was read.
+func (s *Space) undefined(row int) bool {
 	for j, q := range s.axes {
 		v, ok := q.value(row)
 		if !ok || s.scales[j] == Log && v <= 0 {

@@ -77,15 +77,16 @@ func TestSelectByHand(t *testing.T) {
 		want   []space.Status
 	}{
 		{"duration", space.Filter{}, []space.Status{missing, complete, complete, complete, complete, complete, complete, complete}},
+		{"duration", space.Filter{MinNS: 10}, []space.Status{short, complete, complete, complete, complete, complete, complete, complete}},
 		{"duration:lin", space.Filter{}, slices.Repeat([]space.Status{complete}, 8)},
 		{"duration:lin", space.Filter{MinNS: 50}, []space.Status{short, short, complete, short, complete, complete, complete, complete}},
 		{"INS", space.Filter{}, []space.Status{complete, missing, complete, missing, complete, complete, complete, complete}},
 		{"INS:lin", space.Filter{}, []space.Status{complete, complete, complete, missing, complete, complete, complete, complete}},
 		{"INS/CYC", space.Filter{}, []space.Status{complete, complete, missing, missing, missing, complete, complete, complete}},
 		{"INS/CYC:log", space.Filter{}, []space.Status{complete, missing, missing, missing, missing, complete, complete, complete}},
-		// Missing before short before out of range.
+		// Not read before short before without a value before out of range.
 		{"INS/CYC:log", space.Filter{MinNS: 50, Ranges: []space.Range{{Num: "CYC", Min: 50, Max: 500}}},
-			[]space.Status{short, missing, missing, missing, missing, ranged, ranged, complete}},
+			[]space.Status{short, short, missing, missing, missing, ranged, ranged, complete}},
 		// A range over what has no value leaves the burst out; its ends are inside.
 		{"duration:lin", space.Filter{Ranges: []space.Range{{Num: "INS", Den: "CYC", Min: 1, Max: 2}}},
 			[]space.Status{ranged, ranged, ranged, ranged, ranged, complete, complete, complete}},

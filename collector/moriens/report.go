@@ -61,7 +61,7 @@ func describeDim(d space.Dim) rundir.Dimension {
 func describeFilter(f space.Filter) string {
 	switch {
 	case f.Auto:
-		return "automatic: the shortest bursts, which together make up less than 1 % of the computing time"
+		return "automatic: the shortest bursts, which together make up less than 1 % of the computing time, but for those of kinds that reach above min_duration_ns"
 	case f.MinNS > 0:
 		return "given"
 	}

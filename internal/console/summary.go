@@ -93,7 +93,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			"shorter than "+Duration(float64(m.Filtered.MinDurationNS)))
 	}
 	if total.MissingBursts > 0 {
-		add("missing", total.MissingBursts, float64(total.Missing), "", "", "lack a counter that a dimension needs")
+		add("missing", total.MissingBursts, float64(total.Missing), "", "", "have no value in a dimension")
 	}
 	return t
 }
