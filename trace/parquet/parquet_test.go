@@ -96,7 +96,7 @@ func TestSeveralRowGroups(t *testing.T) {
 
 // What other readers see: null for a value not measured, and row groups of bounded size.
 func TestNullsAndRowGroups(t *testing.T) {
-	run := large(2, rowsPerGroup)
+	run := large(2, rowsPerGroup-5)
 	run.Threads[0].Bursts.Counters[1][7] = trace.NoCount
 	var file bytes.Buffer
 	if _, err := Write(&file, run); err != nil {
@@ -107,7 +107,7 @@ func TestNullsAndRowGroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	groups := f.Metadata().RowGroups
-	if len(groups) != 2 || groups[0].NumRows != rowsPerGroup || groups[1].NumRows != rowsPerGroup {
+	if len(groups) != 2 || groups[0].NumRows != rowsPerGroup || groups[1].NumRows != rowsPerGroup-10 {
 		t.Fatalf("%d row groups, the first of %d rows", len(groups), groups[0].NumRows)
 	}
 	if n := groups[0].Columns[firstCounter+1].MetaData.Statistics.NullCount; n != 1 {
