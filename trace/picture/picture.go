@@ -36,7 +36,9 @@ const (
 	captionSize  = 9
 	legendSize   = 10
 	legendLine   = 16
-	maxLegend    = 22 // clusters; the rest is one line
+	maxLegend    = 22   // clusters; the rest is one line
+	shortLegend  = 8    // clusters that are listed however small
+	smallShare   = .001 // of computing time: a cluster below it has no line of its own beyond shortLegend
 	maxNameRunes = 40
 )
 
@@ -160,7 +162,8 @@ func shares(run *trace.Run, mpi bool) []entry {
 		if run.Clusters[id-1].Bursts == 0 {
 			continue
 		}
-		if len(entries) >= maxLegend {
+		small := float64(byCluster[id]) < smallShare*float64(total)
+		if len(entries) >= maxLegend || len(entries) >= shortLegend && small {
 			more++
 			other += byCluster[id]
 			continue

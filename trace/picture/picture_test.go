@@ -133,7 +133,7 @@ func TestPictures(t *testing.T) {
 		{"empty", empty, nil, []string{">no bursts<"}, []string{">no thread called MPI<"}},
 		{"one", one, nil, []string{">100.0 %<", "1 burst."}, []string{">1:2<"}},
 		{"counters", loop(4, 1, 2000, 9), two, []string{">IPC<", ">PAPI_TOT_INS (logarithmic)<", "8,000 bursts."}, []string{">3<"}},
-		{"clusters", loop(64, 1, 1500, 70), nil, []string{">8 other pairs<", ">48 more<", " of 96,000 bursts drawn"}, []string{">62<"}},
+		{"clusters", loop(64, 1, 1500, 70), nil, []string{">8 other pairs<", " more<", ">cluster 22<", " of 96,000 bursts drawn"}, []string{">62<"}},
 		{"ranks", loop(300, 2, 500, 6), nil, []string{" of 300,000 bursts drawn"}, []string{"128 of 600 rows drawn"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -23,6 +23,9 @@ const (
 	rowGap    = .12    // of a row, either side, where rows are thick
 	thinRow   = 6      // points
 	maxLabels = 64
+
+	minRowPoints, maxRowPoints = 4.5, 36
+	axisPoints                 = 44 // the time axis with its labels
 )
 
 // Timeline draws the threads over time. Time is cut into equal bins, at most 2,000; a bin takes the colour of
@@ -32,9 +35,9 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	n := max(len(rows), 1)
 	bins := min(maxBins, max(minBins, allBins/n))
 	entries := shares(run, true)
-	rowHeight := min(28, max(4.5, 480/float64(n)))
-	height := vg.Length(rowHeight*float64(n)) + titleHeight + footHeight + 4*margin + 24
-	height = max(height, legendHeight(entries))
+	rowPoints := min(maxRowPoints, max(minRowPoints, 480/float64(n)))
+	plotHeight := vg.Length(rowPoints*float64(n)) + axisPoints
+	height := max(plotHeight+titleHeight+footHeight+margin, legendHeight(entries))
 	endNS := max(run.DurationNS, 1)
 
 	p := plot.New()
@@ -44,7 +47,6 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	p.X.Tick.Marker = linTicks{"s"}
 	p.Y.Min, p.Y.Max = -.5, float64(n)-.5
 	p.Y.Tick.Length = 0
-	rowPoints := float64(height-titleHeight-footHeight-4*margin-24) / float64(n)
 	p.Y.Tick.Marker, p.Y.Label.Text = labelThreads(run, rows, rowPoints)
 	l := &lanes{run: run, rows: rows, bins: bins, endNS: endNS, gap: rowGap}
 	if rowPoints < thinRow {
@@ -62,7 +64,10 @@ func Timeline(w io.Writer, run *trace.Run) error {
 		s.blank("no thread called MPI")
 		return s.write(w)
 	}
-	p.Draw(s.plotArea())
+	// Few rows stay thin, at the top, however long the legend.
+	area := s.plotArea()
+	area.Min.Y = max(area.Min.Y, area.Max.Y-plotHeight)
+	p.Draw(area)
 	s.legend("share of computing time", entries)
 	return s.write(w)
 }
