@@ -41,11 +41,13 @@ func TestBytes(t *testing.T) {
 
 func TestSummary(t *testing.T) {
 	run := &trace.Run{
-		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", Offset: 0x10}}}, {Function: "MPI_Recv"}},
+		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", Offset: 0x10}}}, {Function: "MPI_Recv"},
+			{Function: "MPI_Wait", Frames: []trace.Frame{{Module: "app", Offset: 0x20}}}},
 		Clusters: []trace.Cluster{
 			{ID: 1, Bursts: 1200, Share: .75, MeanNS: 2e6, StdNS: 1e5, Before: []trace.PathCount{{Path: 1, Bursts: 1200}},
 				After: []trace.PathCount{{Path: 2, Bursts: 900}, {Path: 1, Bursts: 300}}},
-			{ID: 2, Bursts: 2, Share: .2, MeanNS: 3e3, Rare: true, Before: []trace.PathCount{{Path: 2, Bursts: 2}}, After: []trace.PathCount{{Path: 1, Bursts: 2}}},
+			{ID: 2, Bursts: 2, Share: .2, MeanNS: 3e3, Rare: true, Before: []trace.PathCount{{Path: 3, Bursts: 2}}, After: []trace.PathCount{{Path: 1, Bursts: 2}}},
+			{ID: 3, Bursts: 40, Share: .0009}, {ID: 4, Bursts: 1, Share: .0001},
 		},
 	}
 	m := &rundir.Manifest{
@@ -67,7 +69,8 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
 
  cluster  bursts   share     mean   spread  between the MPI calls
        1   1,200  75.0 %  2.00 ms  ± 5.0 %  MPI_Send@app+0x10 → MPI_Recv and 1 more
-       2       2  20.0 %  3.00 us  ± 0.0 %  MPI_Recv → MPI_Send@app+0x10 (rare)
+       2       2  20.0 %  3.00 us  ± 0.0 %  MPI_Wait+0x20 → MPI_Send+0x10 in app (rare)
+  2 more      41   0.1 %                    in clusters.json
    noise       8   4.0 %                    like no others
 filtered      90   1.0 %                    shorter than 1.50 us
 

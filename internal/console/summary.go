@@ -11,8 +11,12 @@ import (
 	"moriens/trace/rundir"
 )
 
-// clusterRows is how many clusters the table shows; clusters.json holds all.
-const clusterRows = 20
+// The table shows the clusters with at least tableShare of the computing time, at most tableRows of
+// them; clusters.json holds all.
+const (
+	tableRows  = 20
+	tableShare = .001
+)
 
 // Summary prints what a run came to: its clusters, its losses, and the files in dir.
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
@@ -68,21 +72,25 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	add := func(name string, bursts int, share float64, cells ...string) {
 		t.rows = append(t.rows, append([]string{name, Integer(bursts), percent(share)}, cells...))
 	}
-	shown := run.Clusters[:min(len(run.Clusters), clusterRows)]
-	for _, x := range shown {
-		between := callsRound(run, x.Before) + " → " + callsRound(run, x.After)
+	shown := 0
+	for shown < min(len(run.Clusters), tableRows) && (shown == 0 || run.Clusters[shown].Share >= tableShare) {
+		shown++
+	}
+	for i := range run.Clusters[:shown] {
+		x := &run.Clusters[i]
+		between := callsRound(run, x)
 		if x.Rare {
 			between += " (rare)"
 		}
 		add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), between)
 	}
-	if rest := run.Clusters[len(shown):]; len(rest) > 0 {
+	if rest := run.Clusters[shown:]; len(rest) > 0 {
 		bursts, share := 0, 0.0
 		for _, x := range rest {
 			bursts += x.Bursts
 			share += x.Share
 		}
-		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "all of them are in "+rundir.ClustersFile)
+		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "in "+rundir.ClustersFile)
 	}
 	total := &c.Total
 	if total.NoiseBursts > 0 {
@@ -98,17 +106,36 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	return t
 }
 
-// callsRound names the MPI call paths on one side of a cluster's bursts: the most frequent, and how many more.
-func callsRound(run *trace.Run, counts []trace.PathCount) string {
-	if len(counts) == 0 {
-		return "?"
+// callsRound names the MPI calls before and after a cluster's bursts: the most frequent, with their places in the
+// program, and how many more there are.
+func callsRound(run *trace.Run, x *trace.Cluster) string {
+	before, moreBefore := mostFrequent(run, x.Before)
+	after, moreAfter := mostFrequent(run, x.After)
+	if m := module(before); m != "" && m == module(after) {
+		return place(before) + moreBefore + " → " + place(after) + moreAfter + " in " + m
 	}
-	name := run.CallPaths[counts[0].Path].String()
-	if len(counts) > 1 {
-		name += fmt.Sprintf(" and %d more", len(counts)-1)
-	}
-	return name
+	return before.String() + moreBefore + " → " + after.String() + moreAfter
 }
+
+func mostFrequent(run *trace.Run, counts []trace.PathCount) (path trace.CallPath, more string) {
+	if len(counts) == 0 {
+		return trace.CallPath{}, ""
+	}
+	if len(counts) > 1 {
+		more = fmt.Sprintf(" and %d more", len(counts)-1)
+	}
+	return run.CallPaths[counts[0].Path], more
+}
+
+func module(p trace.CallPath) string {
+	if len(p.Frames) == 0 {
+		return ""
+	}
+	return p.Frames[0].Module
+}
+
+// place is a call path's function and offset, without the module.
+func place(p trace.CallPath) string { return fmt.Sprintf("%s+%#x", p.Function, p.Frames[0].Offset) }
 
 func losses(m *rundir.Manifest) string {
 	l := &m.Losses
