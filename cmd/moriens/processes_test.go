@@ -1,0 +1,87 @@
+package main_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/internal/mpitest"
+)
+
+// Collector, agent and job are processes of their own, as on a cluster: over TCP, with TLS and a token.
+func TestCollectAndAgent(t *testing.T) {
+	bin := binary(t)
+	library := filepath.Join(filepath.Dir(bin), "libmoriens.so")
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		app := mpi.App(t, "planted")
+		planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
+		start := func(args ...string) (*exec.Cmd, *strings.Builder) {
+			cmd := exec.Command(bin, args...)
+			output := new(strings.Builder)
+			cmd.Stdout, cmd.Stderr = output, output
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { cmd.Process.Kill() })
+			return cmd, output
+		}
+		collect, collectOutput := start("collect", "--out", out)
+		agent, agentOutput := start("agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
+
+		meeting := filepath.Join(out, "collector.json")
+		var meet struct{ Run, Address, Fingerprint, Token string }
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if text, err := os.ReadFile(meeting); err == nil {
+				if err := json.Unmarshal(text, &meet); err != nil {
+					t.Fatal(err)
+				}
+				break
+			} else if time.Now().After(deadline) {
+				t.Fatalf("no rendezvous: %v\n%s", err, collectOutput)
+			}
+		}
+		if info, err := os.Stat(meeting); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("collector.json: %v, %v", info.Mode(), err)
+		}
+		if !strings.HasPrefix(meet.Address, "127.0.0.1:") {
+			t.Errorf("the collector listens on %s", meet.Address)
+		}
+
+		o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_RUN=" + meet.Run, "MORIENS_SHM=" + shm},
+			mpi.Args(2, library, app, "1", "200", "6000", "20000", "100", "10")...)
+		if o.status != 0 {
+			t.Fatalf("job: status %d\n%s", o.status, o.stderr)
+		}
+		if err := agent.Wait(); err != nil {
+			t.Errorf("agent: %v\n%s", err, agentOutput)
+		}
+		if err := collect.Wait(); err != nil {
+			t.Errorf("collect: %v\n%s", err, collectOutput)
+		}
+		m := readManifest(t, out)
+		if d := cmp.Diff(sum(mpitest.Counts(t, planted)), m.MPICalls); d != "" {
+			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+		}
+		if m.Ranks != 2 || m.Dropped != 0 || len(m.Losses.RanksDied) != 0 {
+			t.Errorf("manifest %+v", m)
+		}
+		if _, err := os.Stat(meeting); err == nil {
+			t.Error("collector.json is still there")
+		}
+		if left, _ := os.ReadDir(shm); len(left) != 0 {
+			t.Errorf("%d files are left in shared memory", len(left))
+		}
+		checkTrace(t, out, readBursts(t, out))
+		for _, output := range []string{collectOutput.String(), agentOutput.String()} {
+			if strings.Contains(output, meet.Token) {
+				t.Error("the token was printed")
+			}
+		}
+	})
+}
