@@ -65,11 +65,11 @@ func parseDensity(s string) (*partition.Density, error) {
 	}
 	eps, err := strconv.ParseFloat(strings.TrimSpace(epsText), 64)
 	if err != nil || !(eps >= 0 && eps < 1e300) {
-		return nil, fmt.Errorf("Eps %q is not a number from 0 up", epsText)
+		return nil, fmt.Errorf("the Eps %q is not a number from 0 up", epsText)
 	}
 	minPts, err := strconv.Atoi(strings.TrimSpace(minPtsText))
 	if err != nil || minPts < 1 {
-		return nil, fmt.Errorf("MinPts %q is not a whole number from 1 up", minPtsText)
+		return nil, fmt.Errorf("the MinPts %q is not a whole number from 1 up", minPtsText)
 	}
 	return &partition.Density{Eps: eps, MinPts: minPts}, nil
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,16 +15,7 @@ import (
 
 func readBursts(t testing.TB, dir string) *trace.Run {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "bursts.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := parquet.Read(f, info.Size())
+	run, err := parquet.ReadFile(filepath.Join(dir, "bursts.parquet"))
 	if err != nil {
 		t.Fatal(err)
 	}

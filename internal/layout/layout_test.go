@@ -27,6 +27,8 @@ var rules = []rule{
 	{"internal/mpicall", []string{}, []string{}},
 	{"internal/hint", []string{}, []string{}},
 	{"internal/testenv", []string{}, []string{}},
+	{"internal/golden", []string{}, nil},
+	{"internal/mpitest", []string{"internal/testenv"}, nil},
 	{"internal/rendezvous", []string{}, nil},
 	{"internal/job", []string{"internal/hint"}, nil},
 	{"internal/ticks", []string{"internal/shmabi"}, nil},

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,24 @@ import (
 
 	"moriens/trace"
 )
+
+// ReadFile reads a file that Write wrote; see Read.
+func ReadFile(path string) (*trace.Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	run, err := Read(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return run, nil
+}
 
 // Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
 // highest rank with a burst; calls, nodes and messages are not in the file, nor are threads without a burst.

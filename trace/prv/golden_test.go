@@ -2,38 +2,19 @@ package prv
 
 import (
 	"bytes"
-	"flag"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"moriens/internal/golden"
 	"moriens/trace"
 	"moriens/trace/tracetest"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files")
-
 func TestGolden(t *testing.T) {
 	prv, pcf, row := write(t, tracetest.Small())
 	for name, got := range map[string][]byte{"small.prv": prv, "small.pcf": pcf, "small.row": row} {
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.MkdirAll("testdata", 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, got, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s differs from what was (go test -update, then git diff):\n%s", path, got)
-		}
+		golden.Check(t, name, got)
 	}
 	diff(t, tracetest.Small(), roundTrip(t, tracetest.Small()))
 }

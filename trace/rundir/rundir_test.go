@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"io/fs"
 	"math"
@@ -17,13 +16,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/internal/golden"
 	"moriens/trace"
 	"moriens/trace/parquet"
 	"moriens/trace/prv"
 	"moriens/trace/tracetest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // filled is a manifest and clusters with something in every field that Write does not fill itself.
 func filled() (*Manifest, *Clusters) {
@@ -87,16 +85,7 @@ func sameBursts(t *testing.T, run *trace.Run, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.Open(filepath.Join(dir, BurstsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := parquet.Read(f, info.Size())
+	p, err := parquet.ReadFile(filepath.Join(dir, BurstsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,23 +133,7 @@ func TestGolden(t *testing.T) {
 		if name == ManifestFile {
 			got = sizes(t, got)
 		}
-		path := filepath.Join("testdata", name)
-		if *update {
-			if err := os.MkdirAll("testdata", 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, got, 0o666); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := cmp.Diff(string(want), string(got)); d != "" {
-			t.Errorf("%s (go test -update, then git diff):\n%s", path, d)
-		}
+		golden.Check(t, name, got)
 	}
 }
 
