@@ -38,6 +38,26 @@ func TestJobDies(t *testing.T) {
 	})
 }
 
+// A rank without the library runs all the same, and the result says that it is missing.
+func TestRankWithoutShim(t *testing.T) {
+	app := mpitest.OpenMPI.App(t, "planted")
+	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	o := execute(t, []string{"MINIAPP_OUT=" + counts}, binary(t), "run", "--out", out, "--", mpitest.OpenMPI.Launcher, "--oversubscribe",
+		"-n", "1", app, "1", "50", "1500", "45000", "20", "5", ":", "-n", "1", "env", "-u", "LD_PRELOAD", app, "1", "50", "1500", "45000", "20", "5")
+	if o.status != 0 {
+		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	}
+	m := readManifest(t, out)
+	if d := cmp.Diff(mpitest.Counts(t, counts)[0], m.MPICalls); d != "" {
+		t.Errorf("MPI calls of rank 0 differ (-made +recorded):\n%s", d)
+	}
+	if m.Ranks != 2 || len(m.Worlds) != 1 || m.Worlds[0].RanksRecorded != 1 {
+		t.Errorf("manifest %+v", m)
+	}
+	contains(t, o.stderr, "1 of 2 ranks sent nothing", "hint: ")
+	checkTrace(t, out, readBursts(t, out))
+}
+
 // Two programs that a script starts one after the other are two worlds of one run.
 func TestTwoPrograms(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {

@@ -55,21 +55,22 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	adopt(h.run, result)
 	lap("cluster")
 
-	clusters := describeClusters(h.run, result, options)
-	manifest := describeRun(h, f, job)
-	manifest.Filtered.MinDurationNS = result.Selection.MinNS
-	manifest.Filtered.How = describeFilter(options.Filter)
-	if len(h.run.Counters) == 0 && result.TotalNS > 0 {
+	r := &Result{Run: h.run, Manifest: describeRun(h, f, job), Clusters: describeClusters(h.run, result, options)}
+	m := r.Manifest
+	m.Filtered.MinDurationNS = result.Selection.MinNS
+	m.Filtered.How = describeFilter(options.Filter)
+	m.StageSeconds = stages
+	if m.Empty, r.Advice = whyEmpty(h, f); m.Empty != "" {
+		return r, nil
+	}
+	if len(h.run.Counters) == 0 {
 		note := "no hardware counters: bursts are told apart by their duration"
 		if options.By == partition.ByCalls {
 			note += ", those between different MPI call paths apart"
 		}
-		manifest.Notes = append(manifest.Notes, note)
+		m.Notes = append(m.Notes, note)
 	}
-	manifest.Notes = append(manifest.Notes, result.Warnings...)
-	manifest.StageSeconds = stages
-	r := &Result{Run: h.run, Manifest: manifest, Clusters: clusters}
-	manifest.Empty, r.Advice = whyEmpty(h, f)
+	m.Notes = append(m.Notes, result.Warnings...)
 	return r, nil
 }
 
