@@ -1,0 +1,82 @@
+package live
+
+import (
+	"log/slog"
+	"testing"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector/store"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// At every moment the live clusters are those of a clustering of all bursts so far.
+func TestClusterFollowsTheStore(t *testing.T) {
+	s := store.New()
+	agent, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequence := uint64(0)
+	apply := func(m *moriensv1.ReportRequest) {
+		t.Helper()
+		sequence++
+		m.Sequence = sequence
+		if _, err := s.Apply(agent, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock := func(ticks uint64, ns int64) {
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
+			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: ticks, MonotonicNs: ns,
+		}}})
+	}
+	const rings = 3
+	var held [rings]uint64
+	burst := func(ring int, ticks ...uint64) {
+		c := &moriensv1.Calls{Ring: uint64(ring), First: held[ring]}
+		if held[ring] == 0 {
+			c.NoBurst = []uint32{0} // a thread's first call
+			ticks = append([]uint64{0}, ticks...)
+		}
+		for _, n := range ticks {
+			c.BurstTicks = append(c.BurstTicks, n)
+			c.CallTicks = append(c.CallTicks, 1)
+			c.Function = append(c.Function, 1)
+			c.Path = append(c.Path, 0)
+		}
+		held[ring] += uint64(len(ticks))
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	}
+	for ring := range rings {
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
+			Process: uint64(ring), Rank: int32(ring), Size: rings, Clock: moriensv1.Clock_CLOCK_TSC,
+		}}})
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: uint64(ring), Process: uint64(ring)}}})
+	}
+	l := New(s, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
+	check := func(when string, bursts, clusters int, explained float64) {
+		t.Helper()
+		l.cluster()
+		p := l.Progress()
+		if p.Bursts != bursts || p.Clusters != clusters || p.Explained < explained-.001 || p.Explained > explained+.001 {
+			t.Errorf("%s: %d bursts, %d clusters, %.3f explained; want %d, %d, %.3f", when, p.Bursts, p.Clusters, p.Explained, bursts, clusters, explained)
+		}
+	}
+
+	check("nothing there", 0, 0, 0)
+	clock(1000, 500)
+	burst(0, 2000, 2001, 2002, 2003)
+	check("one clock sample: a tick has no length yet", 0, 0, 0)
+	clock(3000, 1500) // two ticks a nanosecond
+	check("one kind", 4, 1, 1)
+	check("nothing new", 4, 1, 1)
+	burst(1, 2000, 80_000, 80_001, 80_002)
+	burst(2, 80_003)
+	check("two kinds", 9, 2, 1)
+	burst(2, 1_000_000) // alone
+	check("and one like no other", 10, 2, 1-1_000_000./(5*2001+4*80_001+1_000_000))
+	if got := l.Progress().Totals.Bursts; got != 10 {
+		t.Errorf("%d bursts in the totals", got)
+	}
+}
