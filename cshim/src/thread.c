@@ -9,6 +9,7 @@
 
 _Thread_local struct moriens_thread moriens_thread;
 
+static pthread_once_t clock_once = PTHREAD_ONCE_INIT;
 static pthread_once_t hooks_once = PTHREAD_ONCE_INIT;
 static pthread_key_t end_key;
 static bool end_key_made;
@@ -90,8 +91,7 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 			moriens_ring_drop(&t->ring);
 	}
 	if (t->state == MORIENS_THREAD_NEW) {
-		if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
-			moriens_clock_choose();
+		pthread_once(&clock_once, moriens_clock_choose);
 		span->enter = moriens_ticks();
 		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_initialized(span->site)) {
 			if (initialises(span)) {

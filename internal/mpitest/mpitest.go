@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"moriens/internal/testenv"
@@ -65,18 +66,32 @@ func Library(t testing.TB) string {
 	return makeLibrary(t, "all", "libmoriens.so")
 }
 
-// SanitizedLibrary builds libmoriens.so with a sanitizer, asan (which is UBSan too) or tsan, and gives
+// SanitizedLibrary builds libmoriens.so with AddressSanitizer and UndefinedBehaviorSanitizer and gives
 // what LD_PRELOAD must then hold.
-func SanitizedLibrary(t testing.TB, sanitizer string) string {
+func SanitizedLibrary(t testing.TB) string {
 	t.Helper()
-	library := makeLibrary(t, sanitizer, "libmoriens-"+sanitizer+".so")
-	runtime := strings.TrimSpace(run(t, exec.Command("gcc", "-print-file-name=lib"+sanitizer+".so")))
+	library := makeLibrary(t, "asan", "libmoriens-asan.so")
+	runtime := strings.TrimSpace(run(t, exec.Command("gcc", "-print-file-name=libasan.so")))
 	return runtime + ":" + library
 }
 
+// makeLibrary has make bring the library up to date in build/test, one test process at a time: it takes
+// longer to build than most tests take to run.
 func makeLibrary(t testing.TB, target, name string) string {
+	t.Helper()
 	testenv.Need(t, "make", "gcc")
-	dir := t.TempDir()
+	dir := filepath.Join(Root(t), "build", "test")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.Create(filepath.Join(dir, "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
 	run(t, exec.Command("make", "-s", "-C", filepath.Join(Root(t), "cshim"), "BIN="+dir, "BUILD="+dir, target))
 	return filepath.Join(dir, name)
 }

@@ -65,10 +65,10 @@ int main(int argc, char **argv)
 	planted_add("MPI_Bcast", iterations);
 	MPI(Finalize);
 
-	FILE *f = planted_open("bursts", rank);
+	FILE *f = planted_open();
 	for (long i = 0; i < made; i++)
 		fprintf(f, "%d %lld %lld\n", bursts[i].kind, (long long)bursts[i].start, (long long)bursts[i].end);
-	planted_close(f);
+	planted_close(f, "bursts", rank);
 	free(bursts);
 	report(rank);
 	return 0;

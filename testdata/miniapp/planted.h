@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MPI(name, ...) (planted_add("MPI_" #name, 1), MPI_##name(__VA_ARGS__))
 
@@ -30,14 +31,19 @@ static inline void planted_add(const char *name, long n)
 	__atomic_fetch_add(&planted[i].count, n, __ATOMIC_RELAXED);
 }
 
-static inline FILE *planted_open(const char *what, int rank)
+static inline void planted_path(char *path, size_t bytes, const char *what, int rank)
 {
-	const char *directory = getenv("MINIAPP_OUT");
+	snprintf(path, bytes, "%s/%s.%d", getenv("MINIAPP_OUT"), what, rank);
+}
+
+/* Files get their names when they are whole, so that a rank can wait for another's. */
+static inline FILE *planted_open(void)
+{
 	char path[4096];
 
-	if (directory == NULL)
+	if (getenv("MINIAPP_OUT") == NULL)
 		return stdout;
-	snprintf(path, sizeof path, "%s/%s.%d", directory, what, rank);
+	planted_path(path, sizeof path, ".part", (int)getpid());
 	FILE *f = fopen(path, "w");
 	if (f == NULL) {
 		perror(path);
@@ -46,21 +52,27 @@ static inline FILE *planted_open(const char *what, int rank)
 	return f;
 }
 
-static inline void planted_close(FILE *f)
+static inline void planted_close(FILE *f, const char *what, int rank)
 {
-	if (f == stdout)
+	char part[4096], path[4096];
+
+	if (f == stdout) {
 		fflush(f);
-	else
-		fclose(f);
+		return;
+	}
+	fclose(f);
+	planted_path(part, sizeof part, ".part", (int)getpid());
+	planted_path(path, sizeof path, what, rank);
+	rename(part, path);
 }
 
 static inline void report(int rank)
 {
-	FILE *f = planted_open("counts", rank);
+	FILE *f = planted_open();
 
 	for (int i = 0; planted[i].name != NULL; i++)
 		fprintf(f, "%d %s %ld\n", rank, planted[i].name, planted[i].count);
-	planted_close(f);
+	planted_close(f, "counts", rank);
 }
 
 static inline int64_t now_ns(void)

@@ -1,0 +1,53 @@
+package cshim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/agent/ring"
+	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+)
+
+// TestAddressAndUndefined runs the shim's sanitized build in programs that are built as ever. Leaks are
+// the MPI library's own affair: it keeps much until the process ends.
+func TestAddressAndUndefined(t *testing.T) {
+	preload := mpitest.SanitizedLibrary(t)
+	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1"}
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		for _, program := range [][]string{
+			{mpi.App(t, "allcalls")},
+			{mpi.App(t, "threads"), "4", "50"},
+		} {
+			o := job{mpi: mpi, preload: preload, env: env, program: program}.run(t)
+			succeed(t, o)
+			expectEnded(t, expectExact(t, o))
+		}
+	})
+}
+
+// TestThreadSanitizer has threads race for the set-up, for new call paths and for rings, with an MPI of
+// our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on.
+func TestThreadSanitizer(t *testing.T) {
+	testenv.Need(t, "make", "gcc")
+	const threads, generations = 8, 3
+	build, shm := t.TempDir(), t.TempDir()
+	if out, err := exec.Command("make", "-s", "BUILD="+build, "tsan").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	cmd := exec.Command(filepath.Join(build, "race"), "8", "3")
+	cmd.Env = append(os.Environ(), "MORIENS_RUN=test", "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "TSAN_OPTIONS=halt_on_error=1")
+	if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ranks, _ := read(t, ring.DirectoryPath(shm, os.Getuid(), "test"))
+	p := ranks[0]
+	want := map[string]int{"MPI_Barrier": threads * generations * 50 * 24, "MPI_Send": threads * generations * 50 * 8, "MPI_Finalize": 1}
+	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads*generations+1 || len(p.paths) != 33 || p.Library != "fake MPI 1" {
+		t.Errorf("%d rings, %d paths, library %q\n%s", len(p.threads), len(p.paths), p.Library, diff)
+	}
+}
