@@ -15,26 +15,31 @@ import (
 // cgo -godefs drops the prefix that all of a structure's underscored fields share.
 var cNames = map[string]string{"LogModule.Id": "build_id", "LogModule.Id_bytes": "build_id_bytes"}
 
+var structures = map[string]reflect.Type{
+	"moriens_slot": reflect.TypeFor[Slot](), "moriens_ring": reflect.TypeFor[Ring](), "moriens_process": reflect.TypeFor[Process](),
+	"moriens_log_entry": reflect.TypeFor[LogEntry](), "moriens_log_module": reflect.TypeFor[LogModule](),
+	"moriens_log_frame": reflect.TypeFor[LogFrame](), "moriens_log_path": reflect.TypeFor[LogPath](),
+}
+
+func cName(typ reflect.Type, field reflect.StructField) string {
+	if name, renamed := cNames[typ.Name()+"."+field.Name]; renamed {
+		return name
+	}
+	return strings.ToLower(field.Name)
+}
+
 // TestLayoutIsTheCompilers asks the C compiler for the size of every structure and the size and
 // offset of every field.
 func TestLayoutIsTheCompilers(t *testing.T) {
 	testenv.Need(t, "gcc")
 	var program, want strings.Builder
 	program.WriteString("#include <stddef.h>\n#include <stdio.h>\n#include \"shim_abi.h\"\nint main(void) {\n")
-	for tag, value := range map[string]any{
-		"moriens_slot": Slot{}, "moriens_ring": Ring{}, "moriens_process": Process{},
-		"moriens_log_entry": LogEntry{}, "moriens_log_module": LogModule{},
-		"moriens_log_frame": LogFrame{}, "moriens_log_path": LogPath{},
-	} {
-		typ := reflect.TypeOf(value)
+	for tag, typ := range structures {
 		fmt.Fprintf(&program, "printf(\"%s %%zu\\n\", sizeof(struct %s));\n", tag, tag)
 		fmt.Fprintf(&want, "%s %d\n", tag, typ.Size())
 		for i := range typ.NumField() {
 			field := typ.Field(i)
-			name := strings.ToLower(field.Name)
-			if c, renamed := cNames[typ.Name()+"."+field.Name]; renamed {
-				name = c
-			}
+			name := cName(typ, field)
 			fmt.Fprintf(&program, "printf(\"%s.%s %%zu %%zu\\n\", offsetof(struct %s, %s), sizeof(((struct %s *)0)->%s));\n",
 				tag, name, tag, name, tag, name)
 			fmt.Fprintf(&want, "%s.%s %d %d\n", tag, name, field.Offset, field.Type.Size())
@@ -84,4 +89,30 @@ func TestTypesAreCurrent(t *testing.T) {
 func squeeze(source string) string {
 	_, code, _ := strings.Cut(source, "package shmabi")
 	return strings.Join(strings.Fields(code), "")
+}
+
+// TestPageSaysTheSame compares the tables of docs/format/ring.md.
+func TestPageSaysTheSame(t *testing.T) {
+	page, err := os.ReadFile("../../docs/format/ring.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag, typ := range structures {
+		_, section, found := strings.Cut(string(page), "### struct "+tag+"\n")
+		if !found {
+			t.Errorf("no table of %s", tag)
+			continue
+		}
+		section, _, _ = strings.Cut(section, "\n#")
+		for i := range typ.NumField() {
+			field := typ.Field(i)
+			if strings.HasPrefix(field.Name, "Pad") {
+				continue
+			}
+			row := fmt.Sprintf("| %d | %d | `%s` |", field.Offset, field.Type.Size(), cName(typ, field))
+			if !strings.Contains(section, row) {
+				t.Errorf("%s has no row %s", tag, row)
+			}
+		}
+	}
 }
