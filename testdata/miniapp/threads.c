@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "needs MPI_THREAD_MULTIPLE, 2 ranks and at most 64 threads\n");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 	}
+	MPI(Barrier, MPI_COMM_WORLD); /* both ranks are set up before any thread starts */
 	for (int i = 0; i < threads; i++) {
 		tags[i] = i;
 		pthread_create(&thread[i], NULL, run, &tags[i]);
