@@ -43,7 +43,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, tests
 	go tool staticcheck ./...
 	$(BUF) lint
 	@$(MAKE) --no-print-directory check-generated
-	@$(MAKE) --no-print-directory -C cshim sanitizers
+	@$(MAKE) --no-print-directory -C cshim asan tsan analyze
 	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
 	@$(MAKE) --no-print-directory test
 

@@ -23,7 +23,7 @@ func TestCommittedFilesAreCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got, want) {
-			t.Errorf("%s is not what the table gives; run go run ./cshim/gen", path)
+			t.Errorf("%s is not what the table gives; run make generate", path)
 		}
 	}
 }

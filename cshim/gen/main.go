@@ -1,9 +1,9 @@
 // Command gen writes everything that follows from the table of MPI calls, calls.txt: the wrappers
 // and call ids of libmoriens.so, the ids, names and Paraver facts of package mpicall, and the page
-// docs/mpi-calls.md. Run it in the root of the repository:
-//
-//	go run ./cshim/gen
+// docs/mpi-calls.md. It takes the root of the repository as its argument.
 package main
+
+//go:generate go run . ../..
 
 import (
 	_ "embed"
@@ -16,7 +16,11 @@ import (
 var table string
 
 func main() {
-	if err := run("."); err != nil {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
+		os.Exit(2)
+	}
+	if err := run(os.Args[1]); err != nil {
 		fmt.Fprintln(os.Stderr, "gen:", err)
 		os.Exit(1)
 	}

@@ -5,4 +5,4 @@
 // fixed size and stands at a multiple of it.
 package shmabi
 
-//go:generate sh -c "go tool cgo -godefs types_def.go | gofmt > types.go"
+//go:generate sh -c "d=${DOLLAR}(mktemp -d) && go tool cgo -objdir ${DOLLAR}d -godefs types_def.go | sed 2d | gofmt > types.go && rm -r ${DOLLAR}d"
