@@ -35,8 +35,9 @@ func TestLAMMPS(t *testing.T) {
 	if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.MPICalls["MPI_Finalize"] != 2 {
 		t.Errorf("manifest %+v", m)
 	}
-	// A step exchanges atoms' positions six times: each exchange is an Irecv, a Send and a Wait.
-	if n := m.MPICalls["MPI_Wait"]; n != m.MPICalls["MPI_Irecv"] || n != m.MPICalls["MPI_Send"] || n < 2*200*6 {
+	// A step exchanges positions and forces with the other rank on either side: each exchange is an Irecv,
+	// a Send and a Wait.
+	if n := m.MPICalls["MPI_Wait"]; n != m.MPICalls["MPI_Irecv"] || n != m.MPICalls["MPI_Send"] || n < 2*200*4 {
 		t.Errorf("MPI calls %v", m.MPICalls)
 	}
 	run := readBursts(t, out)
@@ -90,7 +91,8 @@ func TestHPCC(t *testing.T) {
 		t.Errorf("checks without:\n%s\nwith:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
 	m := readManifest(t, out)
-	if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.Bursts < 10_000 {
+	// It polls faster than any reader reads: what the rings could not take is counted.
+	if m.Ranks != 2 || m.MPICalls["MPI_Init"] != 2 || m.MPICalls["MPI_Finalize"] != 2 || m.Bursts < 100_000 {
 		t.Errorf("manifest %+v", m)
 	}
 	checkTrace(t, out, readBursts(t, out))
@@ -104,7 +106,8 @@ func hpccChecks(output string) []string {
 	var lines []string
 	for line := range strings.Lines(output) {
 		line = strings.TrimSpace(line)
-		if hpccCheck.MatchString(line) {
+		// A line of CPU times appears only where the clock has moved.
+		if hpccCheck.MatchString(line) && !strings.HasPrefix(line, "CPU ") {
 			verdict := hpccCheck.FindString(line)
 			lines = append(lines, timing.ReplaceAllString(line, "")+" "+verdict)
 		}
