@@ -3,8 +3,11 @@ package agent
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"math"
 	"os"
+	"runtime"
 	"time"
 
 	"moriens/agent/burst"
@@ -21,12 +24,14 @@ const (
 
 // An Agent looks after one process of the job.
 type Agent struct {
-	path    string
-	process *ring.Process
-	modules map[uint32]ring.Module
-	logDead bool // its log is corrupt from here on
-	threads []*thread
-	ended   bool
+	path      string
+	process   *ring.Process
+	modules   map[uint32]ring.Module
+	defined   map[uint32]bool // call paths that were sent
+	logDead   bool            // its log is corrupt from here on
+	undefined uint64          // calls whose path the log does not define
+	threads   []*thread
+	ended     bool
 }
 
 // A thread is one ring with the calls that are not sent yet.
@@ -44,7 +49,7 @@ func openAgent(path string) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{path: path, process: p, modules: make(map[uint32]ring.Module)}, nil
+	return &Agent{path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool)}, nil
 }
 
 func openThread(path string) (*thread, error) {
@@ -55,9 +60,30 @@ func openThread(path string) (*thread, error) {
 	return &thread{path: path, reader: r, former: burst.NewFormer(r.ID)}, nil
 }
 
-// fill is how full the ring is, 0–1.
-func (t *thread) fill() float64 {
-	return float64(t.reader.Head()-t.reader.Tail()) / float64(t.reader.Slots())
+// fill is how full the ring is, 0–1; 0 where it is not read any more.
+func (t *thread) fill() (full float64) {
+	if t.corrupt != nil {
+		return 0
+	}
+	t.guard(func() { full = float64(t.reader.Head()-t.reader.Tail()) / float64(t.reader.Slots()) })
+	return full
+}
+
+// guard turns the fault of a ring whose file was truncated under us into the end of that ring.
+func (t *thread) guard(look func()) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			if _, fault := p.(interface{ Addr() uintptr }); !fault {
+				panic(p)
+			}
+			t.corrupt = fmt.Errorf("%s is not all there any more: %w", t.path, p)
+		default:
+			panic(p)
+		}
+	}()
+	look()
 }
 
 // read moves calls from the ring to the uplink, at most one message of them, and says whether there may
@@ -70,20 +96,55 @@ func (n *Node) read(a *Agent, t *thread) bool {
 		t.pending = make([]ring.Record, 0, batchCalls)
 	}
 	have := len(t.pending)
-	got, err := t.reader.Read(t.pending[have:batchCalls])
+	got := 0
+	t.guard(func() {
+		var err error
+		got, err = t.reader.Read(t.pending[have:batchCalls])
+		if err != nil {
+			t.corrupt = err
+		}
+	})
+	if sound, err := n.sound(a, t.pending[have:have+got]); err != nil {
+		got, t.corrupt = sound, fmt.Errorf("%s: %w", t.path, err)
+	}
+	if t.corrupt != nil {
+		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", t.corrupt)
+	}
 	if got > 0 && have == 0 {
 		t.since = time.Now()
 	}
 	t.pending = t.pending[:have+got]
-	if err != nil {
-		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", err)
-		t.corrupt = err
-	}
 	full := len(t.pending) == batchCalls
 	if full || len(t.pending) > 0 && time.Since(t.since) > batchWait {
 		n.flush(a, t)
 	}
 	return full
+}
+
+// clockSlack is how far, in ticks, a record may lie behind our own reading of the clock: less than a second
+// of any counter, more than CPUs' counters differ.
+const clockSlack = 1 << 28
+
+// sound returns how many records, from the first, can be what they seem. A program that overwrites its
+// own memory may have hit its ring; one such rank must not cost the others of the node theirs.
+func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
+	if len(records) == 0 {
+		return 0, nil
+	}
+	now, err := n.config.Clocks.Now(a.process.Clock)
+	if err != nil {
+		return 0, err
+	}
+	limit := now + min(clockSlack, math.MaxUint64-now)
+	for i, r := range records {
+		switch {
+		case !r.Call.Known():
+			return i, fmt.Errorf("%w: a record of %s", ring.ErrCorrupt, r.Call)
+		case r.Enter > limit || r.Exit > limit:
+			return i, fmt.Errorf("%w: a record of the future, %d to %d ticks at %d", ring.ErrCorrupt, r.Enter, r.Exit, now)
+		}
+	}
+	return len(records), nil
 }
 
 // flush sends the calls that wait, and before them the call paths that they may name: a path is
@@ -93,6 +154,7 @@ func (n *Node) flush(a *Agent, t *thread) {
 		return
 	}
 	n.definePaths(a)
+	a.dropUndefined(t.pending)
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.Form(t.pending)}})
 	t.pending = t.pending[:0]
 }
@@ -110,6 +172,10 @@ func (n *Node) definePaths(a *Agent) {
 		a.modules[m.ID] = m
 	}
 	for _, p := range paths {
+		if a.defined[p.ID] {
+			continue
+		}
+		a.defined[p.ID] = true
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
 			m := a.modules[f.Module] // none for 0
@@ -119,18 +185,46 @@ func (n *Node) definePaths(a *Agent) {
 	}
 }
 
+// dropUndefined makes a call path that the log does not define an unknown one. It happens only where the
+// log is corrupt.
+func (a *Agent) dropUndefined(records []ring.Record) {
+	for i := range records {
+		if path := &records[i].Path; *path != 0 && !a.defined[*path] {
+			*path = 0
+			a.undefined++
+		}
+	}
+}
+
 // endRing sends the rest of a ring and says that there is no more.
 func (n *Node) endRing(a *Agent, t *thread) {
-	n.flush(a, t)
-	if r, unfinished := t.reader.Unfinished(); unfinished && t.corrupt == nil {
-		n.definePaths(a)
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(r)}})
+	for n.read(a, t) {
 	}
-	end := &moriensv1.RingEnd{Ring: t.reader.ID, Calls: t.former.Calls(), Dropped: t.reader.Dropped()}
+	n.flush(a, t)
+	end := &moriensv1.RingEnd{Ring: t.reader.ID}
+	t.guard(func() {
+		if r, unfinished := t.reader.Unfinished(); unfinished && t.corrupt == nil {
+			n.unfinished(a, t, r)
+		}
+		end.Dropped, end.Abandoned = t.reader.Dropped(), t.reader.Abandoned()
+	})
+	end.Calls = t.former.Calls()
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: end}})
+}
+
+// unfinished sends the call in which a process died, if it can be one.
+func (n *Node) unfinished(a *Agent, t *thread, r ring.Record) {
+	records := []ring.Record{r}
+	if _, err := n.sound(a, records); err != nil {
+		t.corrupt = err
+		return
+	}
+	n.definePaths(a)
+	a.dropUndefined(records)
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(records[0])}})
 }
 
 // hasEnded says whether nothing more will come of the process: it has finalised MPI, or it is gone.
@@ -156,6 +250,9 @@ func (a *Agent) describe() *moriensv1.Process {
 
 func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
 	how := moriensv1.ProcessEnd_HOW_DIED
+	if !a.ended {
+		how = moriensv1.ProcessEnd_HOW_RUNS
+	}
 	switch a.process.State() {
 	case ring.Finalized:
 		how = moriensv1.ProcessEnd_HOW_FINALIZED
@@ -165,27 +262,28 @@ func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
 	l := a.process.Losses()
 	return &moriensv1.ProcessEnd{
 		Process: a.process.ID, How: how, ThreadsFailed: uint32(l.ThreadsFailed), Fault: int32(l.Fault),
-		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost,
+		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.undefined,
 	}
 }
 
 // remove closes and deletes what the process has left.
 func (a *Agent) remove(log *slog.Logger) {
-	paths := []string{a.path}
-	for _, t := range a.threads {
-		t.close()
-		paths = append(paths, t.path)
-	}
-	a.close()
-	for _, path := range paths {
-		if err := os.Remove(path); err != nil {
-			log.Warn("a file in shared memory stays", "error", err)
-		}
-	}
+	a.process.Close()
+	removeFile(a.path, log)
 }
 
-func (a *Agent) close()  { a.process.Close() }
+func (t *thread) remove(log *slog.Logger) {
+	t.close()
+	removeFile(t.path, log)
+}
+
 func (t *thread) close() { t.reader.Close() }
+
+func removeFile(path string, log *slog.Logger) {
+	if err := os.Remove(path); err != nil {
+		log.Warn("a file in shared memory stays", "error", err)
+	}
+}
 
 func randomID() uint64 {
 	var b [8]byte

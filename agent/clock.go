@@ -28,7 +28,7 @@ func (n *Node) sample(s *sampler) {
 	if s.failed {
 		return
 	}
-	reading, err := n.config.Sample(s.clock)
+	reading, err := n.config.Clocks.Take(s.clock)
 	if err != nil {
 		n.config.Log.Error("the ranks' clock cannot be read", "error", err)
 		s.failed = true

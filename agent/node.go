@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,8 +45,13 @@ type Config struct {
 	Idle    time.Duration         // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Version string
 	Log     *slog.Logger
-	// Sample reads a clock of the node (shmabi.Clock…) together with its tick counter; nil = ticks.Take.
-	Sample func(clock uint32) (ticks.Sample, error)
+	Clocks  Clocks // nil = the machine's
+}
+
+// Clocks are the node's tick counters (shmabi.Clock…), alone and together with its clocks.
+type Clocks interface {
+	Now(clock uint32) (uint64, error)
+	Take(clock uint32) (ticks.Sample, error)
 }
 
 // A Node is the agent process of one node.
@@ -64,8 +70,8 @@ type Node struct {
 
 // New returns the agent of a node. Nothing happens until Run.
 func New(config Config) (*Node, error) {
-	if config.Sample == nil {
-		config.Sample = ticks.Take
+	if config.Clocks == nil {
+		config.Clocks = ticks.System{}
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -99,6 +105,10 @@ func (n *Node) Run(ctx context.Context) error {
 	go func() { upDone <- n.up.Run(upCtx) }()
 
 	n.watch(ctx)
+	for _, t := range n.orphans {
+		n.unreadable(t.path, errors.New("a ring without its process"))
+		t.close()
+	}
 	err := ctx.Err()
 	if err == nil {
 		for _, s := range n.clocks {
@@ -123,6 +133,8 @@ func (n *Node) watch(ctx context.Context) {
 		overSince time.Time // zero until the job is over
 	)
 	n.lastSeen = time.Now()
+	// A mapped file that somebody truncates is a fault, which read turns into an error.
+	debug.SetPanicOnFault(true)
 	for {
 		now := time.Now()
 		if !now.Before(nextScan) {
@@ -171,6 +183,9 @@ func (n *Node) drain() (fullest float64) {
 	}
 	for _, a := range n.agents {
 		for _, t := range a.threads {
+			if !n.up.Room() {
+				return 0 // looking more often does not help
+			}
 			fullest = max(fullest, t.fill())
 			for n.up.Room() && n.read(a, t) {
 			}
@@ -201,10 +216,25 @@ func (n *Node) scan() {
 		// this scan's listing.
 		if a.ended {
 			n.end(a)
-		} else {
-			a.ended = a.hasEnded(n.config.Log)
+			continue
 		}
+		a.ended = a.hasEnded(n.config.Log)
+		n.endThreads(a)
 	}
+}
+
+// endThreads gives back the rings of threads that have ended: a program may start thousands of them.
+func (n *Node) endThreads(a *Agent) {
+	kept := a.threads[:0]
+	for _, t := range a.threads {
+		if !t.reader.Closed() || !n.up.Room() {
+			kept = append(kept, t)
+			continue
+		}
+		n.endRing(a, t)
+		t.remove(n.config.Log)
+	}
+	a.threads = kept
 }
 
 func (n *Node) addProcess(path string) {
@@ -215,7 +245,7 @@ func (n *Node) addProcess(path string) {
 	}
 	if n.agents[a.process.ID] != nil {
 		n.unreadable(path, fmt.Errorf("process %016x is there already", a.process.ID))
-		a.close()
+		a.process.Close()
 		return
 	}
 	n.agents[a.process.ID] = a
@@ -264,26 +294,19 @@ func (n *Node) unreadable(path string, err error) {
 // end reads what a process has left to the end, says how it ended, and removes its files.
 func (n *Node) end(a *Agent) {
 	for _, t := range a.threads {
-		for n.read(a, t) {
-		}
 		n.endRing(a, t)
+		t.remove(n.config.Log)
 	}
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
 	a.remove(n.config.Log)
 	delete(n.agents, a.process.ID)
 }
 
-// leave reads what processes that outlived the job have recorded so far, and leaves them alone.
+// leave takes what processes that outlived the job have recorded so far. What they record from now on
+// nobody reads.
 func (n *Node) leave() {
 	n.config.Log.Warn("processes outlived the job", "processes", len(n.agents))
 	for _, a := range n.agents {
-		for _, t := range a.threads {
-			for n.read(a, t) {
-			}
-			n.flush(a, t)
-			t.close()
-		}
-		a.close()
+		n.end(a)
 	}
-	clear(n.agents)
 }

@@ -74,6 +74,7 @@ type process struct {
 	paths      map[uint32]ring.Path
 	threads    [][]ring.Record // by thread
 	dropped    int
+	abandoned  int
 	unfinished []ring.Record
 	closed     int // rings
 }
@@ -153,6 +154,7 @@ func readRing(t *testing.T, path string, processes map[uint64]*process) {
 	records = records[:n]
 	p.threads[r.Thread] = records
 	p.dropped += int(r.Dropped())
+	p.abandoned += int(r.Abandoned())
 	if r.Closed() {
 		p.closed++
 	}

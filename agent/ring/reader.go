@@ -145,6 +145,9 @@ func (r *Reader) Unfinished() (Record, bool) {
 // Dropped is how many records the writer has found no room for.
 func (r *Reader) Dropped() uint64 { return atomic.LoadUint64(&r.header.Dropped) }
 
+// Abandoned is how many calls the thread has left by longjmp or an exception: they have no record.
+func (r *Reader) Abandoned() uint64 { return atomic.LoadUint64(&r.header.Abandoned) }
+
 // Head is how many slots the writer has published, and Tail how many of them were read.
 func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }
 

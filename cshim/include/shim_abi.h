@@ -39,9 +39,10 @@
  *   process.state:  SETUP ──▶ RUNNING ──MPI_Finalize──▶ FINALIZED
  *                                └──────MPI_Abort─────▶ ABORTED
  *
- * Whether a process still lives is told by a POSIX record lock (fcntl F_SETLK, write, whole file)
- * that the shim holds on its .process file: the kernel releases it however the process ends, a fork
- * does not inherit it, and it means the same in every pid namespace.
+ * Whether a process still lives is told by a lock for writing on its whole .process file, one of the open
+ * file description (fcntl F_OFD_SETLK). Only the process's mapping keeps that description: the kernel
+ * releases the lock however the process ends, the application has no descriptor to close by accident, a
+ * fork does not inherit it (MADV_DONTFORK), and it means the same in every pid namespace.
  */
 #ifndef MORIENS_SHIM_ABI_H
 #define MORIENS_SHIM_ABI_H
@@ -107,8 +108,9 @@ struct moriens_ring {
 	/* written by the shim only */
 	uint64_t head;    /* atomic */
 	uint64_t dropped; /* atomic: records that found no room */
+	uint64_t abandoned; /* atomic: calls that were left by longjmp or an exception */
 	uint32_t state;   /* atomic: moriens_ring_state */
-	uint8_t pad1[108];
+	uint8_t pad1[100];
 
 	/* written by the agent only */
 	uint64_t tail; /* atomic */

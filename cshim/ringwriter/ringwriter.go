@@ -3,9 +3,7 @@
 //
 // The C files here are links to cshim/src, so that the go command sees when they change.
 //
-// A Process stands for one MPI process. Its file is locked as the shim's is, but by a lock of the
-// open file description instead of the process's, because a test is writer and reader in one
-// process, where closing any descriptor of the file would release the other kind.
+// A Process stands for one MPI process.
 package ringwriter
 
 /*
@@ -32,8 +30,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"moriens/internal/mpicall"
 	"moriens/internal/shmabi"
@@ -81,9 +77,6 @@ func New(dir string, identity Identity) (*Process, error) {
 	if errno := C.moriens_process_create(p.file, p.directory, C.size_t(logBytes), &id); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
 	}
-	if err := p.relock(); err != nil {
-		return nil, err
-	}
 	if errno := C.moriens_paths_init(p.paths, p.file); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
 	}
@@ -123,20 +116,6 @@ func setText(to []C.char, text, otherwise string) {
 	for i := 0; i < len(text) && i < len(to)-1; i++ {
 		to[i] = C.char(text[i])
 	}
-}
-
-// relock turns the process's lock on the file into one of the open file description.
-func (p *Process) relock() error {
-	fd := uintptr(p.file.file.fd)
-	unlock := unix.Flock_t{Type: unix.F_UNLCK}
-	if err := unix.FcntlFlock(fd, unix.F_SETLK, &unlock); err != nil {
-		return fmt.Errorf("ringwriter: unlock: %w", err)
-	}
-	lock := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(fd, unix.F_OFD_SETLK, &lock); err != nil {
-		return fmt.Errorf("ringwriter: lock: %w", err)
-	}
-	return nil
 }
 
 // ID is the process's random number.
@@ -209,7 +188,6 @@ func (p *Process) Exit() {
 	}
 	p.rings = nil
 	C.moriens_os_unmap(unsafe.Pointer(p.file.header), p.file.file.bytes)
-	C.moriens_os_close(p.file.file.fd)
 	C.moriens_os_close(p.directory)
 	C.moriens_os_unmap(unsafe.Pointer(p.paths.table), C.size_t(p.paths.table_size)*C.sizeof_struct_moriens_path_entry)
 	C.free(unsafe.Pointer(p.paths))

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,6 @@
 
 /* More is a loop, and tells nobody anything new. */
 #define MAX_WARNINGS 4
-
-/* Shells and daemons hand out low descriptors and sometimes close all they know of. */
-#define HIGH_FD 512
 
 int moriens_os_open_directory(const char *path, int *fd)
 {
@@ -106,16 +104,28 @@ int moriens_os_lock(struct moriens_file *file)
 	int saved = errno;
 	int result = 0;
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-	int high = fcntl(file->fd, F_DUPFD_CLOEXEC, HIGH_FD);
 
-	if (high >= 0) {
-		close(file->fd);
-		file->fd = high;
-	}
-	if (fcntl(file->fd, F_SETLK, &lock) != 0)
+	/* The lock is the open file description's, which the mapping keeps alive: no descriptor is left for
+	 * the application to close, and a child, which gets no mapping, does not hold it. */
+	if (fcntl(file->fd, F_OFD_SETLK, &lock) != 0 || madvise(file->memory, file->bytes, MADV_DONTFORK) != 0)
 		result = errno;
+	close(file->fd);
+	file->fd = -1;
 	errno = saved;
 	return result;
+}
+
+void moriens_os_block_signals(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, saved);
+}
+
+void moriens_os_restore_signals(const sigset_t *saved)
+{
+	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
 void moriens_os_close(int fd)

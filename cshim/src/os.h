@@ -7,6 +7,8 @@
 
 #include "base.h"
 
+#include <signal.h>
+
 /* A file that is mapped, and not yet under its final name. */
 struct moriens_file {
 	void *memory;
@@ -27,11 +29,14 @@ int moriens_os_publish(int directory, const char *name, struct moriens_file *fil
 /* Removes the file again, under its temporary name. */
 void moriens_os_discard(int directory, struct moriens_file *file);
 
-/* Moves the descriptor where applications that number their own do not look, and locks the file.
- * In this order: closing any descriptor of a file releases the process's locks on it. */
+/* Locks the file for as long as this process maps it, and closes the descriptor. */
 int moriens_os_lock(struct moriens_file *file);
 
 void moriens_os_close(int fd);
+
+/* Blocks all signals of the thread: a profiling timer would interrupt the allocation of a file for ever. */
+void moriens_os_block_signals(sigset_t *saved);
+void moriens_os_restore_signals(const sigset_t *saved);
 void moriens_os_unmap(void *memory, size_t bytes);
 
 /* Zeroed private memory, or NULL. */

@@ -3,8 +3,9 @@
  *
  * A call is outermost when no other wrapped call of its thread is under way; MPI libraries call
  * themselves, and what happens inside belongs to the call that the program made. The outermost call is
- * told by the address of its frame: one that is left by an exception or longjmp is then found out by
- * the next call, whose frame does not lie below it, instead of hiding all calls to come.
+ * told by its frame on the stack. One that is left by an exception or longjmp would hide all calls to
+ * come; it is found out by the next call whose frame does not lie below it, or below which its return
+ * address is no longer where it was.
  */
 #ifndef MORIENS_RECORD_H
 #define MORIENS_RECORD_H
@@ -24,7 +25,10 @@ enum moriens_thread_state {
 
 struct moriens_thread {
 	enum moriens_thread_state state;
-	uintptr_t outermost; /* frame of the outermost call under way, 0 = none */
+	bool open;           /* the outermost call under way has a record */
+	uintptr_t outermost; /* its frame; 0 = there is none */
+	uintptr_t site;      /* its return address */
+	uintptr_t stack_low, stack_high;
 	struct moriens_path_entry *cache;
 	struct moriens_writer ring;
 };
@@ -59,8 +63,9 @@ static inline void moriens_open(struct moriens_thread *t, struct moriens_span *s
 	uint32_t path = likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
 
 	t->outermost = span->frame;
-	span->kind = likely(moriens_ring_enter(&t->ring, span->enter, (uint16_t)span->call, path)) ?
-		MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
+	t->site = site;
+	t->open = likely(moriens_ring_enter(&t->ring, span->enter, (uint16_t)span->call, path));
+	span->kind = t->open ? MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
 }
 
 static inline void moriens_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)

@@ -32,11 +32,15 @@ void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state st
 	__atomic_store_n(&w->ring->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
-void moriens_ring_drop(struct moriens_writer *w)
+/* Adds one to a counter that only this thread writes. */
+static void count(uint64_t *counter)
 {
-	uint64_t dropped = __atomic_load_n(&w->ring->dropped, __ATOMIC_RELAXED);
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 
-	__atomic_store_n(&w->ring->dropped, dropped + 1, __ATOMIC_RELAXED);
+void moriens_ring_abandon(struct moriens_writer *w)
+{
+	count(&w->ring->abandoned);
 	w->lost = true;
 }
 
@@ -47,7 +51,8 @@ bool moriens_ring_find_room(struct moriens_writer *w)
 	/* A tail that the reader cannot have stored is damage done by a stray pointer: without this it
 	 * would let us overwrite what was not read, or stop us for good. */
 	if (tail > w->head || w->head - tail >= w->count) {
-		moriens_ring_drop(w);
+		count(&w->ring->dropped);
+		w->lost = true;
 		return false;
 	}
 	w->limit = tail + w->count;

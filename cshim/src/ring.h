@@ -37,8 +37,8 @@ void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state st
 /* Looks at the reader's tail; false: no room, and the record is counted as dropped. */
 bool moriens_ring_find_room(struct moriens_writer *w);
 
-/* Counts a record that will never be published. */
-void moriens_ring_drop(struct moriens_writer *w);
+/* Counts the record that is open as one that will never be published. */
+void moriens_ring_abandon(struct moriens_writer *w);
 
 /* Opens a record. False: there was no room, do not exit it. */
 static inline bool moriens_ring_enter(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)

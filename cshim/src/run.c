@@ -137,11 +137,10 @@ static bool begin(const void *site, struct moriens_writer *ring)
 {
 	struct moriens_options options;
 	struct moriens_identity identity = {.rank = -1, .size = 0};
+	bool ranked = moriens_mpi_rank(site, &identity.rank, &identity.size);
 	int directory = -1;
 	int error;
 
-	if (!moriens_mpi_rank(site, &identity.rank, &identity.size))
-		return false;
 	if (!moriens_options_record()) {
 		if (identity.rank == 0)
 			moriens_os_warn("not recording: MORIENS_RUN is not set", "start the job by moriens run");
@@ -156,6 +155,8 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
 	identify(site, &identity);
 	error = moriens_os_open_directory(directory_path, &directory);
+	if (error == 0 && !ranked)
+		error = ENOSYS;
 	if (error == 0)
 		error = create_files(directory, &identity, ring);
 	if (error != 0)
@@ -167,11 +168,15 @@ static bool begin(const void *site, struct moriens_writer *ring)
 
 void moriens_run_begin(const void *site, struct moriens_writer *ring)
 {
+	sigset_t signals;
+
+	moriens_os_block_signals(&signals);
 	pthread_mutex_lock(&begin_lock);
 	/* Another thread may have been first; ours then gets its ring as any later one does. */
 	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
 		set_state(begin(site, ring) ? MORIENS_RUN_RECORDS : MORIENS_RUN_OFF);
 	pthread_mutex_unlock(&begin_lock);
+	moriens_os_restore_signals(&signals);
 }
 
 bool moriens_run_add_thread(struct moriens_writer *ring)
@@ -180,9 +185,12 @@ bool moriens_run_add_thread(struct moriens_writer *ring)
 	uint32_t thread = __atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
 	struct moriens_file file;
 	char name[64];
+	sigset_t signals;
 	int directory;
-	int error = moriens_os_open_directory(directory_path, &directory);
+	int error;
 
+	moriens_os_block_signals(&signals);
+	error = moriens_os_open_directory(directory_path, &directory);
 	if (error == 0) {
 		error = create_ring(directory, thread, ring, &file, name, sizeof name);
 		if (error == 0) {
@@ -192,9 +200,16 @@ bool moriens_run_add_thread(struct moriens_writer *ring)
 		}
 		moriens_os_close(directory);
 	}
-	if (error != 0) {
-		__atomic_store_n(&header->fault, (uint32_t)error, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&header->threads_failed, 1, __ATOMIC_RELEASE);
-	}
+	moriens_os_restore_signals(&signals);
+	if (error != 0)
+		moriens_run_thread_failed(error);
 	return error == 0;
+}
+
+void moriens_run_thread_failed(int error)
+{
+	struct moriens_process *header = moriens_run.process.header;
+
+	__atomic_store_n(&header->fault, (uint32_t)error, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&header->threads_failed, 1, __ATOMIC_RELEASE);
 }

@@ -30,6 +30,9 @@ void moriens_run_begin(const void *site, struct moriens_writer *ring);
 /* Creates the ring of one more thread. False: it can have none, which is counted. */
 bool moriens_run_add_thread(struct moriens_writer *ring);
 
+/* Counts a thread that can have no ring, and why. */
+void moriens_run_thread_failed(int error);
+
 void moriens_run_end(void);
 
 #endif

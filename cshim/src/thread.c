@@ -4,6 +4,7 @@
 #include "record.h"
 #include "run.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -41,17 +42,47 @@ static void make_hooks(void)
 	end_key_made = pthread_key_create(&end_key, thread_ends) == 0;
 }
 
+static void learn_stack(struct moriens_thread *t)
+{
+	pthread_attr_t attributes;
+	void *low = NULL;
+	size_t bytes = 0;
+
+	if (pthread_getattr_np(pthread_self(), &attributes) != 0)
+		return;
+	if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+		t->stack_low = (uintptr_t)low;
+		t->stack_high = (uintptr_t)low + bytes;
+	}
+	pthread_attr_destroy(&attributes);
+}
+
+/* Whether the frame of the outermost call still holds its return address. A frame on another stack than
+ * the thread's own, such as a coroutine's, may not be there to be read: it counts as living. */
+static bool outermost_lives(const struct moriens_thread *t)
+{
+	const uintptr_t *frame = (const uintptr_t *)t->outermost;
+
+	if (t->outermost < t->stack_low || t->outermost >= t->stack_high - 2 * sizeof *frame)
+		return true;
+	/* Both x86-64 and aarch64 keep the return address above the caller's frame address. */
+	return frame[1] == t->site;
+}
+
 /* The thread's first call while the process records: gives it its ring, unless it has it from run_begin. */
 static void begin_thread(struct moriens_thread *t)
 {
 	pthread_once(&hooks_once, make_hooks);
 	t->cache = moriens_os_memory(MORIENS_PATH_CACHE * sizeof *t->cache);
+	if (t->cache == NULL)
+		moriens_run_thread_failed(ENOMEM);
 	if (t->cache == NULL || (t->ring.ring == NULL && !moriens_run_add_thread(&t->ring))) {
 		t->state = MORIENS_THREAD_UNRECORDED;
 		return;
 	}
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
+	learn_stack(t);
 	t->state = MORIENS_THREAD_RECORDS;
 }
 
@@ -75,6 +106,8 @@ static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span
 {
 	__atomic_fetch_add(&moriens_run.process.header->unrecorded, 1, __ATOMIC_RELAXED);
 	t->outermost = span->frame;
+	t->site = (uintptr_t)span->site;
+	t->open = false;
 	span->kind = MORIENS_SPAN_OUTERMOST;
 }
 
@@ -83,12 +116,12 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 	struct moriens_thread *t = &moriens_thread;
 
 	if (t->outermost != 0) {
-		if (span->frame < t->outermost)
+		if (span->frame < t->outermost && outermost_lives(t))
 			return;
-		/* The outermost call's frame is gone without an exit: see record.h. */
+		/* The outermost call is gone without an exit: see record.h. */
 		t->outermost = 0;
-		if (t->state == MORIENS_THREAD_RECORDS)
-			moriens_ring_drop(&t->ring);
+		if (t->state == MORIENS_THREAD_RECORDS && t->open)
+			moriens_ring_abandon(&t->ring);
 	}
 	if (t->state == MORIENS_THREAD_NEW) {
 		pthread_once(&clock_once, moriens_clock_choose);
@@ -96,6 +129,8 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_initialized(span->site)) {
 			if (initialises(span)) {
 				t->outermost = span->frame;
+				t->site = (uintptr_t)span->site;
+				t->open = false;
 				span->kind = MORIENS_SPAN_INIT;
 			}
 			return;

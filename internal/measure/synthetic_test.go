@@ -29,13 +29,15 @@ type rig struct {
 }
 
 // exactClock makes a tick a nanosecond to the last digit, whatever the machine's clocks do.
-func exactClock() func(uint32) (ticks.Sample, error) {
-	var n atomic.Int64
-	return func(uint32) (ticks.Sample, error) {
-		at := n.Add(1) * 1_000_000_000
-		return ticks.Sample{Ticks: uint64(at), MonotonicNS: at, RealtimeNS: at + 7_000_000_000}, nil
-	}
+type exactClock struct{ samples atomic.Int64 }
+
+func (c *exactClock) Take(uint32) (ticks.Sample, error) {
+	at := c.samples.Add(1) * 1_000_000_000
+	return ticks.Sample{Ticks: uint64(at), MonotonicNS: at, RealtimeNS: at + 7_000_000_000}, nil
 }
+
+// Now is later than any time that a test plants.
+func (c *exactClock) Now(uint32) (uint64, error) { return 1 << 50, nil }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
@@ -46,7 +48,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Sample: exactClock(),
+		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: new(exactClock),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +266,7 @@ func TestDrops(t *testing.T) {
 		w.Call(barrier, 0, 1_000_000_000+i*100, 1_000_000_000+i*100+10)
 	}
 	p.Exit()
-	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Meet: c.Rendezvous(), Log: quiet, Sample: exactClock()})
+	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Meet: c.Rendezvous(), Log: quiet, Clocks: new(exactClock)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,8 +66,9 @@ type (
 		Pad0         [80]uint8
 		Head         uint64
 		Dropped      uint64
+		Abandoned    uint64
 		State        uint32
-		Pad1         [108]uint8
+		Pad1         [100]uint8
 		Tail         uint64
 		Pad2         [3832]uint8
 	}

@@ -31,37 +31,46 @@ func Take(clock uint32) (Sample, error) {
 	if err != nil {
 		return Sample{}, err
 	}
-	var best Sample
-	width := uint64(math.MaxUint64)
+	best := Sample{UncertaintyNS: math.MaxInt64}
 	for range attempts {
-		before := read()
-		mono, err := nanoseconds(unix.CLOCK_MONOTONIC)
+		before, err := nanoseconds(unix.CLOCK_MONOTONIC)
 		if err != nil {
 			return Sample{}, err
 		}
-		after := read()
-		if w := after - before; w < width {
-			width = w
-			best.Ticks, best.MonotonicNS = before+w/2, mono
+		ticks := read()
+		wall, err := nanoseconds(unix.CLOCK_REALTIME)
+		if err != nil {
+			return Sample{}, err
+		}
+		after, err := nanoseconds(unix.CLOCK_MONOTONIC)
+		if err != nil {
+			return Sample{}, err
+		}
+		// Counter and wall clock were both read within the bracket, whose middle stands for them.
+		if width := after - before; width < best.UncertaintyNS {
+			best = Sample{Ticks: ticks, MonotonicNS: before + width/2, RealtimeNS: wall, UncertaintyNS: width}
 		}
 	}
-	// The bracket's width in nanoseconds needs the counter's rate; two clock reads bound it as well.
-	mono0, err := nanoseconds(unix.CLOCK_MONOTONIC)
-	if err != nil {
-		return Sample{}, err
-	}
-	real, err := nanoseconds(unix.CLOCK_REALTIME)
-	if err != nil {
-		return Sample{}, err
-	}
-	mono1, err := nanoseconds(unix.CLOCK_MONOTONIC)
-	if err != nil {
-		return Sample{}, err
-	}
-	best.UncertaintyNS = mono1 - mono0
-	best.RealtimeNS = real + best.MonotonicNS - (mono0 + (mono1-mono0)/2)
 	return best, nil
 }
+
+// Now reads a counter alone.
+func Now(clock uint32) (uint64, error) {
+	read, err := reader(clock)
+	if err != nil {
+		return 0, err
+	}
+	return read(), nil
+}
+
+// System is the machine's own clocks.
+type System struct{}
+
+// Take samples a counter; see the function Take.
+func (System) Take(clock uint32) (Sample, error) { return Take(clock) }
+
+// Now reads a counter alone.
+func (System) Now(clock uint32) (uint64, error) { return Now(clock) }
 
 func reader(clock uint32) (func() uint64, error) {
 	switch clock {

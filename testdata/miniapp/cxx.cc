@@ -25,6 +25,19 @@ static void fail(MPI_Comm *, int *, ...)
 	throw std::runtime_error("MPI error");
 }
 
+// Each level takes room on the stack, so that its call's frame lies below the one that was left.
+static void deeper(int levels)
+{
+	volatile char room[256];
+
+	room[0] = room[255] = static_cast<char>(levels);
+	MPI(Barrier, MPI_COMM_WORLD);
+	if (levels > 0) {
+		deeper(levels - 1);
+	}
+	room[1] = room[0];
+}
+
 int main(int argc, char **argv)
 {
 	World world(&argc, &argv);
@@ -43,9 +56,7 @@ int main(int argc, char **argv)
 			MPI_Send(values.data(), 1, MPI_DOUBLE, 12345, 0, MPI_COMM_WORLD);
 		} catch (const std::runtime_error &) {
 		}
-		for (int i = 0; i < 10; i++) {
-			MPI(Barrier, MPI_COMM_WORLD);
-		}
+		deeper(9);
 	}
 	return 0;
 }

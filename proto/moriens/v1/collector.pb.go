@@ -90,6 +90,7 @@ const (
 	ProcessEnd_HOW_FINALIZED   ProcessEnd_How = 1 // MPI_Finalize returned
 	ProcessEnd_HOW_ABORTED     ProcessEnd_How = 2 // it called MPI_Abort
 	ProcessEnd_HOW_DIED        ProcessEnd_How = 3 // it ended without either
+	ProcessEnd_HOW_RUNS        ProcessEnd_How = 4 // it still ran when the agent left it
 )
 
 // Enum value maps for ProcessEnd_How.
@@ -99,12 +100,14 @@ var (
 		1: "HOW_FINALIZED",
 		2: "HOW_ABORTED",
 		3: "HOW_DIED",
+		4: "HOW_RUNS",
 	}
 	ProcessEnd_How_value = map[string]int32{
 		"HOW_UNSPECIFIED": 0,
 		"HOW_FINALIZED":   1,
 		"HOW_ABORTED":     2,
 		"HOW_DIED":        3,
+		"HOW_RUNS":        4,
 	}
 )
 
@@ -892,9 +895,10 @@ func (x *Calls) GetUnfinished() bool {
 type RingEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`     // sent
-	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"` // lost because the ring was full
-	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`  // why the ring could not be read to its end; empty = it could
+	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`         // sent
+	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`     // lost because the ring was full
+	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`      // why the ring could not be read to its end; empty = it could
+	Abandoned     uint64                 `protobuf:"varint,5,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // calls without a record, left by longjmp or an exception
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -955,6 +959,13 @@ func (x *RingEnd) GetCorrupt() string {
 		return x.Corrupt
 	}
 	return ""
+}
+
+func (x *RingEnd) GetAbandoned() uint64 {
+	if x != nil {
+		return x.Abandoned
+	}
+	return 0
 }
 
 // ProcessEnd says how a process ended.
@@ -1294,12 +1305,13 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bno_burst\x18\b \x03(\rR\anoBurst\x12\x1e\n" +
 	"\n" +
 	"unfinished\x18\t \x01(\bR\n" +
-	"unfinished\"g\n" +
+	"unfinished\"\x85\x01\n" +
 	"\aRingEnd\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x18\n" +
 	"\adropped\x18\x03 \x01(\x04R\adropped\x12\x18\n" +
-	"\acorrupt\x18\x04 \x01(\tR\acorrupt\"\x9e\x02\n" +
+	"\acorrupt\x18\x04 \x01(\tR\acorrupt\x12\x1c\n" +
+	"\tabandoned\x18\x05 \x01(\x04R\tabandoned\"\xac\x02\n" +
 	"\n" +
 	"ProcessEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12,\n" +
@@ -1310,12 +1322,13 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"unrecorded\x18\x05 \x01(\x04R\n" +
 	"unrecorded\x12\x1d\n" +
 	"\n" +
-	"paths_lost\x18\x06 \x01(\x04R\tpathsLost\"L\n" +
+	"paths_lost\x18\x06 \x01(\x04R\tpathsLost\"Z\n" +
 	"\x03How\x12\x13\n" +
 	"\x0fHOW_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rHOW_FINALIZED\x10\x01\x12\x0f\n" +
 	"\vHOW_ABORTED\x10\x02\x12\f\n" +
-	"\bHOW_DIED\x10\x03\"\xb7\x01\n" +
+	"\bHOW_DIED\x10\x03\x12\f\n" +
+	"\bHOW_RUNS\x10\x04\"\xb7\x01\n" +
 	"\vClockSample\x12'\n" +
 	"\x05clock\x18\x01 \x01(\x0e2\x11.moriens.v1.ClockR\x05clock\x12\x14\n" +
 	"\x05ticks\x18\x02 \x01(\x04R\x05ticks\x12!\n" +
