@@ -17,6 +17,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"moriens/internal/rendezvous"
@@ -26,6 +27,10 @@ import (
 // windowCalls is how many calls may wait for an acknowledgement before Room says no. A call with its
 // burst takes 24 bytes here, so the window is 12 MiB.
 const windowCalls = 512 << 10
+
+// keepaliveTime is how long the collector's host may be silent before it is asked, and then before it is
+// given up. The server allows no less than half of it.
+const keepaliveTime = 20 * time.Second
 
 const (
 	backoffMin = 50 * time.Millisecond
@@ -61,6 +66,8 @@ type Uplink struct {
 func New(meet rendezvous.Rendezvous, hello *moriensv1.Hello, log *slog.Logger) (*Uplink, error) {
 	conn, err := grpc.NewClient(meet.Address,
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
+		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTime}),
 		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20))
 	if err != nil {
 		return nil, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
@@ -226,14 +233,15 @@ func (u *Uplink) wake() {
 func (u *Uplink) acknowledge(sequence uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	// The first acknowledgement of a stream is of what the last one brought there, not yet sent on this.
 	n := 0
-	for n < u.sent && u.queue[n].Sequence <= sequence {
+	for n < len(u.queue) && u.queue[n].Sequence <= min(sequence, u.high) {
 		u.calls -= len(u.queue[n].GetCalls().GetFunction())
 		u.queue[n] = nil
 		n++
 	}
 	u.queue = u.queue[n:]
-	u.sent -= n
+	u.sent = max(0, u.sent-n)
 	if len(u.queue) == 0 {
 		u.queue = nil
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
 	"moriens/collector/store"
@@ -19,6 +21,9 @@ import (
 
 // maxMessageBytes bounds one message. An agent's largest, 4,096 calls, takes less than 0.2 MiB.
 const maxMessageBytes = 4 << 20
+
+// keepaliveMin is how often an agent may ask whether we are there; gRPC's default is 5 minutes.
+const keepaliveMin = 10 * time.Second
 
 // A Server takes the agents' streams.
 type Server struct {
@@ -37,6 +42,7 @@ func Register(g *grpc.Server, meet rendezvous.Rendezvous, s *store.Store, log *s
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin}),
 		grpc.InitialWindowSize(4 << 20), grpc.InitialConnWindowSize(16 << 20),
 	}
 }
@@ -96,11 +102,13 @@ func (s *Server) receive(stream grpc.BidiStreamingServer[moriensv1.ReportRequest
 			return err
 		}
 		held, err := s.store.Apply(agent, m)
+		var content *store.ContentError
 		switch {
 		case errors.Is(err, store.ErrFrozen):
 			return status.Error(codes.FailedPrecondition, err.Error())
-		case err != nil:
+		case errors.As(err, &content):
 			s.log.Error("message refused", "agent", agent.Hello.Host, "error", err)
+		case err != nil:
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
 		acks.set(held)

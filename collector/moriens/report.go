@@ -81,7 +81,11 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			MessagesRefused:  int64(f.Totals.Refused),
 		},
 	}
+	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
 	for _, a := range f.Agents {
+		for _, why := range a.Refused {
+			m.Notes = append(m.Notes, fmt.Sprintf("host %s: a message was refused: %s", a.Hello.Host, why))
+		}
 		m.Losses.BatchesResent += int64(a.Done.GetResent())
 		if a.Done == nil {
 			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
@@ -107,7 +111,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 // describeEnd counts what a process could not record, and says how it ended if not by MPI_Finalize.
 func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	e := p.End
-	how := "it still ran when its agent was done"
+	how := "still ran when the job had ended"
 	switch e.GetHow() {
 	case moriensv1.ProcessEnd_HOW_FINALIZED:
 		how = ""
@@ -141,8 +145,7 @@ func faults(f store.Frozen) []string {
 			ranks[syscall.Errno(fault.Errno)]++
 		}
 		for errno, n := range ranks {
-			notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for their shared memory says: %s; "+
-				"df /dev/shm tells how full it is", a.Hello.Host, n, errno))
+			notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for their shared memory says: %s", a.Hello.Host, n, errno))
 		}
 	}
 	for _, p := range f.Processes {
@@ -171,7 +174,7 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string) {
 	case len(f.Agents) == 0:
 		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?"
 	case faulty > 0:
-		return "no rank could record", "make room in /dev/shm (df /dev/shm), or name another memory file system with --shm"
+		return "no rank could record", "make room in shared memory (df /dev/shm tells how full it is), or name another memory file system with --shm"
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", ""
 	}

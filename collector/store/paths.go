@@ -31,21 +31,19 @@ func newPaths() paths {
 	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32)}
 }
 
-// number returns the number of a function called from a call path of p; path 0 is an unknown place.
-func (t *paths) number(p *Process, function mpicall.ID, path uint32) (uint32, error) {
-	local, known := p.local[path]
-	if !known && path != 0 {
-		return 0, fmt.Errorf("call path %d is not defined", path)
-	}
+// number returns the number of a function called from a call path of p, which is defined or 0, an
+// unknown place.
+func (t *paths) number(p *Process, function mpicall.ID, path uint32) uint32 {
+	local := p.local[path]
 	for _, n := range local.numbers {
 		if n.function == function {
-			return n.number, nil
+			return n.number
 		}
 	}
 	number := t.intern(trace.CallPath{Function: function.String(), Frames: local.frames})
 	local.numbers = append(local.numbers, functionNumber{function, number})
 	p.local[path] = local
-	return number, nil
+	return number
 }
 
 func (t *paths) intern(p trace.CallPath) uint32 {

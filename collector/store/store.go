@@ -19,6 +19,12 @@ import (
 	"moriens/trace"
 )
 
+// maxRefusals is how many reasons for refusing an agent's messages are kept.
+const maxRefusals = 8
+
+// maxSize bounds the ranks of a world: a damaged number must not make anybody allocate for it.
+const maxSize = 1 << 24
+
 // maxTicks bounds the sum of all ticks of a ring, so that no later sum overflows.
 const maxTicks = math.MaxInt64
 
@@ -44,6 +50,7 @@ type Totals struct {
 	Processes, ProcessesEnded int
 	Calls, Bursts             uint64
 	Dropped                   uint64 // calls that the shim had no room for
+	Abandoned                 uint64 // calls that were left by longjmp or an exception
 	Duplicates                uint64 // messages that came twice
 	Refused                   uint64 // messages that were malformed or out of order
 }
@@ -54,6 +61,7 @@ type Agent struct {
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
 	Faults  []*moriensv1.Fault
 	Done    *moriensv1.Done // nil until it is done
+	Refused []string        // why messages of it were refused, the first few
 	last    uint64          // sequence
 }
 
@@ -112,9 +120,16 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	return a, a.last, nil
 }
 
-// Apply takes one message of an agent and returns the sequence up to which its messages are held. A
-// message that came before is counted and changes nothing. An error means that the message is
-// malformed or out of order: nothing of it is held.
+// A ContentError is a message whose content is refused: nothing of it is held, and it is counted.
+type ContentError struct{ Err error }
+
+func (e *ContentError) Error() string { return e.Err.Error() }
+func (e *ContentError) Unwrap() error { return e.Err }
+
+// Apply takes one message of an agent and returns the sequence up to which its messages are done with. A
+// message that came before is counted and changes nothing. With a *ContentError the stream goes on:
+// what one rank has sent amiss must not cost the others of its node theirs. Any other error is the end
+// of the stream.
 func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,17 +140,18 @@ func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 		s.totals.Duplicates++
 		return a.last, nil
 	}
-	err := error(nil)
 	if m.Sequence != a.last+1 {
-		err = fmt.Errorf("message %d after message %d", m.Sequence, a.last)
-	} else {
-		err = s.apply(a, m)
-	}
-	if err != nil {
 		s.totals.Refused++
-		return a.last, err
+		return a.last, fmt.Errorf("message %d after message %d", m.Sequence, a.last)
 	}
 	a.last = m.Sequence
+	if err := s.apply(a, m); err != nil {
+		s.totals.Refused++
+		if len(a.Refused) < maxRefusals {
+			a.Refused = append(a.Refused, err.Error())
+		}
+		return a.last, &ContentError{err}
+	}
 	return a.last, nil
 }
 
@@ -174,7 +190,7 @@ func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
 	switch {
 	case s.processes[p.Process] != nil:
 		return fmt.Errorf("process %016x is there already", p.Process)
-	case p.Size < 1 || p.Rank < 0 || p.Rank >= p.Size:
+	case p.Size < 1 || p.Size > maxSize || p.Rank < 0 || p.Rank >= p.Size:
 		return fmt.Errorf("process %016x: rank %d of %d", p.Process, p.Rank, p.Size)
 	}
 	s.processes[p.Process] = &Process{Agent: a, Info: p, local: make(map[uint32]localPath)}
@@ -227,12 +243,13 @@ func (s *Store) addCalls(c *moriensv1.Calls) error {
 	if err != nil {
 		return fmt.Errorf("ring %016x, call %d: %w", c.Ring, c.First, err)
 	}
-	for i, local := range c.Path { // in place: the message is ours
-		path, err := s.paths.number(r.Process, mpicall.ID(c.Function[i]), local)
-		if err != nil {
-			return fmt.Errorf("ring %016x, call %d: %w", c.Ring, c.First+uint64(i), err)
+	for i, local := range c.Path {
+		if _, known := r.Process.local[local]; !known && local != 0 {
+			return fmt.Errorf("ring %016x, call %d: call path %d is not defined", c.Ring, c.First+uint64(i), local)
 		}
-		c.Path[i] = path
+	}
+	for i, local := range c.Path { // in place: the message is ours
+		c.Path[i] = s.paths.number(r.Process, mpicall.ID(c.Function[i]), local)
 	}
 	r.Chunks = append(r.Chunks, Chunk{
 		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
@@ -294,11 +311,13 @@ func (s *Store) endRing(e *moriensv1.RingEnd) error {
 		return fmt.Errorf("end of unknown ring %016x", e.Ring)
 	case r.End != nil:
 		return fmt.Errorf("ring %016x has ended already", e.Ring)
-	case e.Calls != r.Calls:
-		return fmt.Errorf("ring %016x ends after %d calls, %d came", e.Ring, e.Calls, r.Calls)
 	}
 	r.End = e
 	s.totals.Dropped += e.Dropped
+	s.totals.Abandoned += e.Abandoned
+	if e.Calls != r.Calls {
+		return fmt.Errorf("ring %016x ends after %d calls, %d came", e.Ring, e.Calls, r.Calls)
+	}
 	return nil
 }
 

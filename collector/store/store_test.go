@@ -33,9 +33,6 @@ func (s *agentStub) apply(m *moriensv1.ReportRequest) error {
 	s.next++
 	m.Sequence = s.next
 	held, err := s.store.Apply(s.agent, m)
-	if err != nil {
-		s.next--
-	}
 	if held != s.next {
 		s.t.Fatalf("held %d, want %d", held, s.next)
 	}
@@ -161,6 +158,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"rank beyond size", process(9, 2, 2), "rank 2 of 2"},
 		{"negative rank", process(9, -1, 2), "rank -1 of 2"},
 		{"no size", process(9, 0, 0), "rank 0 of 0"},
+		{"a size that nothing can be", process(9, 0, 1<<30), "rank 0 of 1073741824"},
 		{"ring twice", ring(11, 1), "there already"},
 		{"ring of nobody", ring(12, 77), "unknown process"},
 		{"path of nobody", callPath(77, 1), "unknown process"},
@@ -180,8 +178,6 @@ func TestApplyRefuses(t *testing.T) {
 		{"path not defined", with(func(c *moriensv1.Calls) { c.Path[1] = 4 }), "not defined"},
 		{"no_burst beyond rows", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }), "no_burst"},
 		{"no_burst descends", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{1, 0} }), "no_burst"},
-		{"wrong count at the end", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
-			RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 5}}}), "ends after 5 calls, 2 came"},
 		{"end of nobody's ring", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
 			RingEnd: &moriensv1.RingEnd{Ring: 5}}}), "unknown ring"},
 		{"end of nobody", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{
@@ -199,10 +195,14 @@ func TestApplyRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want one with %q", err, tt.want)
 			}
+			var content *ContentError
+			if !errors.As(err, &content) {
+				t.Errorf("%v ends the stream", err)
+			}
 			after := s.store.Totals()
 			before.Refused++
-			if before != after {
-				t.Errorf("totals %+v, want %+v", after, before)
+			if before != after || len(s.agent.Refused) != 1 {
+				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
 			s.must(calls(two(11, 2))) // the ring goes on as if nothing had come
 		})
@@ -213,8 +213,10 @@ func TestApplyRefusesGaps(t *testing.T) {
 	s := newStub(t)
 	m := process(1, 0, 1)
 	m.Sequence = 2
-	if _, err := s.store.Apply(s.agent, m); err == nil {
-		t.Error("message 2 was taken before message 1")
+	_, err := s.store.Apply(s.agent, m)
+	var content *ContentError
+	if err == nil || errors.As(err, &content) {
+		t.Errorf("message 2 before message 1: %v", err)
 	}
 }
 
@@ -224,16 +226,19 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	s.must(ring(11, 1))
 	s.must(calls(two(11, 0)))
 	end := func() *moriensv1.ReportRequest {
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 2, Dropped: 5}}}
+		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Calls: 7, Dropped: 5, Abandoned: 1}}}
 	}
-	s.must(end())
+	// Messages of the ring were refused: its end says so, and holds all the same.
+	if err := s.apply(end()); err == nil || !strings.Contains(err.Error(), "ends after 7 calls, 2 came") {
+		t.Errorf("the end after calls that never came: %v", err)
+	}
 	if err := s.apply(end()); err == nil {
 		t.Error("a ring ended twice")
 	}
 	if err := s.apply(calls(two(11, 2))); err == nil {
 		t.Error("calls came after the ring's end")
 	}
-	if d := s.store.Totals().Dropped; d != 5 {
-		t.Errorf("dropped %d, want 5", d)
+	if totals := s.store.Totals(); totals.Dropped != 5 || totals.Abandoned != 1 {
+		t.Errorf("totals %+v", totals)
 	}
 }

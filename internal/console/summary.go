@@ -146,6 +146,7 @@ func losses(m *rundir.Manifest) string {
 		}
 	}
 	add(l.RecordsDropped, "MPI calls dropped, the ring was full")
+	add(l.CallsAbandoned, "MPI calls left by longjmp or an exception")
 	add(int64(l.RanksMissing), "ranks sent nothing")
 	add(l.ThreadsUnrecorded, "threads could not record")
 	add(l.CallsUnrecorded, "MPI calls of such threads")

@@ -88,6 +88,7 @@ type Counter struct {
 // Losses counts by cause what is not in the result.
 type Losses struct {
 	RecordsDropped      int64      `json:"records_dropped"`
+	CallsAbandoned      int64      `json:"calls_abandoned"`
 	BatchesResent       int64      `json:"batches_resent"`
 	BatchesDuplicate    int64      `json:"batches_duplicate"`
 	MessagesRefused     int64      `json:"messages_refused"`
