@@ -8,6 +8,8 @@ package trace
 import (
 	"fmt"
 	"math"
+	"path"
+	"strings"
 	"time"
 )
 
@@ -34,9 +36,21 @@ type Node struct {
 
 // A World is one MPI_COMM_WORLD: a launcher that starts two MPI programs makes two of them.
 type World struct {
-	Executable string
+	Executable string // path; where ranks run different programs, all of them with ProgramSeparator between
 	MPILibrary string
 	Size       int // ranks that the MPI library reports, present in Threads or not
+}
+
+// ProgramSeparator stands between the programs of a world, as on the command line of mpiexec.
+const ProgramSeparator = " : "
+
+// ProgramName shortens a World's Executable to file names.
+func ProgramName(executable string) string {
+	programs := strings.Split(executable, ProgramSeparator)
+	for i, p := range programs {
+		programs[i] = path.Base(p)
+	}
+	return strings.Join(programs, ProgramSeparator)
 }
 
 // A Thread is one thread of one rank that called MPI.

@@ -31,7 +31,7 @@ func recount(f store.Frozen) *history {
 	}
 
 	var processes []*store.Process
-	start := make(map[*store.Process]int64)
+	span := make(map[*store.Process]interval)
 	origin := int64(math.MaxInt64)
 	for _, p := range f.Processes {
 		line, fitted := h.timelines[clockKey{p.Agent, p.Info.Clock}]
@@ -41,13 +41,15 @@ func recount(f store.Frozen) *history {
 			continue
 		}
 		processes = append(processes, p)
-		start[p] = math.MaxInt64
+		ran := interval{math.MaxInt64, math.MinInt64} // never, as long as no call is known
 		for _, r := range p.Rings {
-			if len(r.Chunks) > 0 {
-				start[p] = min(start[p], line.at(r.Chunks[0].Origin))
+			if r.Calls > 0 {
+				first, last := r.Span()
+				ran = ran.union(interval{line.at(first), line.at(last)})
 			}
 		}
-		origin = min(origin, start[p])
+		span[p] = ran
+		origin = min(origin, ran.startNS)
 	}
 	if origin == math.MaxInt64 {
 		origin = 0
@@ -55,11 +57,11 @@ func recount(f store.Frozen) *history {
 		h.run.Start = time.Unix(0, origin)
 	}
 
-	h.worlds = assembleWorlds(processes, func(p *store.Process) int64 { return start[p] })
+	h.worlds = assembleWorlds(processes, span)
 	for i, w := range h.worlds {
 		ranks := w.ranks()
 		h.run.Worlds = append(h.run.Worlds, trace.World{
-			Executable: ranks[0].Info.Executable,
+			Executable: w.executable(),
 			MPILibrary: ranks[0].Info.MpiLibrary,
 			Size:       w.size,
 		})

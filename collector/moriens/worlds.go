@@ -3,49 +3,47 @@ package moriens
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
+	"strings"
 
 	"moriens/collector/store"
+	"moriens/trace"
 )
 
 // A world is the processes of one MPI_COMM_WORLD, by rank.
 type world struct {
 	size    int
 	members map[int32]*store.Process
-	startNS int64 // its earliest process
+	interval
 }
 
 // assembleWorlds sorts the processes into worlds, and those by start time.
 //
 // Most launchers name a world. Where one does not (MPICH's hydra), processes with one parent belong
-// together, and a rank that is taken already opens the next world: so two programs that a script
-// starts one after the other are two worlds, whether the launcher names them or not.
-func assembleWorlds(processes []*store.Process, startNS func(*store.Process) int64) []*world {
-	type bundle struct {
-		launch  string
-		startNS int64
-		members []*store.Process
-	}
+// together, and so do those of different parents, as on several nodes, that ran at the same time. A rank
+// that is taken already opens the next world: so two programs that a script starts one after the other
+// are two worlds, whether the launcher names them or not.
+func assembleWorlds(processes []*store.Process, span map[*store.Process]interval) []*world {
 	var bundles []*bundle
 	byParent := make(map[string]*bundle)
 	ordered := slices.Clone(processes)
-	slices.SortStableFunc(ordered, func(a, b *store.Process) int { return cmp.Compare(startNS(a), startNS(b)) })
+	slices.SortStableFunc(ordered, func(a, b *store.Process) int { return cmp.Compare(span[a].startNS, span[b].startNS) })
 	for _, p := range ordered {
 		i := p.Info
 		if i.World != "" {
-			bundles = append(bundles, &bundle{fmt.Sprintf("world %s of %d", i.World, i.Size), startNS(p), []*store.Process{p}})
+			bundles = append(bundles, &bundle{fmt.Sprintf("world %s of %d", i.World, i.Size), true, span[p], []*store.Process{p}})
 			continue
 		}
-		launch := fmt.Sprintf("%s of %d, %s", i.Executable, i.Size, i.MpiLibrary)
+		launch := fmt.Sprintf("of %d, %s", i.Size, i.MpiLibrary)
 		key := launch + i.Parent
 		b := byParent[key]
 		if b == nil || slices.ContainsFunc(b.members, func(q *store.Process) bool { return q.Info.Rank == i.Rank }) {
-			b = &bundle{launch: launch, startNS: startNS(p)}
+			b = &bundle{launch, false, span[p], nil}
 			byParent[key] = b
 			bundles = append(bundles, b)
 		}
 		b.members = append(b.members, p)
+		b.interval = b.union(span[p])
 	}
 
 	var worlds []*world
@@ -53,23 +51,44 @@ func assembleWorlds(processes []*store.Process, startNS func(*store.Process) int
 	for _, b := range bundles {
 		var w *world
 		for _, candidate := range open[b.launch] {
-			if !slices.ContainsFunc(b.members, func(p *store.Process) bool { return candidate.members[p.Info.Rank] != nil }) {
+			if (b.named || candidate.overlaps(b.interval)) && !candidate.holdsAnyRankOf(b) {
 				w = candidate
 				break
 			}
 		}
 		if w == nil {
-			w = &world{size: int(b.members[0].Info.Size), members: make(map[int32]*store.Process), startNS: math.MaxInt64}
+			w = &world{size: int(b.members[0].Info.Size), members: make(map[int32]*store.Process), interval: b.interval}
 			worlds = append(worlds, w)
 			open[b.launch] = append(open[b.launch], w)
 		}
-		w.startNS = min(w.startNS, b.startNS)
+		w.interval = w.union(b.interval)
 		for _, p := range b.members {
 			w.members[p.Info.Rank] = p
 		}
 	}
 	slices.SortStableFunc(worlds, func(a, b *world) int { return cmp.Compare(a.startNS, b.startNS) })
 	return worlds
+}
+
+// A bundle is processes that are known to belong together.
+type bundle struct {
+	launch string // what bundles of one world have in common
+	named  bool   // the launcher's name for the world says that they belong together
+	interval
+	members []*store.Process
+}
+
+// An interval is when something ran, in nanoseconds.
+type interval struct{ startNS, endNS int64 }
+
+func (a interval) union(b interval) interval {
+	return interval{min(a.startNS, b.startNS), max(a.endNS, b.endNS)}
+}
+
+func (a interval) overlaps(b interval) bool { return a.startNS <= b.endNS && b.startNS <= a.endNS }
+
+func (w *world) holdsAnyRankOf(b *bundle) bool {
+	return slices.ContainsFunc(b.members, func(p *store.Process) bool { return w.members[p.Info.Rank] != nil })
 }
 
 // ranks returns the world's processes by rank.
@@ -80,4 +99,16 @@ func (w *world) ranks() []*store.Process {
 	}
 	slices.SortFunc(list, func(a, b *store.Process) int { return cmp.Compare(a.Info.Rank, b.Info.Rank) })
 	return list
+}
+
+// executable names the program, or, where ranks run different ones, each of them once, in the order of
+// the ranks, as trace.World has it.
+func (w *world) executable() string {
+	var names []string
+	for _, p := range w.ranks() {
+		if !slices.Contains(names, p.Info.Executable) {
+			names = append(names, p.Info.Executable)
+		}
+	}
+	return strings.Join(names, trace.ProgramSeparator)
 }

@@ -48,22 +48,24 @@ func TestAssembleWorlds(t *testing.T) {
 		{"no name, a parent on each node, twice", []launched{
 			{"a0", "", "n1/7", 0, 2, 5}, {"a1", "", "n2/9", 1, 2, 4}, {"b0", "", "n1/17", 0, 2, 15}, {"b1", "", "n2/19", 1, 2, 14},
 		}, "a0 a1|b0 b1"},
+		{"no name, several programs in one launch", []launched{{"a0", "", "p", 0, 2, 5}, {"b1", "", "p", 1, 2, 6}}, "a0 b1"},
+		{"no name, halves of launches that never met", []launched{{"a0", "", "p", 0, 2, 5}, {"b1", "", "q", 1, 2, 500}}, "a0|b1"},
 		{"a rank is missing", []launched{{"a0", "w1", "p", 0, 3, 5}, {"a2", "w1", "p", 2, 3, 5}}, "a0 a2"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var processes []*store.Process
-			start := map[*store.Process]int64{}
+			span := map[*store.Process]interval{}
 			for i, l := range tt.processes {
 				p := &store.Process{Info: &moriensv1.Process{
-					Process: uint64(i), Rank: l.rank, Size: l.size, World: l.world, Parent: l.parent, Executable: "app", Host: l.name,
+					Process: uint64(i), Rank: l.rank, Size: l.size, World: l.world, Parent: l.parent, Executable: "/opt/" + l.name, Host: l.name,
 				}}
 				processes = append(processes, p)
-				start[p] = l.start
+				span[p] = interval{l.start, l.start + 3}
 			}
 			for range 2 { // whatever the order of arrival
 				var worlds []string
-				for _, w := range assembleWorlds(processes, func(p *store.Process) int64 { return start[p] }) {
+				for _, w := range assembleWorlds(processes, span) {
 					var names []string
 					for _, p := range w.ranks() {
 						names = append(names, p.Info.Host)

@@ -84,6 +84,14 @@ type Ring struct {
 	ticks   uint64             // sum over its calls and bursts
 }
 
+// Span returns when the ring's first call began and its last ended, in ticks; 0, 0 where it has no calls.
+func (r *Ring) Span() (first, last uint64) {
+	if len(r.Chunks) == 0 {
+		return 0, 0
+	}
+	return r.Chunks[0].Origin, r.Chunks[0].Origin + r.ticks
+}
+
 // A Chunk is consecutive calls of a ring; the slices have one length.
 type Chunk struct {
 	Origin     uint64   // ticks at which the first burst starts

@@ -3,7 +3,6 @@ package console
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -43,7 +42,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 func headline(m *rundir.Manifest) string {
 	var programs []string
 	for _, w := range m.Worlds {
-		programs = append(programs, filepath.Base(w.Executable))
+		programs = append(programs, trace.ProgramName(w.Executable))
 	}
 	what := strings.Join(slices.Compact(programs), ", ")
 	if what == "" {

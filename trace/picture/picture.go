@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"image/color"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -203,7 +202,7 @@ func title(run *trace.Run) string {
 	ranks := 0
 	for _, w := range run.Worlds {
 		ranks += w.Size
-		name := filepath.Base(w.Executable)
+		name := trace.ProgramName(w.Executable)
 		if w.Executable == "" {
 			continue
 		}
