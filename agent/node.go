@@ -121,7 +121,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	stop()
 	<-upDone // what it has to say, Flush has said
-	return errors.Join(err, n.directory.RemoveAll())
+	return errors.Join(err, n.directory.Remove())
 }
 
 // watch looks at the rings again and again until the job is over and all its processes have ended.

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,9 +67,9 @@ func Start(config Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector at %s: %w", config.Listen, err)
 	}
-	c.meet.Address = listener.Addr().String()
-	if network == "unix" {
-		c.meet.Address = "unix:" + c.meet.Address
+	if c.meet.Address, err = reachable(listener.Addr()); err != nil {
+		listener.Close()
+		return nil, err
 	}
 	c.server = grpc.NewServer(options...)
 	ingest.Register(c.server, c.meet, c.store, config.Log)
@@ -82,6 +84,23 @@ func Start(config Config) (*Collector, error) {
 	})
 	c.tasks.Go(func() { c.live.Run(ctx) })
 	return c, nil
+}
+
+// reachable is the address under which agents find a listener: one that listens on all of the host's
+// addresses is found by the host's name.
+func reachable(a net.Addr) (string, error) {
+	tcp, isTCP := a.(*net.TCPAddr)
+	switch {
+	case !isTCP:
+		return "unix:" + a.String(), nil
+	case !tcp.IP.IsUnspecified():
+		return a.String(), nil
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("collector: %w", err)
+	}
+	return net.JoinHostPort(host, strconv.Itoa(tcp.Port)), nil
 }
 
 // Rendezvous returns what an agent needs to find and to trust this collector.

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // DirectoryPath is where the processes of a run leave their files. shm is MORIENS_SHM, which is
@@ -80,11 +82,73 @@ func (d *Directory) Scan() (Found, error) {
 	return found, nil
 }
 
-// RemoveAll removes the directory with all that the run's processes have left in it. Processes that
-// still map their files are not disturbed.
-func (d *Directory) RemoveAll() error {
-	if err := os.RemoveAll(d.path); err != nil {
+// Remove removes what the run's processes have left, and the directory if then nothing is in it. Processes
+// that still map their files are not disturbed.
+func (d *Directory) Remove() error {
+	entries, err := os.ReadDir(d.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("ring: %w", err)
+	}
+	for _, entry := range entries {
+		name := strings.TrimPrefix(entry.Name(), ".") // a file that was being made
+		if processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) {
+			if err := os.Remove(filepath.Join(d.path, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("ring: %w", err)
+			}
+		}
+	}
+	if err := os.Remove(d.path); err != nil {
 		return fmt.Errorf("ring: %w", err)
 	}
 	return nil
+}
+
+// Sweep removes the directories of the user's runs in which no process lives: a moriens that was killed
+// leaves its run's behind, in memory. It returns how many there were.
+func Sweep(shm string, uid int) (int, error) {
+	paths, err := filepath.Glob(DirectoryPath(shm, uid, "*"))
+	if err != nil {
+		return 0, fmt.Errorf("ring: %w", err)
+	}
+	removed := 0
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		// A young one may belong to a run whose first rank is about to start.
+		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepAge || inUse(path) {
+			continue
+		}
+		if err := NewDirectory(path).Remove(); err != nil {
+			return removed, err
+		}
+		removed++
+	}
+	return removed, nil
+}
+
+const sweepAge = 10 * time.Minute
+
+// inUse says whether a process of the run lives, or whether that cannot be told.
+func inUse(path string) bool {
+	found, err := NewDirectory(path).Scan()
+	if err != nil {
+		return true
+	}
+	for _, name := range found.Processes {
+		p, err := OpenProcess(name)
+		if errors.Is(err, ErrCorrupt) {
+			continue
+		}
+		if err != nil {
+			return true
+		}
+		alive, err := p.Alive()
+		p.Close()
+		if alive || err != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -309,11 +310,64 @@ func TestDirectory(t *testing.T) {
 		Faults: []ring.Fault{{Rank: 5, Errno: syscall.ENOSPC}},
 	})
 	expect(ring.Found{})
-	if err := d.RemoveAll(); err != nil {
-		t.Fatal(err)
+	// What is not ours stays, and so does the directory.
+	if err := d.Remove(); err == nil {
+		t.Error("a directory with strangers' files was removed")
+	}
+	left, err := os.ReadDir(path)
+	if err != nil || len(left) != 3 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	for _, entry := range left {
+		os.Remove(filepath.Join(path, entry.Name()))
+	}
+	if err := d.Remove(); err != nil {
+		t.Error(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Error(err)
+	}
+}
+
+// Only what no living process uses, and what is not brand-new, is swept away.
+func TestSweep(t *testing.T) {
+	shm := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	make := func(run string, lives bool, at time.Time) string {
+		path := ring.DirectoryPath(shm, 7, run)
+		w, err := ringwriter.New(path, ringwriter.Identity{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Thread(2); err != nil {
+			t.Fatal(err)
+		}
+		if lives {
+			t.Cleanup(w.Exit)
+		} else {
+			w.Exit()
+		}
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	dead := make("dead", false, old)
+	kept := []string{make("alive", true, old), make("young", false, time.Now()), filepath.Join(shm, "moriens-8-other")}
+	if err := os.Mkdir(kept[2], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n, err := ring.Sweep(shm, 7)
+	if n != 1 || err != nil {
+		t.Errorf("Sweep = %d, %v", n, err)
+	}
+	if _, err := os.Stat(dead); !os.IsNotExist(err) {
+		t.Errorf("%s stays", dead)
+	}
+	for _, path := range kept {
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -7,9 +7,13 @@ import (
 )
 
 // keepWhole takes out of the groups the bursts that the automatic duration filter leaves out, but for
-// those of a kind through which it would cut: bursts shorter than its limit stay where durations of
-// the same group lie in every step between theirs and the limit. A limit that knows nothing of kinds
-// else drops the quicker half of one and clusters the slower.
+// those of a kind through which it would cut: the limit knows nothing of kinds, and would else drop the
+// quicker half of one and cluster the slower.
+//
+// A kind is a hill in the group's histogram of durations (steps of a tenth): it ends where a step holds
+// less than a twentieth of its peak. It stays whole if the filter keeps at least a tenth of it; a long
+// tail of slow bursts does not make a quick kind worth keeping. Both are shares, so that a longer run
+// of the same program is filtered alike.
 func (c *computation) keepWhole(groups []*group, selection *space.Selection, labels []int32) []*group {
 	kept := groups[:0]
 	for _, g := range groups {
@@ -35,22 +39,44 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 	return kept
 }
 
+const (
+	hillEnds  = 20 // the reciprocal of the share of the peak below which a hill has ended
+	worthPart = 10 // the reciprocal of the share that the filter has to keep
+)
+
 // wholeLimit is the step down to which a group's short bursts stay.
 func (c *computation) wholeLimit(rows []int32, selection *space.Selection) int {
-	var occupied [steps]bool // by a short burst
-	lowest := steps          // of the bursts that the filter keeps
+	var all, kept [steps]int
+	limit := steps // the shortest burst that the filter keeps
 	for _, row := range rows {
 		s := step(c.bursts.DurationNS[row])
-		if selection.Status[row] == space.Short {
-			occupied[s] = true
-		} else {
-			lowest = min(lowest, s)
+		all[s]++
+		if selection.Status[row] == space.Complete {
+			kept[s]++
+			limit = min(limit, s)
 		}
 	}
-	for lowest > 0 && occupied[lowest-1] {
-		lowest--
+	if limit == steps {
+		return limit
 	}
-	return lowest
+	peak, low, high := all[limit], limit, limit
+	for high+1 < steps && all[high+1] > 0 && all[high+1] >= peak/hillEnds {
+		high++
+		peak = max(peak, all[high])
+	}
+	for low > 0 && all[low-1] > 0 && all[low-1] >= peak/hillEnds {
+		low--
+		peak = max(peak, all[low])
+	}
+	inHill, keptOfIt := 0, 0
+	for s := low; s <= high; s++ {
+		inHill += all[s]
+		keptOfIt += kept[s]
+	}
+	if keptOfIt < inHill/worthPart {
+		return steps // the filter alone decides
+	}
+	return low
 }
 
 // step numbers durations ascending, in steps of a tenth of themselves: 8 to a power of two, so that

@@ -2,6 +2,7 @@ package space
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -23,7 +24,9 @@ const (
 type Filter struct {
 	MinNS int64 // bursts shorter than this
 	// Auto finds MinNS: the largest duration such that all shorter bursts together make up less than
-	// AutoShare of the computing time of all bursts. Bursts of one duration go or stay together.
+	// AutoShare of the computing time of all bursts. Bursts of one duration go or stay together. Of
+	// autoCommon bursts and more, those that alone have more than a tenth of the time (a start-up, a wait
+	// that is no MPI call) are no measure for the others and do not count.
 	Auto   bool
 	Ranges []Range
 }
@@ -155,14 +158,26 @@ func outside(ranges []Range, ranged []quantity, row int) bool {
 	return false
 }
 
-// autoMinNS sums durations in buckets as fine as 1/256 of themselves and looks closer only at the
-// one in which the limit lies.
 func autoMinNS(durations []int64) int64 {
-	sums := make([]int64, bucket(1<<63-1)+1)
+	if len(durations) >= autoCommon {
+		return shareMinNS(durations, commonTime(durations))
+	}
 	var total int64
 	for _, d := range durations {
-		sums[bucket(d)] += d
 		total += d
+	}
+	return shareMinNS(durations, total)
+}
+
+const autoCommon = 100
+
+// shareMinNS finds the duration below which all bursts together have less than AutoShare of total. It
+// sums durations in buckets as fine as 1/256 of themselves and looks closer only at the
+// one in which the limit lies.
+func shareMinNS(durations []int64, total int64) int64 {
+	sums := make([]int64, bucket(1<<63-1)+1)
+	for _, d := range durations {
+		sums[bucket(d)] += d
 	}
 	if total == 0 {
 		return 0
@@ -193,6 +208,30 @@ func autoMinNS(durations []int64) int64 {
 		return within[i]
 	}
 }
+
+// commonTime is the sum of the durations without those that dominate it.
+func commonTime(durations []int64) int64 {
+	total, largest := int64(0), int64(math.MaxInt64)
+	for {
+		sum := int64(0)
+		for _, d := range durations {
+			if d <= largest {
+				sum += d
+			}
+		}
+		if sum == total {
+			return total
+		}
+		total, largest = sum, min(largest, sum/dominates)
+		if !slices.ContainsFunc(durations, func(d int64) bool { return d <= largest }) {
+			return total // all that is left are a few long ones
+		}
+	}
+}
+
+// dominates is the reciprocal of the share of computing time above which a single burst is no measure for
+// the others.
+const dominates = 10
 
 const bucketBits = 8
 

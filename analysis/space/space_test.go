@@ -193,6 +193,25 @@ func TestAutomaticMinimalDuration(t *testing.T) {
 	}
 }
 
+// One long start-up does not make all else too short to look at.
+func TestAutomaticMinimalDurationBesideAStartUp(t *testing.T) {
+	columns := space.Columns{DurationNS: []int64{60_000_000_000, 20_000_000_000}}
+	for i := range int64(1000) {
+		columns.DurationNS = append(columns.DurationNS, 1_000_000+i, 100)
+	}
+	s, err := space.New(columns, []space.Dim{{Num: space.Duration, Scale: space.Log}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	selection, err := s.Select(space.Filter{Auto: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if selection.Bursts[space.Short] < 1000 || selection.Bursts[space.Complete] < 980 {
+		t.Errorf("%d bursts are too short, %d stay", selection.Bursts[space.Short], selection.Bursts[space.Complete])
+	}
+}
+
 func TestAutomaticMinimalDurationIsTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		scale := rapid.SampledFrom([]int64{3, 1000, 1e6, 1e12}).Draw(t, "scale")

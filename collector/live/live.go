@@ -50,6 +50,7 @@ type seen struct {
 
 // New returns the clustering of a store, which starts with Run.
 func New(s *store.Store, options partition.Options, log *slog.Logger) *Live {
+	options.Workers = 1 // the budget is of one core, and the others are the job's
 	return &Live{store: s, options: options, log: log, seen: make(map[*store.Ring]seen)}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -53,7 +54,7 @@ func Start(argv []string, p Preload) (*Job, error) {
 	if err != nil {
 		return nil, notStarted(argv[0], err)
 	}
-	env, err := environment(os.Environ(), p)
+	argv, env, err := environment(argv, os.Environ(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -111,27 +112,34 @@ func (j *Job) Wait() (status int, err error) {
 	return wait.ExitStatus(), nil
 }
 
-// environment adds to env what the job's processes need. Open MPI passes on to other hosts only what
-// mca_base_env_list names; other launchers pass on the whole environment.
-func environment(env []string, p Preload) ([]string, error) {
+// environment adds to env what the job's processes need, and to argv what the launcher has to pass on.
+//
+// Open MPI passes on to other hosts only what mca_base_env_list or -x names, and refuses to start with both;
+// other launchers pass on the whole environment. A launcher whose command line does not show that it is
+// Open MPI's own, such as a script, is left alone: it may use -x inside.
+func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	library, err := filepath.Abs(p.Library)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if strings.ContainsAny(library, ": ") {
-		return nil, &StartError{fmt.Errorf("%s: the dynamic loader cannot preload a path with a space or a colon", library), 1,
+		return nil, nil, &StartError{fmt.Errorf("%s: the dynamic loader cannot preload a path with a space or a colon", library), 1,
 			"install moriens, or link to libmoriens.so, under another path"}
 	}
 	directory, err := filepath.Abs(p.Directory)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	values := map[string]string{}
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		values[name] = value
 	}
-	set := func(name, value string) { env = append(env, name+"="+value) } // the last one counts
+	var names []string
+	set := func(name, value string) {
+		env = append(env, name+"="+value) // the last one counts
+		names = append(names, name)
+	}
 	preload := library
 	if old := values["LD_PRELOAD"]; old != "" {
 		preload += ":" + old
@@ -140,13 +148,30 @@ func environment(env []string, p Preload) ([]string, error) {
 	set("MORIENS_RUN", p.Run)
 	set("MORIENS_SHM", p.Shm)
 	set("MORIENS_DIR", directory)
-	names := "LD_PRELOAD;MORIENS_RUN;MORIENS_SHM;MORIENS_DIR"
 	if values["MORIENS_RING"] != "" {
-		names += ";MORIENS_RING"
+		names = append(names, "MORIENS_RING")
 	}
-	if old := values["OMPI_MCA_mca_base_env_list"]; old != "" {
-		names = old + ";" + names
+
+	const list = "OMPI_MCA_mca_base_env_list"
+	switch {
+	case !openMPI(argv[0]) || slices.Contains(argv, "mca_base_env_list"):
+	case slices.Contains(argv, "-x"):
+		var exports []string
+		for _, name := range names {
+			exports = append(exports, "-x", name)
+		}
+		argv = slices.Concat(argv[:1], exports, argv[1:])
+	case values[list] != "":
+		env = append(env, list+"="+values[list]+";"+strings.Join(names, ";"))
+	default:
+		env = append(env, list+"="+strings.Join(names, ";"))
 	}
-	set("OMPI_MCA_mca_base_env_list", names)
-	return env, nil
+	return argv, env, nil
+}
+
+// openMPI says whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names,
+// and take no notice of what Open MPI is told.
+func openMPI(launcher string) bool {
+	name, _, _ := strings.Cut(filepath.Base(launcher), ".")
+	return slices.Contains([]string{"mpirun", "mpiexec", "orterun", "prterun"}, name)
 }

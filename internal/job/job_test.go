@@ -26,26 +26,44 @@ func last(env []string, name string) string {
 }
 
 func TestEnvironment(t *testing.T) {
-	env, err := environment([]string{"PATH=/bin", "LD_PRELOAD=/x.so", "OMPI_MCA_mca_base_env_list=A;B=1", "MORIENS_RING=65536"}, preload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{
-		"PATH":                       "/bin",
-		"LD_PRELOAD":                 "/opt/moriens/libmoriens.so:/x.so",
-		"MORIENS_RUN":                "r1",
-		"MORIENS_SHM":                "/dev/shm",
-		"MORIENS_DIR":                "/tmp/out",
-		"OMPI_MCA_mca_base_env_list": "A;B=1;LD_PRELOAD;MORIENS_RUN;MORIENS_SHM;MORIENS_DIR;MORIENS_RING",
+	const list = "OMPI_MCA_mca_base_env_list"
+	const names = "LD_PRELOAD;MORIENS_RUN;MORIENS_SHM;MORIENS_DIR"
+	const exports = "-x LD_PRELOAD -x MORIENS_RUN -x MORIENS_SHM -x MORIENS_DIR"
+	for _, tt := range []struct {
+		name, argv, env, wantArgv string
+		want                      map[string]string
+	}{
+		{"Open MPI", "mpirun -n 2 app", "PATH=/bin", "mpirun -n 2 app", map[string]string{"PATH": "/bin", list: names}},
+		{"by its path", "/opt/ompi/bin/mpirun.openmpi app", "", "/opt/ompi/bin/mpirun.openmpi app", map[string]string{list: names}},
+		{"with a list of its own", "mpirun app", list + "=A;B=1", "mpirun app", map[string]string{list: "A;B=1;" + names}},
+		{"with -x, which excludes the list", "mpirun -n 2 -x FOO app", "", "mpirun " + exports + " -n 2 -x FOO app", map[string]string{list: ""}},
+		{"with the list on the command line", "mpirun --mca mca_base_env_list FOO app", "", "mpirun --mca mca_base_env_list FOO app", map[string]string{list: ""}},
+		{"a script", "./job.sh -x", "", "./job.sh -x", map[string]string{list: ""}},
+		{"an option for the shim", "mpirun app", "MORIENS_RING=65536", "mpirun app", map[string]string{list: names + ";MORIENS_RING"}},
+		{"something preloaded already", "srun app", "LD_PRELOAD=/x.so", "srun app", map[string]string{"LD_PRELOAD": "/opt/moriens/libmoriens.so:/x.so"}},
+		{"always", "srun app", "", "srun app", map[string]string{
+			"LD_PRELOAD": "/opt/moriens/libmoriens.so", "MORIENS_RUN": "r1", "MORIENS_SHM": "/dev/shm", "MORIENS_DIR": "/tmp/out",
+		}},
 	} {
-		if got := last(env, name); got != want {
-			t.Errorf("%s=%s, want %s", name, got, want)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			argv, env, err := environment(strings.Fields(tt.argv), strings.Fields(tt.env), preload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(argv, " "); got != tt.wantArgv {
+				t.Errorf("command line %s, want %s", got, tt.wantArgv)
+			}
+			for name, want := range tt.want {
+				if got := last(env, name); got != want {
+					t.Errorf("%s=%s, want %s", name, got, want)
+				}
+			}
+		})
 	}
 	for _, library := range []string{"/opt/my tools/libmoriens.so", "/opt/a:b/libmoriens.so"} {
 		p := preload
 		p.Library = library
-		if _, err := environment(nil, p); err == nil || hint.Of(err) == "" {
+		if _, _, err := environment([]string{"mpirun"}, nil, p); err == nil || hint.Of(err) == "" {
 			t.Errorf("%s: %v", library, err)
 		}
 	}

@@ -36,7 +36,7 @@ func Collect(c CollectConfig) error {
 		return err
 	}
 	col, err := collector.Start(collector.Config{
-		Run: rendezvous.NewSecret(8), Listen: c.Listen, Options: c.Options, Log: c.Log,
+		Run: rendezvous.NewRun(), Listen: c.Listen, Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, "name an address of this host with --listen, port 0 for any")

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/agent"
+	"moriens/agent/ring"
 	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/collector/moriens"
@@ -47,7 +48,14 @@ type RunConfig struct {
 func Run(c RunConfig) (status int, err error) {
 	// From here on an interrupt is for the job, and later for the analysis, never for this process.
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	for _, s := range []os.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGIO, syscall.SIGPWR,
+	} {
+		if !signal.Ignored(s) { // nohup and the like: the job inherits that it is ignored
+			signal.Notify(signals, s)
+		}
+	}
 
 	library, err := shim()
 	if err != nil {
@@ -57,11 +65,14 @@ func Run(c RunConfig) (status int, err error) {
 		return 1, hint.With(fmt.Errorf("shared memory: %s: %w", c.Shm, err),
 			"name a directory on a memory file system that you may write to with --shm")
 	}
+	if n, err := ring.Sweep(c.Shm, os.Getuid()); err != nil || n > 0 {
+		c.Log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
+	}
 	out, err := makeOut(c.Out)
 	if err != nil {
 		return 1, err
 	}
-	run := rendezvous.NewSecret(8)
+	run := rendezvous.NewRun()
 	sockets, err := socketDir()
 	if err != nil {
 		return 1, err
@@ -143,7 +154,10 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 			return
 		case s := <-signals:
 			pass(s)
-			fmt.Fprintf(os.Stderr, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", name(s))
+			if !ends(s) {
+				continue
+			}
+			fmt.Fprintf(os.Stderr, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
 		case <-tick.C:
 			p := col.Progress()
 			line.Show(fmt.Sprintf("moriens %s · %s bursts · %s clusters · %.0f %% of time explained",
@@ -160,15 +174,21 @@ func await(concluded <-chan error, signals <-chan os.Signal) (gaveUp os.Signal, 
 		case err := <-concluded:
 			return nil, err
 		case s := <-signals:
-			if interrupts++; interrupts > 1 {
-				return s, fmt.Errorf("%s: gave up, the results are not complete", name(s))
+			if !ends(s) {
+				continue
 			}
-			fmt.Fprintf(os.Stderr, "moriens: %s: the results are being written; once more to give up\n", name(s))
+			if interrupts++; interrupts > 1 {
+				return s, fmt.Errorf("%s: gave up, the results are not complete", s)
+			}
+			fmt.Fprintf(os.Stderr, "moriens: %s: the results are being written; once more to give up\n", s)
 		}
 	}
 }
 
-func name(s os.Signal) string { return s.String() }
+// ends says whether a signal asks for the end of what it is sent to.
+func ends(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
+}
 
 // shim finds libmoriens.so: MORIENS_LIB, or beside the program, or in ../lib.
 func shim() (string, error) {

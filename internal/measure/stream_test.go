@@ -201,15 +201,3 @@ func TestStreamChecksCertificate(t *testing.T) {
 		t.Errorf("%d agents", len(f.Agents))
 	}
 }
-
-func TestRendezvous(t *testing.T) {
-	dir := t.TempDir()
-	want := rendezvous.Rendezvous{Run: "r", Address: "127.0.0.1:1", Fingerprint: strings.Repeat("a", 64), Token: "t"}
-	if err := rendezvous.Write(dir, want); err != nil {
-		t.Fatal(err)
-	}
-	got, err := rendezvous.Read(dir)
-	if err != nil || got != want {
-		t.Errorf("Read = %+v, %v", got, err)
-	}
-}

@@ -11,7 +11,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -20,6 +22,12 @@ const File = "collector.json"
 
 // maxFileBytes bounds what is read of a rendezvous file.
 const maxFileBytes = 64 << 10
+
+// runID is what a run's id looks like. It becomes part of a path.
+var runID = regexp.MustCompile(`^[0-9a-f]{16}$`)
+
+// NewRun returns the id of a new run.
+func NewRun() string { return NewSecret(8) }
 
 // A Rendezvous says where a run's collector listens and what proves it to be that collector.
 type Rendezvous struct {
@@ -80,6 +88,9 @@ func Read(dir string) (Rendezvous, error) {
 	if !info.Mode().IsRegular() || info.Size() > maxFileBytes {
 		return Rendezvous{}, fmt.Errorf("%s: not a rendezvous file", path)
 	}
+	if owner := info.Sys().(*syscall.Stat_t).Uid; owner != uint32(os.Getuid()) {
+		return Rendezvous{}, fmt.Errorf("%s: it belongs to user %d", path, owner)
+	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return Rendezvous{}, fmt.Errorf("%s: mode %04o lets others read its token; it has to be 0600", path, info.Mode().Perm())
 	}
@@ -94,6 +105,8 @@ func (r Rendezvous) check(path string) error {
 	switch {
 	case r.Run == "" || r.Address == "" || r.Token == "":
 		return fmt.Errorf("%s: run, address or token is missing", path)
+	case !runID.MatchString(r.Run):
+		return fmt.Errorf("%s: %q is not the id of a run", path, r.Run)
 	case !r.Unix() && len(r.Fingerprint) != 64:
 		return fmt.Errorf("%s: fingerprint of %d characters, want 64", path, len(r.Fingerprint))
 	}

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-var sound = Rendezvous{Run: "r", Address: "127.0.0.1:1", Fingerprint: strings.Repeat("a", 64), Token: "t"}
+var sound = Rendezvous{Run: "0123456789abcdef", Address: "127.0.0.1:1", Fingerprint: strings.Repeat("a", 64), Token: "t"}
 
 func TestWriteRead(t *testing.T) {
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestWriteRead(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	text := `{"run":"r","address":"h:1","fingerprint":"` + strings.Repeat("a", 64) + `","token":"t"}`
+	text := `{"run":"0123456789abcdef","address":"h:1","fingerprint":"` + strings.Repeat("a", 64) + `","token":"t"}`
 	for _, tt := range []struct {
 		name, text string
 		mode       fs.FileMode
@@ -54,7 +54,8 @@ func TestReadRefuses(t *testing.T) {
 		{"empty", "", 0o600, "EOF"},
 		{"too long", text + strings.Repeat(" ", maxFileBytes), 0o600, "not a rendezvous"},
 		{"no token", strings.Replace(text, `"t"}`, `""}`, 1), 0o600, "missing"},
-		{"no run", strings.Replace(text, `"r"`, `""`, 1), 0o600, "missing"},
+		{"no run", strings.Replace(text, `"0123456789abcdef"`, `""`, 1), 0o600, "missing"},
+		{"a run that leads elsewhere", strings.Replace(text, "0123456789abcdef", "x/../../victim", 1), 0o600, "not the id of a run"},
 		{"short fingerprint", strings.Replace(text, "aaaa", "a", 1), 0o600, "61 characters"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
