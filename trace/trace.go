@@ -131,7 +131,7 @@ type Frame struct {
 	Offset  uint64 // return address minus the module's load address
 }
 
-// String returns the innermost frame as the tables print it, e.g. "MPI_Send@lmp+0x1f3c".
+// String returns the function with its innermost frame, e.g. "MPI_Send@lmp+0x1f3c".
 func (p CallPath) String() string {
 	switch {
 	case p.Function == "":

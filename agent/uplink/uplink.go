@@ -58,6 +58,7 @@ type Uplink struct {
 	high    uint64                     // highest sequence ever sent
 	next    uint64                     // last sequence given out
 	calls   int                        // in queue
+	broke   error                      // why the last stream broke, nil while one lives
 	fatal   error                      // the collector will not have us
 	stats   Stats
 }
@@ -117,7 +118,7 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	case u.fatal != nil:
 		return u.fatal
 	}
-	return fmt.Errorf("%d messages not acknowledged: %w", len(u.queue), ctx.Err())
+	return fmt.Errorf("%d messages not acknowledged: %w", len(u.queue), errors.Join(ctx.Err(), u.broke))
 }
 
 // Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good.
@@ -139,6 +140,9 @@ func (u *Uplink) Run(ctx context.Context) error {
 		if acknowledged {
 			backoff = backoffMin
 		}
+		u.mu.Lock()
+		u.broke = err
+		u.mu.Unlock()
 		// Full jitter: a thousand agents must not come back in the same instant.
 		pause := time.Duration(rand.Int64N(int64(backoff))) + backoffMin/2
 		u.log.Warn("stream to the collector broke", "error", err, "again_in", pause)
@@ -240,6 +244,7 @@ func (u *Uplink) acknowledge(sequence uint64) {
 		u.queue[n] = nil
 		n++
 	}
+	u.broke = nil
 	u.queue = u.queue[n:]
 	u.sent = max(0, u.sent-n)
 	if len(u.queue) == 0 {

@@ -77,7 +77,8 @@ type Knee struct {
 }
 
 // FindKnee finds the knee of a k-distance curve in descending order: of the 0.5 % to 50 % largest
-// distances, the first that lies farthest below the straight line from the first of them to zero
+// distances, the first that lies farthest below the straight line that falls from the first of them, at
+// index 0, to zero at the last
 // (González, Huck, Giménez and Labarta, IPDPSW'12, as ClusteringSuite does it).
 //
 // It is not ok where no point lies below that line: fewer than 5 values, all values equal, all zero,

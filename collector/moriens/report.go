@@ -24,6 +24,10 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 		How:           "knee of the k-distance curve of each group, not below the resolution",
 		MinPts:        "max(4, threads/4, bursts of the group/200)",
 	}
+	c.Resolution = rundir.Number(o.Resolution)
+	if o.Resolution == 0 {
+		c.Resolution = rundir.Number(partition.DefaultResolution(o.Dims))
+	}
 	if o.Fixed != nil {
 		c.How, c.MinPts = "given", fmt.Sprint(o.Fixed.MinPts)
 	}
@@ -35,9 +39,9 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 	}
 	for _, g := range result.Groups {
 		c.Groups = append(c.Groups, rundir.Group{
-			Before: run.CallPaths[g.Before].String(), After: run.CallPaths[g.After].String(),
+			Before: groupPath(run, g.Before, o.By), After: groupPath(run, g.After, o.By),
 			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
-			Eps: rundir.Number(g.Eps), MinPts: g.MinPts,
+			Eps: rundir.Number(g.Eps), EpsFrom: g.From.String(), Knee: rundir.Number(g.Knee), MinPts: g.MinPts,
 			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
 		})
 		if g.From != partition.FromNone {
@@ -47,6 +51,13 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 	slices.Sort(c.Eps)
 	c.Eps = slices.Compact(c.Eps)
 	return c
+}
+
+func groupPath(run *trace.Run, path uint32, by partition.By) string {
+	if by == partition.ByNone {
+		return ""
+	}
+	return run.CallPaths[path].String()
 }
 
 func describeDim(d space.Dim) rundir.Dimension {

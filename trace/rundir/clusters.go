@@ -12,9 +12,10 @@ type Clusters struct {
 	Format        int         `json:"format"`
 	Algorithm     string      `json:"algorithm"` // e.g. "dbscan"
 	Dimensions    []Dimension `json:"dimensions"`
-	By            string      `json:"by"`      // "none", or "calls": each pair of call paths apart
-	How           string      `json:"how"`     // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
-	Eps           []Number    `json:"eps"`     // every Eps that was used, ascending
+	By            string      `json:"by"`  // "none", or "calls": each pair of call paths apart
+	How           string      `json:"how"` // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
+	Eps           []Number    `json:"eps"` // every Eps that was used, ascending
+	Resolution    Number      `json:"resolution"`
 	MinPts        string      `json:"min_pts"` // the rule, or the number given
 	Normalisation string      `json:"normalisation"`
 	Total         Shares      `json:"total"`
@@ -49,7 +50,9 @@ type Group struct {
 	After    string `json:"after"`
 	Bursts   int    `json:"bursts"` // filtered and incomplete ones not counted
 	Seconds  Number `json:"seconds"`
-	Eps      Number `json:"eps"` // 0 in a rare group
+	Eps      Number `json:"eps"`      // 0 in a rare group
+	EpsFrom  string `json:"eps_from"` // knee, floor (the resolution), fixed, or none in a rare group
+	Knee     Number `json:"knee"`     // of the k-distance curve; 0 where there is none or it was not sought
 	MinPts   int    `json:"min_pts"`
 	Clusters int    `json:"clusters"`
 	Noise    int    `json:"noise_bursts"`
