@@ -31,8 +31,8 @@ const (
 	pollMax = 20 * time.Millisecond
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
-	// orphanGrace is how long processes may outlive the job before they are left behind.
-	orphanGrace = 5 * time.Second
+	// defaultGrace is how long processes may outlive the job before they are left behind.
+	defaultGrace = 5 * time.Second
 	// flushGrace is how long the last messages may take to be acknowledged.
 	flushGrace = 60 * time.Second
 )
@@ -43,6 +43,7 @@ type Config struct {
 	Shm     string                // directory that holds the run's directory of rings
 	Meet    rendezvous.Rendezvous // the collector
 	Idle    time.Duration         // the job is over when no process was there for this long after the last; 0 = only JobOver says so
+	Grace   time.Duration         // how long processes may outlive the job; 0 = 5 s
 	Version string
 	Log     *slog.Logger
 	Clocks  Clocks // nil = the machine's
@@ -70,6 +71,9 @@ type Node struct {
 
 // New returns the agent of a node. Nothing happens until Run.
 func New(config Config) (*Node, error) {
+	if config.Grace == 0 {
+		config.Grace = defaultGrace
+	}
 	if config.Clocks == nil {
 		config.Clocks = ticks.System{}
 	}
@@ -145,7 +149,7 @@ func (n *Node) watch(ctx context.Context) {
 		switch {
 		case len(n.agents) > 0:
 			n.lastSeen = now
-			if !overSince.IsZero() && now.Sub(overSince) > orphanGrace {
+			if !overSince.IsZero() && now.Sub(overSince) > n.config.Grace {
 				n.leave()
 				return
 			}

@@ -4,9 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"moriens/agent"
 	"moriens/agent/ring"
@@ -48,7 +51,7 @@ func newRig(t *testing.T) *rig {
 		t.Fatal(err)
 	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: new(exactClock),
+		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: new(exactClock), Grace: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -293,6 +296,121 @@ func TestFault(t *testing.T) {
 	result := r.finish(byDuration)
 	if result.Manifest.Empty != "no rank could record" || result.Advice == "" || len(result.Manifest.Notes) == 0 {
 		t.Errorf("empty because %q, %q; notes %q", result.Manifest.Empty, result.Advice, result.Manifest.Notes)
+	}
+}
+
+// What one rank's stray pointers do to its ring costs that rank's thread, not its neighbours.
+func TestDamagedRank(t *testing.T) {
+	barrier := mpicall.Barrier
+	tests := []struct {
+		name        string
+		damage      func(p *ringwriter.Process, w *ringwriter.Ring)
+		calls, want int // of the damaged rank, recorded and held
+		note        string
+	}{
+		{"a call that does not exist", func(_ *ringwriter.Process, w *ringwriter.Ring) { w.Call(999, 0, 2_000_000_000, 2_000_000_010) }, 11, 10, "MPI call 999"},
+		{"a time that has not come", func(_ *ringwriter.Process, w *ringwriter.Ring) { w.Call(barrier, 0, 1<<63, 1<<63+1) }, 11, 10, "of the future"},
+		{"a call path that is not defined", func(_ *ringwriter.Process, w *ringwriter.Ring) { w.Call(barrier, 77, 2_000_000_000, 2_000_000_010) }, 11, 11, ""},
+		{"a time before all others", func(_ *ringwriter.Process, w *ringwriter.Ring) { w.Call(barrier, 0, 5, 6) }, 11, 11, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t)
+			var processes [2]*ringwriter.Process
+			for rank := range processes {
+				p := r.process(ringwriter.Identity{Rank: rank, Size: 2, World: "w"})
+				w := r.thread(p, 256)
+				for i := range uint64(10) {
+					r.call(w, barrier, 0, 1_000_000_000+i*100, 1_000_000_000+i*100+10)
+				}
+				if rank == 0 {
+					tt.damage(p, w)
+				}
+				for i := range uint64(5) {
+					r.call(w, barrier, 0, 3_000_000_000+i*100, 3_000_000_000+i*100+10)
+				}
+				processes[rank] = p
+			}
+			for _, p := range processes {
+				p.Finalize()
+				p.Exit()
+			}
+			result := r.finish(byDuration)
+			want := [2]int{tt.want, 15}
+			if tt.want == tt.calls {
+				want[0] += 5
+			}
+			for i := range result.Run.Threads {
+				if got := result.Run.Threads[i].Calls.Len(); got != want[i] {
+					t.Errorf("rank %d: %d calls, want %d", i, got, want[i])
+				}
+			}
+			notes := strings.Join(result.Manifest.Notes, "\n")
+			if !strings.Contains(notes, tt.note) {
+				t.Errorf("no %q in the notes:\n%s", tt.note, notes)
+			}
+			if n := result.Manifest.Losses.MessagesRefused; n != 0 {
+				t.Errorf("%d messages refused", n)
+			}
+		})
+	}
+}
+
+// A program that starts one thread after the other has not all their rings in memory.
+func TestThreadsComeAndGo(t *testing.T) {
+	r := newRig(t)
+	p := r.process(ringwriter.Identity{Rank: 0, Size: 1, World: "w"})
+	const threads = 200
+	most := 0
+	for i := range uint64(threads) {
+		w := r.thread(p, 64)
+		for k := range uint64(3) {
+			at := 1_000_000_000 + i*1000 + k*100
+			r.call(w, mpicall.Barrier, 0, at, at+10)
+		}
+		w.Close()
+		for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+			rings, _ := filepath.Glob(r.dir + "/*.ring")
+			most = max(most, len(rings))
+			if len(rings) < 50 || time.Now().After(deadline) {
+				break
+			}
+		}
+	}
+	p.Finalize()
+	p.Exit()
+	result := r.finish(byDuration)
+	if len(result.Run.Threads) != threads {
+		t.Errorf("%d threads, want %d", len(result.Run.Threads), threads)
+	}
+	for i := range result.Run.Threads {
+		if n := result.Run.Threads[i].Calls.Len(); n != 3 {
+			t.Errorf("thread %d: %d calls, want 3", i, n)
+		}
+	}
+	if most > 50 {
+		t.Errorf("%d rings at one time", most)
+	}
+}
+
+// A process that outlives the job is taken as far as it has come, losses included.
+func TestProcessOutlivesJob(t *testing.T) {
+	r := newRig(t)
+	p := r.process(ringwriter.Identity{Rank: 0, Size: 1, World: "w"})
+	defer p.Exit()
+	w := r.thread(p, 64)
+	for i := range uint64(100) {
+		w.Call(mpicall.Barrier, 0, 1_000_000_000+i*100, 1_000_000_000+i*100+10)
+	}
+	w.Enter(mpicall.Recv, 0, 1_000_020_000)
+	result := r.finish(byDuration)
+	l := result.Manifest.Losses
+	held := result.Run.Threads[0].Calls.Len()
+	if held+int(l.RecordsDropped) != 101 {
+		t.Errorf("%d calls held, %d dropped, 101 made", held, l.RecordsDropped)
+	}
+	if len(l.RanksDied) != 1 || l.RanksDied[0].How != "still ran when the job had ended" {
+		t.Errorf("died: %+v", l.RanksDied)
 	}
 }
 
