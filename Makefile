@@ -1,6 +1,7 @@
 # moriens: build, demo, test, check. `make help` lists the targets.
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need
 
@@ -16,7 +17,7 @@ build: moriens shim ## bin/moriens and bin/libmoriens.so
 .PHONY: moriens
 moriens:
 	@$(NEED) build
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/moriens ./cmd/moriens
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o bin/moriens ./cmd/moriens
 
 .PHONY: shim
 shim:

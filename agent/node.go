@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"moriens/agent/ring"
@@ -60,6 +61,7 @@ type Node struct {
 	config    Config
 	up        *uplink.Uplink
 	directory *ring.Directory
+	claim     *os.File          // closed when the directory is given up
 	agents    map[uint64]*Agent // by process; those that have not ended
 	orphans   []*thread         // rings whose process file has not been seen yet
 	clocks    map[uint32]*sampler
@@ -87,10 +89,16 @@ func New(config Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	directory := ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run))
+	claim, err := directory.Claim()
+	if err != nil {
+		return nil, err
+	}
 	return &Node{
 		config:    config,
 		up:        up,
-		directory: ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run)),
+		directory: directory,
+		claim:     claim,
 		agents:    make(map[uint64]*Agent),
 		clocks:    make(map[uint32]*sampler),
 		over:      make(chan struct{}),
@@ -103,6 +111,7 @@ func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 // Run watches the node's processes until the job is over and everything that they recorded is
 // acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost.
 func (n *Node) Run(ctx context.Context) error {
+	defer n.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	upDone := make(chan error, 1)
@@ -202,8 +211,7 @@ func (n *Node) drain() (fullest float64) {
 func (n *Node) scan() {
 	found, err := n.directory.Scan()
 	if err != nil {
-		n.config.Log.Error("look for ranks", "error", err)
-		return
+		n.config.Log.Error("look for ranks", "error", err) // those that are known may still end
 	}
 	for _, f := range found.Faults {
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
@@ -289,8 +297,13 @@ func (n *Node) adopt() {
 	n.orphans = kept
 }
 
-// unreadable reports a file that cannot be read, and leaves it aside.
+// unreadable reports a file that cannot be read, and leaves it aside; what may be opened later is tried again.
 func (n *Node) unreadable(path string, err error) {
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
+		n.config.Log.Warn("later, for want of resources", "file", path, "error", err)
+		n.directory.Forget(path)
+		return
+	}
 	n.config.Log.Error("what a rank left cannot be read", "file", path, "error", err)
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: err.Error()}}})
 }

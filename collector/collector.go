@@ -109,13 +109,15 @@ func (c *Collector) Rendezvous() rendezvous.Rendezvous { return c.meet }
 // Progress returns what can be said of the run so far.
 func (c *Collector) Progress() live.Progress { return c.live.Progress() }
 
-// WaitAgents waits until at least one agent has come and all that came are done, or ctx ends.
+// agentGrace is how long an agent whose stream broke may take to come back; it tries every two seconds.
+const agentGrace = 60 * time.Second
+
+// WaitAgents waits until at least one agent has come and all that came are done or lost, or ctx ends.
 func (c *Collector) WaitAgents(ctx context.Context) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		t := c.store.Totals()
-		if t.Agents > 0 && t.AgentsDone == t.Agents {
+		if c.store.Totals().Agents > 0 && c.store.Expected(agentGrace) == 0 {
 			return nil
 		}
 		select {

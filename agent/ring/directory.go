@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // DirectoryPath is where the processes of a run leave their files. shm is MORIENS_SHM, which is
@@ -31,6 +33,38 @@ type Found struct {
 	Rings     []string
 	Faults    []Fault
 }
+
+// Claim makes the directory if it is missing and takes it for this agent, until the file that it returns is
+// closed: two readers of one ring would each see half of it.
+func (d *Directory) Claim() (*os.File, error) {
+	if err := os.Mkdir(d.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("ring: %w", err)
+	}
+	f, err := os.OpenFile(d.path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ring: %w", err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&0o077 != 0 {
+		f.Close()
+		return nil, fmt.Errorf("ring: %s is not this user's alone: %w", d.path, errors.Join(fs.ErrPermission, err))
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return nil, ErrClaimed
+	}
+	return nil, fmt.Errorf("ring: %s: %w", d.path, err)
+}
+
+// ErrClaimed is returned to a second agent of a run on one node.
+var ErrClaimed = errors.New("another agent serves this run on this node")
+
+// Forget makes the next Scan report a file again: it could not be opened for want of descriptors.
+func (d *Directory) Forget(path string) { delete(d.seen, filepath.Base(path)) }
 
 // Directory is the directory of one run. One goroutine at a time may use it.
 type Directory struct {

@@ -43,6 +43,7 @@ func OpenReader(path string) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.closeFile() // a process may have thousands of rings
 	r := &Reader{name: path, m: m, header: at[shmabi.Ring](m, 0)}
 	if err := r.check(); err != nil {
 		m.close()

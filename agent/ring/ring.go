@@ -57,7 +57,17 @@ func mapFile(path string, minBytes, maxBytes int64, write bool) (*mapping, error
 }
 
 func (m *mapping) close() error {
-	return errors.Join(unix.Munmap(m.data), m.file.Close())
+	return errors.Join(unix.Munmap(m.data), m.closeFile())
+}
+
+// closeFile closes the file and keeps the mapping.
+func (m *mapping) closeFile() error {
+	if m.file == nil {
+		return nil
+	}
+	err := m.file.Close()
+	m.file = nil
+	return err
 }
 
 // at gives the address of a T within the mapping, which the caller has checked it holds. Mappings

@@ -49,8 +49,8 @@ func (a *analysisFlags) options() (partition.Options, error) {
 			return o, usage(fmt.Errorf("--dbscan: %w", err), "for example --dbscan 0.1,4")
 		}
 	}
-	if a.MinPoints < 0 || a.Threads < 0 || a.Resolution < 0 {
-		return o, usage(errors.New("--min-points, --threads and --resolution are not negative"), "leave the option out for the default")
+	if a.MinPoints < 0 || a.Threads < 0 || !(a.Resolution >= 0 && a.Resolution < 1e300) {
+		return o, usage(errors.New("--min-points, --threads and --resolution are numbers from 0 up"), "leave the option out for the default")
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()

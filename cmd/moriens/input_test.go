@@ -54,6 +54,8 @@ func TestMistakes(t *testing.T) {
 		{"Eps below 0", []string{"run", "--dbscan=-1,4", "--", "touch", ran}, 2, "--dbscan"},
 		{"Eps no number", []string{"run", "--dbscan", "NaN,4", "--", "touch", ran}, 2, "--dbscan"},
 		{"MinPts 0", []string{"run", "--dbscan", "0.1,0", "--", "touch", ran}, 2, "--dbscan"},
+		{"resolution no number", []string{"run", "--resolution", "nan", "--", "touch", ran}, 2, "--resolution"},
+		{"resolution without end", []string{"run", "--resolution", "inf", "--", "touch", ran}, 2, "--resolution"},
 		{"negative threads", []string{"run", "--threads=-2", "--", "touch", ran}, 2, "--threads"},
 		{"no shared memory", []string{"run", "--out", dir + "/c", "--shm", dir + "/nowhere", "--", "touch", ran}, 1, "nowhere"},
 		{"collect at a bad address", []string{"collect", "--out", dir + "/d", "--listen", "256.0.0.1:x"}, 1, "256.0.0.1"},

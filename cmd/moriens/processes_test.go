@@ -53,6 +53,17 @@ func TestCollectAndAgent(t *testing.T) {
 			t.Errorf("the collector listens on %s", meet.Address)
 		}
 
+		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if claimed, _ := filepath.Glob(shm + "/moriens-*"); len(claimed) > 0 || time.Now().After(deadline) {
+				break
+			}
+		}
+		second := execute(t, nil, bin, "agent", "--dir", out, "--shm", shm)
+		if second.status != 1 {
+			t.Errorf("a second agent ends with %d", second.status)
+		}
+		contains(t, second.stderr, "another agent serves this run", "hint: ")
+
 		o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_RUN=" + meet.Run, "MORIENS_SHM=" + shm},
 			mpi.Args(2, library, app, "1", "200", "6000", "20000", "100", "10")...)
 		if o.status != 0 {

@@ -8,7 +8,7 @@ import (
 )
 
 type runCommand struct {
-	Out string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR" type:"path"`
+	Out string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
 	analysisFlags
 	shmFlag
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`

@@ -3,14 +3,16 @@ package main
 import (
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 
 	"moriens/internal/shmabi"
 	"moriens/trace/rundir"
 )
 
-// version is set at build time.
-var version = "development"
+// version and commit are set at build time.
+var (
+	version = "development"
+	commit  = "unknown"
+)
 
 type versionCommand struct{}
 
@@ -22,13 +24,5 @@ func (versionCommand) Run(*slog.Logger) error {
 }
 
 func program() rundir.Program {
-	p := rundir.Program{Version: version, Commit: "unknown"}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				p.Commit = s.Value
-			}
-		}
-	}
-	return p
+	return rundir.Program{Version: version, Commit: commit}
 }

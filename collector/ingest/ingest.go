@@ -72,6 +72,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
+	defer s.store.Leave(agent)
 	log := s.log.With("agent", hello.Host)
 	log.Info("agent connected", "held", held)
 

@@ -35,7 +35,8 @@ type Result struct {
 	Advice   string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
 }
 
-// Conclude clusters the bursts of a run and describes it.
+// Conclude clusters the bursts of a run and describes it. With an error there is a result too, in which the bursts
+// are in no cluster.
 func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, error) {
 	stages := make(map[string]rundir.Number)
 	start := time.Now()
@@ -50,7 +51,9 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	options.JobThreads = len(h.run.Threads)
 	result, err := partition.Compute(columns(h.run), options)
 	if err != nil {
-		return nil, fmt.Errorf("cluster the bursts: %w", err)
+		err = fmt.Errorf("cluster the bursts: %w", err)
+		h.notes = append(h.notes, err.Error())
+		result = &partition.Result{Selection: new(space.Selection)}
 	}
 	adopt(h.run, result)
 	lap("cluster")
@@ -61,7 +64,7 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	m.Filtered.How = describeFilter(options.Filter)
 	m.StageSeconds = stages
 	if m.Empty, r.Advice = whyEmpty(h, f); m.Empty != "" {
-		return r, nil
+		return r, err
 	}
 	if len(h.run.Counters) == 0 {
 		note := "no hardware counters: bursts are told apart by their duration"
@@ -71,7 +74,7 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 		m.Notes = append(m.Notes, note)
 	}
 	m.Notes = append(m.Notes, result.Warnings...)
-	return r, nil
+	return r, err
 }
 
 // columns puts the bursts of all threads, in the threads' order, into the columns of the analysis.
@@ -98,8 +101,7 @@ func adopt(run *trace.Run, result *partition.Result) {
 	labels := result.Labels
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
-		copy(t.Cluster, labels)
-		labels = labels[len(t.Cluster):]
+		labels = labels[copy(t.Cluster, labels):]
 	}
 	for _, c := range result.Clusters {
 		run.Clusters = append(run.Clusters, trace.Cluster{

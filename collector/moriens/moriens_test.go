@@ -235,3 +235,26 @@ func TestConcludeCountsLosses(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be clustered is described and kept all the same.
+func TestConcludeWithoutClusters(t *testing.T) {
+	s := store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(0, 0)
+	f.process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
+	f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	f.calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
+	f.clock(1<<40, 1<<40)
+	o := options(t)
+	o.Dims = []space.Dim{{Num: "PAPI_TOT_INS", Scale: space.Log}}
+	r, err := Conclude(s.Freeze(), Job{}, o)
+	if err == nil || !strings.Contains(err.Error(), "PAPI_TOT_INS") {
+		t.Errorf("error %v", err)
+	}
+	if b := r.Run.Threads[0].Bursts; b.Len() != 1 || b.Cluster[0] != 0 {
+		t.Errorf("bursts %+v", b)
+	}
+	if !strings.Contains(strings.Join(r.Manifest.Notes, ";"), "PAPI_TOT_INS") {
+		t.Errorf("notes %q", r.Manifest.Notes)
+	}
+}

@@ -92,6 +92,13 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			MessagesRefused:  int64(f.Totals.Refused),
 		},
 	}
+	for _, a := range f.Agents {
+		for _, fault := range a.Faults {
+			if fault.Corrupt == "" {
+				m.Losses.RanksUnrecorded++
+			}
+		}
+	}
 	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
 	for _, a := range f.Agents {
 		for _, why := range a.Refused {
@@ -185,7 +192,7 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string) {
 	case len(f.Agents) == 0:
 		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?"
 	case faulty > 0:
-		return "no rank could record", "make room in shared memory (df /dev/shm tells how full it is), or name another memory file system with --shm"
+		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)"
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", ""
 	}

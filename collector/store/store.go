@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -61,6 +62,8 @@ type Agent struct {
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
 	Faults  []*moriensv1.Fault
 	Done    *moriensv1.Done // nil until it is done
+	streams int             // open now
+	left    time.Time       // when the last of them ended
 	Refused []string        // why messages of it were refused, the first few
 	last    uint64          // sequence
 }
@@ -125,7 +128,30 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 		s.agents[h.Agent] = a
 		s.totals.Agents++
 	}
+	a.streams++
 	return a, a.last, nil
+}
+
+// Leave says that a stream of an agent has ended, one for each Greet.
+func (s *Store) Leave(a *Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.streams--
+	a.left = time.Now()
+}
+
+// Expected returns how many agents are not done and can still be: they have a stream, or had one until less
+// than grace ago.
+func (s *Store) Expected(grace time.Duration) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := 0
+	for _, a := range s.agents {
+		if a.Done == nil && (a.streams > 0 || time.Since(a.left) < grace) {
+			n++
+		}
+	}
+	return n
 }
 
 // A ContentError is a message whose content is refused: nothing of it is held, and it is counted.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -241,4 +242,25 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	if totals := s.store.Totals(); totals.Dropped != 5 || totals.Abandoned != 1 {
 		t.Errorf("totals %+v", totals)
 	}
+}
+
+func TestExpected(t *testing.T) {
+	s := newStub(t)
+	again, _, _ := s.store.Greet(&moriensv1.Hello{Agent: 1})
+	check := func(when string, grace time.Duration, want int) {
+		t.Helper()
+		if got := s.store.Expected(grace); got != want {
+			t.Errorf("%s: %d agents expected, want %d", when, got, want)
+		}
+	}
+	check("two streams", 0, 1)
+	s.store.Leave(again)
+	check("one stream", 0, 1)
+	s.store.Leave(s.agent)
+	check("none, but it may come back", time.Hour, 1)
+	check("none, and it took too long", 0, 0)
+	s.store.Greet(&moriensv1.Hello{Agent: 1})
+	check("back", 0, 1)
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	check("done", time.Hour, 0)
 }

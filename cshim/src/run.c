@@ -11,6 +11,7 @@
 
 #define LOG_BYTES (256u << 10) /* some 8,000 call paths */
 #define MIN_LOG_BYTES (16u << 10)
+#define LATER_THREADS 4 /* their rings are so much smaller than the first thread's */
 
 struct moriens_run moriens_run;
 
@@ -53,7 +54,9 @@ static int create_ring(int directory, uint32_t thread, struct moriens_writer *ri
 		.thread = thread,
 		.tid = moriens_os_tid(),
 	};
-	uint64_t bytes = affordable(directory, ring_bytes, MORIENS_MIN_RING_BYTES);
+	/* Most threads but the first call MPI seldom, and some programs start one after the other. */
+	uint64_t wanted = thread == 0 ? ring_bytes : ring_bytes / LATER_THREADS;
+	uint64_t bytes = affordable(directory, wanted < MORIENS_MIN_RING_BYTES ? MORIENS_MIN_RING_BYTES : wanted, MORIENS_MIN_RING_BYTES);
 	uint32_t slots;
 	int error;
 

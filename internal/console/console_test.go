@@ -50,12 +50,12 @@ func TestSummary(t *testing.T) {
 			{ID: 3, Bursts: 40, Share: .0009}, {ID: 4, Bursts: 1, Share: .0001},
 		},
 	}
+	openMPI := rundir.MPI{Library: "Open MPI", Version: "4.1.4"}
 	m := &rundir.Manifest{
 		Ranks: 2, Bursts: 1300, Seconds: 3.25, MPICalls: map[string]int64{"MPI_Send": 1000, "MPI_Recv": 302},
-		Worlds:   []rundir.World{{Executable: "/opt/app"}, {Executable: "/opt/app"}},
-		MPI:      rundir.MPI{Library: "Open MPI", Version: "4.1.4"},
+		Worlds:   []rundir.World{{Executable: "/opt/app", MPI: openMPI}, {Executable: "/opt/app", MPI: openMPI}},
 		Losses:   rundir.Losses{RecordsDropped: 12, RanksDied: []rundir.RankDied{{World: 1, Rank: 3, How: "MPI_Abort"}}},
-		Filtered: rundir.Filtered{MinDurationNS: 1500},
+		Filtered: rundir.Filtered{LongestNS: 1500},
 		Notes:    []string{"a note"},
 	}
 	files := []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}}
@@ -72,7 +72,7 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
        2       2  20.0 %  3.00 us  ± 0.0 %  MPI_Wait+0x20 → MPI_Send+0x10 in app (rare)
   2 more      41   0.1 %                    in clusters.json
    noise       8   4.0 %                    like no others
-filtered      90   1.0 %                    shorter than 1.50 us
+filtered      90   1.0 %                    up to 1.50 us
 
 losses: 12 MPI calls dropped, the ring was full; rank 3 of world 1 died (MPI_Abort)
 note: a note
@@ -90,7 +90,7 @@ func TestSummaryOfNothing(t *testing.T) {
 	if err := Summary(&b, &trace.Run{}, m, &rundir.Clusters{}, "/tmp/r", nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks") || !strings.Contains(got, "losses: none") {
+	if got := b.String(); !strings.Contains(got, "moriens: sleep 1 · 0 ranks · 0 MPI calls · 0 bursts\n") || !strings.Contains(got, "losses: none") {
 		t.Errorf("summary:\n%s", got)
 	}
 }

@@ -41,10 +41,12 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 
 func headline(m *rundir.Manifest) string {
 	var programs []string
+	var libraries []string
 	for _, w := range m.Worlds {
-		programs = append(programs, trace.ProgramName(w.Executable))
+		programs = appendNew(programs, trace.ProgramName(w.Executable))
+		libraries = appendNew(libraries, strings.TrimSpace(w.MPI.Library+" "+w.MPI.Version))
 	}
-	what := strings.Join(slices.Compact(programs), ", ")
+	what := strings.Join(programs, ", ")
 	if what == "" {
 		what = strings.Join(m.Command, " ")
 	}
@@ -52,15 +54,25 @@ func headline(m *rundir.Manifest) string {
 	if len(m.Worlds) > 1 {
 		fields = append(fields, count(len(m.Worlds), "MPI world"))
 	}
-	if m.MPI.Library != "" {
-		fields = append(fields, strings.TrimSpace(m.MPI.Library+" "+m.MPI.Version))
+	if len(libraries) > 0 {
+		fields = append(fields, strings.Join(libraries, ", "))
 	}
 	calls := 0
 	for _, n := range m.MPICalls {
 		calls += int(n)
 	}
-	fields = append(fields, Duration(float64(m.Seconds)*1e9), count(calls, "MPI call"), count(m.Bursts, "burst"))
+	if m.Seconds > 0 {
+		fields = append(fields, Duration(float64(m.Seconds)*1e9))
+	}
+	fields = append(fields, count(calls, "MPI call"), count(m.Bursts, "burst"))
 	return strings.Join(fields, " · ")
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
 }
 
 func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
@@ -97,7 +109,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	}
 	if total.FilteredBursts > 0 {
 		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "",
-			"shorter than "+Duration(float64(m.Filtered.MinDurationNS)))
+			"up to "+Duration(float64(m.Filtered.LongestNS)))
 	}
 	if total.MissingBursts > 0 {
 		add("missing", total.MissingBursts, float64(total.Missing), "", "", "have no value in a dimension")
@@ -147,6 +159,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.RecordsDropped, "MPI calls dropped, the ring was full")
 	add(l.CallsAbandoned, "MPI calls left by longjmp or an exception")
 	add(int64(l.RanksMissing), "ranks sent nothing")
+	add(int64(l.RanksUnrecorded), "ranks could not record")
 	add(l.ThreadsUnrecorded, "threads could not record")
 	add(l.CallsUnrecorded, "MPI calls of such threads")
 	add(l.CallPathsLost, "call paths not named, their table was full")

@@ -2,6 +2,7 @@ package job
 
 import (
 	"debug/elf"
+	"os"
 	"os/exec"
 )
 
@@ -9,9 +10,10 @@ import (
 // preloads nothing into them.
 func Static(argv []string) []string {
 	var static []string
+	self, _ := os.Executable() // a moriens in a moriens is no MPI program
 	for _, word := range argv {
 		path, err := exec.LookPath(word)
-		if err != nil {
+		if err != nil || sameFile(path, self) {
 			continue
 		}
 		f, err := elf.Open(path)
@@ -24,6 +26,12 @@ func Static(argv []string) []string {
 		f.Close()
 	}
 	return static
+}
+
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func hasInterpreter(f *elf.File) bool {

@@ -2,7 +2,9 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -10,6 +12,7 @@ import (
 	"time"
 
 	"moriens/agent"
+	"moriens/agent/ring"
 	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/collector/moriens"
@@ -74,12 +77,18 @@ func Agent(c AgentConfig) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	meet, err := rendezvous.Wait(c.Dir, c.Wait)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return hint.With(err, "start `moriens collect --out "+c.Dir+"` first")
+	}
+	if err != nil {
+		return hint.With(err, "the collector writes it; do not change it")
 	}
 	node, err := agent.New(agent.Config{
 		Run: meet.Run, Shm: c.Shm, Meet: meet, Idle: c.Idle, Version: c.Program.Version, Log: c.Log,
 	})
+	if errors.Is(err, ring.ErrClaimed) {
+		return hint.With(err, "one agent per node is enough, however many ranks run there")
+	}
 	if err != nil {
 		return err
 	}

@@ -21,10 +21,7 @@ import (
 // conclude analyses what came, writes the run directory and prints what it came to. Where the run
 // directory cannot be written in full, everything is written once more to the temporary directory.
 func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options) error {
-	r, err := moriens.Conclude(f, j, options)
-	if err != nil {
-		return err
-	}
+	r, analysisErr := moriens.Conclude(f, j, options)
 	files, err := rundir.Write(r.Run, r.Manifest, r.Clusters, out)
 	if err != nil {
 		var saved string
@@ -45,6 +42,9 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 	}
 	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(j.Command))) {
 		fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
+	}
+	if analysisErr != nil {
+		return hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)
 	}
 	return err
 }

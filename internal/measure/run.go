@@ -57,6 +57,9 @@ func Run(c RunConfig) (status int, err error) {
 		}
 	}
 
+	// A reader of our output that goes away must not end this process before the results are written.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+
 	library, err := shim()
 	if err != nil {
 		return 1, err
@@ -240,6 +243,9 @@ func socketDir() (string, error) {
 	dir, err := os.MkdirTemp("", "moriens-")
 	if err == nil && len(dir) > 90 {
 		os.Remove(dir)
+		err = syscall.ENAMETOOLONG
+	}
+	if err != nil {
 		dir, err = os.MkdirTemp("/tmp", "moriens-")
 	}
 	if err != nil {

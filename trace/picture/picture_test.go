@@ -181,26 +181,47 @@ func TestAnyRun(t *testing.T) {
 	})
 }
 
-// A bin takes what has the most time in it, by hand: bins of 10 ns.
-func TestWinners(t *testing.T) {
+// By hand, bins of 10 ns: the third has most of cluster 2, but cluster 1 was owed the part of the first two.
+func TestShown(t *testing.T) {
 	l := &lanes{bins: 5, endNS: 50}
 	th := &trace.Thread{
 		Calls:  trace.Calls{EnterNS: []int64{0, 11, 25}, ExitNS: []int64{6, 13, 29}, Path: []uint32{0, 0, 0}},
 		Bursts: trace.Bursts{StartNS: []int64{6, 13, 29}, DurationNS: []int64{5, 12, 3}, Cluster: []int32{1, 2, 1}},
 	}
-	got := fmt.Sprint(l.winners(th))
-	if want := fmt.Sprint([]int32{inMPI, 2, 2, 1, nothing}); got != want {
+	got := fmt.Sprint(l.shown(th))
+	if want := fmt.Sprint([]int32{inMPI, 2, 1, 1, nothing}); got != want {
 		t.Errorf("bins hold %s, want %s", got, want)
 	}
 }
 
-// A bin of [20,30) holds cluster 2 for 5 ns, MPI for 4, cluster 1 for 1; small pieces of one label add up.
-func TestWinnersAddUp(t *testing.T) {
+// Bursts much shorter than a bin, between longer calls, have their share of the row.
+func TestShownIsInProportion(t *testing.T) {
+	l := &lanes{bins: 1000, endNS: 4_000_000}
+	th := &trace.Thread{}
+	for at := int64(0); at < 4_000_000; at += 40 {
+		th.Bursts.StartNS = append(th.Bursts.StartNS, at)
+		th.Bursts.DurationNS = append(th.Bursts.DurationNS, 10)
+		th.Bursts.Cluster = append(th.Bursts.Cluster, 3)
+		th.Calls.EnterNS = append(th.Calls.EnterNS, at+10)
+		th.Calls.ExitNS = append(th.Calls.ExitNS, at+40)
+		th.Calls.Path = append(th.Calls.Path, 0)
+	}
+	shown := map[int32]int{}
+	for _, label := range l.shown(th) {
+		shown[label]++
+	}
+	if shown[3] < 249 || shown[3] > 251 || shown[3]+shown[inMPI] != 1000 {
+		t.Errorf("shown %v, want 250 bins of cluster 3", shown)
+	}
+}
+
+// Small pieces of one label in a bin add up.
+func TestShownAddsUp(t *testing.T) {
 	l := &lanes{bins: 1, endNS: 100}
 	th := &trace.Thread{Bursts: trace.Bursts{
 		StartNS: []int64{0, 30, 60}, DurationNS: []int64{25, 35, 15}, Cluster: []int32{1, 2, 1},
 	}}
-	if got := l.winners(th)[0]; got != 1 {
+	if got := l.shown(th)[0]; got != 1 {
 		t.Errorf("the bin holds %d, want 1 with 40 ns of 100 against 35", got)
 	}
 }

@@ -28,8 +28,8 @@ const (
 	axisPoints                 = 44 // the time axis with its labels
 )
 
-// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000; a bin takes the colour of
-// what has the most time in it: a cluster, noise, MPI. Of more than 128 threads 128 are drawn, evenly chosen.
+// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000; a bin shows one
+// of the clusters, noise or MPI in it, in proportion along the row. Of more than 128 threads 128 are drawn, evenly chosen.
 func Timeline(w io.Writer, run *trace.Run) error {
 	rows := chooseRows(run)
 	n := max(len(rows), 1)
@@ -54,7 +54,7 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	}
 	p.Add(l)
 
-	text := fmt.Sprintf("A bin of %s takes the colour of what has the most time in it.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
+	text := fmt.Sprintf("A bin of %s shows one of what is in it, in proportion along the row.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), thousands(len(run.Threads)))
 	}
@@ -148,7 +148,7 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	for i, thread := range l.rows {
 		row := len(l.rows) - 1 - i
-		labels := l.winners(&l.run.Threads[thread])
+		labels := l.shown(&l.run.Threads[thread])
 		for from := 0; from < len(labels); {
 			to := from + 1
 			for to < len(labels) && labels[to] == labels[from] {
@@ -175,20 +175,30 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// winners finds for each bin the label with the most time in it.
-func (l *lanes) winners(t *trace.Thread) []int32 {
-	b := binner{bins: l.bins, endNS: l.endNS, labels: make([]int32, l.bins), best: make([]int64, l.bins)}
+// shown chooses for each bin one of the labels in it, so that along the row each label has the share of the
+// picture that it has of the time: what a bin does not show is owed to its label in the bins that follow
+// (error diffusion). Were the most time in a bin to decide, a cluster of short bursts between long MPI calls
+// would not be seen at all.
+func (l *lanes) shown(t *trace.Thread) []int32 {
+	b := binner{bins: l.bins, endNS: l.endNS, labels: make([]int32, l.bins)}
 	for i := range b.labels {
 		b.labels[i] = nothing
 	}
-	// Within a bin a label's times must be summed before they compete, so calls and bursts are walked together.
-	sums := make(map[int32]int64)
+	sums := make(map[int32]int64) // of the bin at work
+	owed := make(map[int32]int64)
 	bin := 0
 	flush := func() {
+		chosen, total := nothing, int64(0)
 		for label, ns := range sums {
-			if ns > b.best[bin] || ns == b.best[bin] && label > b.labels[bin] {
-				b.best[bin], b.labels[bin] = ns, label
+			total += ns
+			owed[label] += ns
+			if chosen == nothing || owed[label] > owed[chosen] || owed[label] == owed[chosen] && label > chosen {
+				chosen = label
 			}
+		}
+		if total > 0 {
+			b.labels[bin] = chosen
+			owed[chosen] -= total
 		}
 		clear(sums)
 	}
@@ -226,7 +236,6 @@ type binner struct {
 	bins   int
 	endNS  int64
 	labels []int32
-	best   []int64
 }
 
 // edge is the first nanosecond of a bin. The quotient and the rest are taken apart because the product may overflow.

@@ -93,6 +93,7 @@ func countCalls(run *trace.Run) map[string]int64 {
 
 type total struct {
 	bursts, clustered, noise, filtered, missing       int
+	longestFilteredNS                                 int64
 	timeNS, clusterNS, noiseNS, filteredNS, missingNS int64
 }
 
@@ -110,6 +111,7 @@ func tally(run *trace.Run) total {
 			case c == trace.LabelFiltered:
 				t.filtered++
 				t.filteredNS += d
+				t.longestFilteredNS = max(t.longestFilteredNS, d)
 			case c == trace.LabelMissing:
 				t.missing++
 				t.missingNS += d

@@ -94,6 +94,7 @@ type Losses struct {
 	MessagesRefused     int64      `json:"messages_refused"`
 	RanksDied           []RankDied `json:"ranks_died"`
 	RanksMissing        int        `json:"ranks_missing"`
+	RanksUnrecorded     int        `json:"ranks_unrecorded"`
 	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`
 	CallsUnrecorded     int64      `json:"calls_unrecorded"`
 	CallPathsLost       int64      `json:"call_paths_lost"`
@@ -112,6 +113,7 @@ type Filtered struct {
 	Bursts        int    `json:"bursts"`
 	Share         Number `json:"share"`
 	MinDurationNS int64  `json:"min_duration_ns"`
+	LongestNS     int64  `json:"longest_ns"`
 	How           string `json:"how"`
 }
 
@@ -156,6 +158,7 @@ func (m *Manifest) Describe(run *trace.Run) {
 	m.ComputingSeconds = seconds(t.timeNS)
 	m.Filtered.Bursts = t.filtered
 	m.Filtered.Share = share(t.filteredNS, t.timeNS)
+	m.Filtered.LongestNS = t.longestFilteredNS
 	m.Kept = Kept{How: cmp.Or(m.Kept.How, "everything"), Bursts: t.bursts}
 	for _, w := range m.Worlds {
 		m.Kept.Ranks += w.RanksRecorded
