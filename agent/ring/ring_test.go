@@ -431,3 +431,42 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(records), "ns/record")
 }
+
+// The lock that tells that a process lives hangs on its mapping: an application that closes descriptors that
+// are not its own does not lose it, nor does one that opens and closes the file.
+func TestAliveNeedsNoDescriptor(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := ringwriter.New(dir, ringwriter.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, w.FileName())
+	descriptors, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range descriptors {
+		if target, _ := os.Readlink(d); target == path {
+			t.Errorf("%s is %s", d, target)
+		}
+	}
+	for range 2 {
+		p, err := ring.OpenProcess(path) // opens it, and Close closes it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alive, err := p.Alive(); !alive || err != nil {
+			t.Errorf("Alive = %v, %v", alive, err)
+		}
+		p.Close()
+	}
+	p, err := ring.OpenProcess(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w.Exit()
+	if alive, err := p.Alive(); alive || err != nil {
+		t.Errorf("after its end Alive = %v, %v", alive, err)
+	}
+}

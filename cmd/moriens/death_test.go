@@ -58,6 +58,20 @@ func TestRankWithoutShim(t *testing.T) {
 	checkTrace(t, out, readBursts(t, out))
 }
 
+// Open MPI's mpirun refuses to start with both -x and what moriens sets otherwise.
+func TestExports(t *testing.T) {
+	app := mpitest.OpenMPI.App(t, "planted")
+	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
+	o := execute(t, []string{"MINIAPP_OUT=" + counts, "MORIENS_TEST=7"}, binary(t), "run", "--out", out, "--",
+		mpitest.OpenMPI.Launcher, "--oversubscribe", "-x", "MORIENS_TEST", "-n", "2", app, "1", "50", "1500", "45000", "20", "5")
+	if o.status != 0 {
+		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	}
+	if d := cmp.Diff(sum(mpitest.Counts(t, counts)), readManifest(t, out).MPICalls); d != "" {
+		t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+	}
+}
+
 // Two programs that a script starts one after the other are two worlds of one run.
 func TestTwoPrograms(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
