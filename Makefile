@@ -48,6 +48,12 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, tests
 	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
 	@$(MAKE) --no-print-directory test
 
+.PHONY: bench-shim
+bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
+	@$(NEED) test
+	@$(MAKE) --no-print-directory build
+	go run ./cshim/bench
+
 .PHONY: generate
 generate: ## write generated code and pages anew
 	go generate ./...

@@ -37,6 +37,7 @@ var rules = []rule{
 	{"internal/layout", []string{}, []string{}},
 	{"proto", []string{}, nil},
 	{"cshim/gen", []string{}, []string{}},
+	{"cshim/bench", []string{}, []string{}},
 	{"cshim", []string{"internal"}, nil},
 	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},
 	{"collector", []string{"collector", "proto", "trace", "analysis", "internal"}, nil},
