@@ -22,7 +22,7 @@ moriens:
 .PHONY: shim
 shim:
 	@$(NEED) build
-	@$(MAKE) --no-print-directory -C cshim
+	@$(MAKE) --no-print-directory -j $(shell nproc) -C cshim
 
 .PHONY: demo
 demo: ## measure LAMMPS on two ranks and show what came of it
@@ -44,7 +44,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, tests
 	go tool staticcheck ./...
 	$(BUF) lint
 	@$(MAKE) --no-print-directory check-generated
-	@$(MAKE) --no-print-directory -C cshim asan tsan analyze
+	@$(MAKE) --no-print-directory -j $(shell nproc) -C cshim asan tsan analyze
 	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
 	@$(MAKE) --no-print-directory test
 

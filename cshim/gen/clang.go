@@ -30,36 +30,67 @@ func renderIDs(calls []call) []byte {
 	return b.Bytes()
 }
 
+// extraStep is a call of the shim's own that the wrapper of a call makes besides; C code, in which the
+// call's parameters have the names of their roles and its result is result. Empty: none.
+type extraStep struct {
+	before   string // the real call
+	returned string // from it, and the record is still open
+	after    string // the record is published
+}
+
+var extraSteps = map[string]extraStep{
+	"MPI_Finalize":         {after: "moriens_finalized(&span)"},
+	"MPI_Abort":            {before: "moriens_aborting(&span)"},
+	"MPI_Session_init":     {returned: "moriens_session_opened(&span, result, session)"},
+	"MPI_Session_finalize": {after: "moriens_session_closed(&span, result)"},
+}
+
 // renderWrappers writes one wrapper per call. Every argument travels as a machine word and goes on
 // unchanged: no MPI call that is wrapped passes floating point or a structure by value.
 func renderWrappers(calls []call) []byte {
 	var b bytes.Buffer
 	b.WriteString(cHeader)
 	b.WriteString("#include \"record.h\"\n#include \"resolve.h\"\n")
+	if has(calls, "MPI_Session_init") {
+		b.WriteString("#include \"session.h\"\n")
+	}
 	for _, c := range calls {
-		fmt.Fprintf(&b, "\nMORIENS_PUBLIC int %s(%s)\n{\n", c.name, parameterList(c, "word "))
+		step := extraSteps[c.name]
+		fmt.Fprintf(&b, "\nMORIENS_PUBLIC int %s(%s)\n{\n", c.name, parameterList(c.params))
 		b.WriteString("\tconst void *site = __builtin_return_address(0);\n")
 		fmt.Fprintf(&b, "\tint (*real)(%s) =\n\t\t(int (*)(%s))moriens_real(MORIENS_CALL_%s, site);\n", typeList(c), typeList(c), c.name)
 		b.WriteString("\tstruct moriens_span span;\n\n")
 		fmt.Fprintf(&b, "\tmoriens_enter(&span, MORIENS_CALL_%s, site, __builtin_frame_address(0));\n", c.name)
-		if c.name == "MPI_Abort" {
-			b.WriteString("\tmoriens_aborting(&span);\n")
-		}
-		fmt.Fprintf(&b, "\tint result = real(%s);\n", argumentList(c))
+		writeStep(&b, step.before)
+		fmt.Fprintf(&b, "\tint result = real(%s);\n", strings.Join(c.params, ", "))
+		writeStep(&b, step.returned)
 		b.WriteString("\tmoriens_exit(&span);\n")
-		if c.name == "MPI_Finalize" {
-			b.WriteString("\tmoriens_finalized(&span);\n")
-		}
+		writeStep(&b, step.after)
 		b.WriteString("\treturn result;\n}\n")
 	}
 	return b.Bytes()
 }
 
-func parameterList(c call, prefix string) string {
-	if len(c.params) == 0 {
+func writeStep(b *bytes.Buffer, statement string) {
+	if statement != "" {
+		fmt.Fprintf(b, "\t%s;\n", statement)
+	}
+}
+
+func has(calls []call, name string) bool {
+	for _, c := range calls {
+		if c.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func parameterList(params []string) string {
+	if len(params) == 0 {
 		return "void"
 	}
-	return prefix + strings.Join(c.params, ", "+prefix)
+	return "word " + strings.Join(params, ", word ")
 }
 
 func typeList(c call) string {
@@ -67,8 +98,4 @@ func typeList(c call) string {
 		return "void"
 	}
 	return strings.TrimSuffix(strings.Repeat("word, ", len(c.params)), ", ")
-}
-
-func argumentList(c call) string {
-	return strings.Join(c.params, ", ")
 }

@@ -9,11 +9,7 @@ import (
 )
 
 func TestCommittedFilesAreCurrent(t *testing.T) {
-	calls, err := parse(table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := render(calls)
+	files, err := render()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +37,7 @@ func TestParseRefuses(t *testing.T) {
 		{"name", "2 Recv point-to-point 50000001 2 3 buf", "bad name"},
 		{"class", "2 MPI_Recv p2p 50000001 2 3 buf", "bad class"},
 		{"own value by hand", "2 MPI_Recv point-to-point 50000001 1002 3 buf", "bad event value"},
+		{"parameter twice", "2 MPI_Recv point-to-point 50000001 2 3 buf buf", "two parameters"},
 		{"role", "2 MPI_Recv point-to-point 50000001 2 3 buffer", "bad parameter"},
 		{"short", "2 MPI_Recv point-to-point", "3 fields"},
 	} {

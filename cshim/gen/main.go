@@ -1,6 +1,7 @@
 // Command gen writes everything that follows from the table of MPI calls, calls.txt: the wrappers
-// and call ids of libmoriens.so, the ids, names and Paraver facts of package mpicall, and the page
-// docs/mpi-calls.md. It takes the root of the repository as its argument.
+// and call ids of libmoriens.so and the ids, names and Paraver facts of package mpicall; and with
+// functions.txt, the list of the standard's functions, the page docs/coverage.md. It takes the root of the
+// repository as its argument.
 package main
 
 //go:generate go run . ../..
@@ -15,6 +16,9 @@ import (
 //go:embed calls.txt
 var table string
 
+//go:embed functions.txt
+var standard string
+
 func main() {
 	if len(os.Args) != 2 {
 		fmt.Fprintln(os.Stderr, "usage: gen ROOT")
@@ -27,11 +31,7 @@ func main() {
 }
 
 func run(root string) error {
-	calls, err := parse(table)
-	if err != nil {
-		return err
-	}
-	files, err := render(calls)
+	files, err := render()
 	if err != nil {
 		return err
 	}
@@ -44,15 +44,28 @@ func run(root string) error {
 }
 
 // render gives the content of every generated file by its path in the repository.
-func render(calls []call) (map[string][]byte, error) {
+func render() (map[string][]byte, error) {
+	calls, err := parse(table)
+	if err != nil {
+		return nil, err
+	}
+	functions, err := parseFunctions(standard, calls)
+	if err != nil {
+		return nil, err
+	}
 	goFile, err := renderGo(calls)
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{
+	files := map[string][]byte{
 		"cshim/include/mpi_calls_gen.h": renderIDs(calls),
-		"cshim/src/wrappers_gen.c":      renderWrappers(calls),
 		"internal/mpicall/calls_gen.go": goFile,
-		"docs/mpi-calls.md":             renderPage(calls),
-	}, nil
+		"docs/coverage.md":              renderPage(calls, functions),
+	}
+	for _, class := range classes {
+		own := class.of(calls)
+		files["cshim/src/c_"+class.fileName()+"_gen.c"] = renderWrappers(own)
+		files["cshim/src/fortran_"+class.fileName()+"_gen.c"] = renderFortran(own)
+	}
+	return files, nil
 }

@@ -22,14 +22,70 @@ type call struct {
 // ownValues is added to the id of a call that Extrae gives no value.
 const ownValues = 1000
 
-var classes = []string{"point-to-point", "completion", "collective", "environment"}
+// class is a kind of call: a file of wrappers for each binding and a constant of package mpicall.
+type class struct {
+	name   string
+	goName string
+	what   string // for the page
+}
+
+var classes = []class{
+	{"environment", "Environment", "set-up, end, control of tools"},
+	{"point-to-point", "PointToPoint", "sends, receives, probes"},
+	{"completion", "Completion", "waits and tests of requests"},
+	{"collective", "Collective", "collectives, blocking and nonblocking"},
+	{"persistent", "Persistent", "persistent requests, of sends, receives and collectives"},
+	{"partitioned", "Partitioned", "partitioned point-to-point"},
+	{"buffer", "Buffer", "emptying the buffers of buffered sends"},
+	{"neighbourhood", "Neighbourhood", "neighbourhood collectives"},
+	{"communicator", "Communicator", "making and freeing communicators"},
+	{"process", "Process", "dynamic processes and ports"},
+	{"session", "Session", "sessions, and communicators without MPI_COMM_WORLD"},
+	{"one-sided", "OneSided", "windows, transfers, their synchronisation"},
+	{"io", "IO", "files"},
+}
+
+func classNamed(name string) (class, bool) {
+	i := slices.IndexFunc(classes, func(c class) bool { return c.name == name })
+	if i < 0 {
+		return class{}, false
+	}
+	return classes[i], true
+}
+
+// fileName is the class as part of a file's name.
+func (c class) fileName() string {
+	return strings.ReplaceAll(c.name, "-", "_")
+}
+
+// of lists the calls of the class.
+func (c class) of(calls []call) []call {
+	var own []call
+	for _, candidate := range calls {
+		if candidate.class == c.name {
+			own = append(own, candidate)
+		}
+	}
+	return own
+}
 
 var (
 	namePattern = regexp.MustCompile(`^MPI_[A-Z][a-z0-9_]*$`)
 	rolePattern = regexp.MustCompile(`^[sr]?(buf|counts?|types?|displs|tag)$|` +
 		`^(op|dest|source|root|comm|request|requests|message|status|statuses|flag|index|indices|outcount)$|` +
+		`^([oct]|res)(buf|count|type)$|^(target|tdisp|win|base|size|unit|disp|assertion|locktype)$|` +
+		`^(partitions|partition|partitionlist|low|high)$|` +
+		`^(file|filename|amode|offset|whence|etype|filetype|datarep)$|` +
+		`^(newcomm|peercomm|group|remotegroup|leader|remoteleader|color|key|splittype|stringtag|errhandler|session)$|` +
+		`^(ndims|dims|periods|remain|reorder|nnodes|edgeindex|edges|n|sources|degrees|destinations|weights)$|` +
+		`^(indegree|sourceweights|outdegree|destweights)$|` +
+		`^(command|commands|arguments|maxprocs|info|infos|errorcodes|port|service|fd)$|` +
+		`^(queryfn|freefn|cancelfn|state|level|extra[1-5])$|` +
 		`^(argc|argv|required|provided|errorcode)$`)
 )
+
+// texts are the roles that are text: a Fortran caller passes the length of each behind all arguments.
+var texts = []string{"command", "commands", "arguments", "port", "service", "stringtag", "filename", "datarep"}
 
 // parse reads the table and refuses what would make two calls indistinguishable in a record or a trace.
 func parse(text string) ([]call, error) {
@@ -72,7 +128,7 @@ func parseLine(fields []string) (call, error) {
 	if !namePattern.MatchString(c.name) {
 		return call{}, fmt.Errorf("bad name %q", c.name)
 	}
-	if !slices.Contains(classes, c.class) {
+	if _, ok := classNamed(c.class); !ok {
 		return call{}, fmt.Errorf("bad class %q", c.class)
 	}
 	eventType, err := strconv.ParseUint(fields[3], 10, 32)
@@ -89,9 +145,12 @@ func parseLine(fields []string) (call, error) {
 	if c.state, err = strconv.Atoi(fields[5]); err != nil {
 		return call{}, fmt.Errorf("bad state %q", fields[5])
 	}
-	for _, p := range c.params {
+	for i, p := range c.params {
 		if !rolePattern.MatchString(p) {
 			return call{}, fmt.Errorf("%s: bad parameter %q", c.name, p)
+		}
+		if slices.Contains(c.params[:i], p) {
+			return call{}, fmt.Errorf("%s: two parameters %q", c.name, p)
 		}
 	}
 	return c, nil

@@ -13,43 +13,124 @@
 /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH and the standard ABI. */
 #define VERSION_BYTES 8192
 
-static word comm_world(const void *site)
+/* Whether the library follows the MPI-5 standard ABI. Others may have the function too, and answer -1. */
+static bool standard_abi(const void *site)
 {
 	int major = 0, minor = 0;
 	int (*abi_version)(int *, int *) = (int (*)(int *, int *))moriens_find_function("PMPI_Abi_get_version", site);
 
-	/* Libraries that do not follow the standard ABI may have the function too, and answer -1. */
-	if (abi_version != NULL && abi_version(&major, &minor) == 0 && major >= 1)
-		return ABI_COMM_WORLD;
+	return abi_version != NULL && abi_version(&major, &minor) == 0 && major >= 1;
+}
+
+/* Open MPI's MPI_COMM_WORLD, NULL in other libraries. */
+static void *ompi_comm_world(const void *site)
+{
 	/* Executables hold a copy of this object, and the library's own is then dead: search from the front. */
-	void *ompi = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-	if (ompi == NULL)
-		ompi = moriens_find_symbol("ompi_mpi_comm_world", site);
+	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+
+	return world != NULL ? world : moriens_find_symbol("ompi_mpi_comm_world", site);
+}
+
+static word comm_world(const void *site)
+{
+	if (standard_abi(site))
+		return ABI_COMM_WORLD;
+	void *ompi = ompi_comm_world(site);
 	return ompi != NULL ? (word)ompi : MPICH_COMM_WORLD;
+}
+
+/* Asks MPI_Initialized or MPI_Finalized. */
+static bool ask(const char *name, const void *site)
+{
+	int (*question)(int *) = (int (*)(int *))moriens_find_function(name, site);
+	int flag = 0;
+
+	return question != NULL && question(&flag) == 0 && flag != 0;
 }
 
 bool moriens_mpi_initialized(const void *site)
 {
-	int (*initialized)(int *) = (int (*)(int *))moriens_find_function("PMPI_Initialized", site);
-	int flag = 0;
-
-	return initialized != NULL && initialized(&flag) == 0 && flag != 0;
+	return ask("PMPI_Initialized", site);
 }
 
-bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size)
+bool moriens_mpi_world_open(const void *site)
 {
-	int (*comm_rank)(word, int *) = (int (*)(word, int *))moriens_find_function("PMPI_Comm_rank", site);
-	int (*comm_size)(word, int *) = (int (*)(word, int *))moriens_find_function("PMPI_Comm_size", site);
+	return ask("PMPI_Initialized", site) && !ask("PMPI_Finalized", site);
+}
+
+/* MPICH's handles are ints, all others' pointers. */
+static word handle_at(const void *address, const void *site)
+{
+	if (!standard_abi(site) && ompi_comm_world(site) == NULL)
+		return *(const unsigned int *)address;
+	return *(const word *)address;
+}
+
+word moriens_mpi_session(word address, const void *site)
+{
+	return handle_at((const void *)address, site);
+}
+
+word moriens_mpi_session_fortran(word address, const void *site)
+{
+	int fortran = *(const int *)address;
+	word (*convert)(int) = (word (*)(int))moriens_find_function("PMPI_Session_fromint", site);
+
+	if (convert == NULL)
+		convert = (word (*)(int))moriens_find_function("PMPI_Session_f2c", site);
+	return convert != NULL ? convert(fortran) : (unsigned int)fortran;
+}
+
+/* Written in MPI_Session_init, before the set-up that its thread or another may make. */
+static word session;
+static bool session_known;
+
+void moriens_mpi_set_session(word handle)
+{
+	__atomic_store_n(&session, handle, __ATOMIC_RELAXED);
+	__atomic_store_n(&session_known, true, __ATOMIC_RELEASE);
+}
+
+bool moriens_mpi_ready(const void *site)
+{
+	return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) || moriens_mpi_initialized(site);
+}
+
+/* int f(handle, int *), of which MPI has many. */
+typedef int (*word_to_int)(word, int *);
+
+static bool ask_both(word_to_int rank_of, word_to_int size_of, word handle, int32_t *rank, int32_t *size)
+{
 	int r = -1, s = -1;
 
-	if (comm_rank == NULL || comm_size == NULL)
-		return false;
-	word world = comm_world(site);
-	if (comm_rank(world, &r) != 0 || comm_size(world, &s) != 0 || r < 0 || s <= r)
+	if (rank_of == NULL || size_of == NULL || rank_of(handle, &r) != 0 || size_of(handle, &s) != 0 || r < 0 || s <= r)
 		return false;
 	*rank = r;
 	*size = s;
 	return true;
+}
+
+static bool rank_in_session(const void *site, int32_t *rank, int32_t *size)
+{
+	int (*group_of)(word, const char *, void *) =
+		(int (*)(word, const char *, void *))moriens_find_function("PMPI_Group_from_session_pset", site);
+	int (*free_group)(void *) = (int (*)(void *))moriens_find_function("PMPI_Group_free", site);
+	word group = 0;
+
+	if (group_of == NULL || free_group == NULL || group_of(__atomic_load_n(&session, __ATOMIC_RELAXED), "mpi://WORLD", &group) != 0)
+		return false;
+	bool known = ask_both((word_to_int)moriens_find_function("PMPI_Group_rank", site),
+		(word_to_int)moriens_find_function("PMPI_Group_size", site), handle_at(&group, site), rank, size);
+	free_group(&group);
+	return known;
+}
+
+bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size)
+{
+	if (!moriens_mpi_initialized(site))
+		return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) && rank_in_session(site, rank, size);
+	return ask_both((word_to_int)moriens_find_function("PMPI_Comm_rank", site),
+		(word_to_int)moriens_find_function("PMPI_Comm_size", site), comm_world(site), rank, size);
 }
 
 void moriens_mpi_library(const void *site, char *text, size_t bytes)

@@ -9,6 +9,21 @@
 
 /* site: an address in the code that calls MPI, to find a library that was loaded for it alone. */
 bool moriens_mpi_initialized(const void *site);
+
+/* Whether MPI_COMM_WORLD can be used: between MPI_Init and MPI_Finalize. */
+bool moriens_mpi_world_open(const void *site);
+
+/* The session that the C variable, or the Fortran one, at an address holds, as C passes it by value. */
+word moriens_mpi_session(word address, const void *site);
+word moriens_mpi_session_fortran(word address, const void *site);
+
+/* Makes known a session through which moriens_mpi_rank can ask where there is no MPI_COMM_WORLD. */
+void moriens_mpi_set_session(word session);
+
+/* Whether moriens_mpi_rank has anything to ask. */
+bool moriens_mpi_ready(const void *site);
+
+/* In MPI_COMM_WORLD, or else in the process set mpi://WORLD of the session that was made known. */
 bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size);
 
 /* The first line of MPI_Get_library_version. */

@@ -39,7 +39,7 @@ enum moriens_span_kind {
 	MORIENS_SPAN_NONE = 0,  /* nothing to do at exit */
 	MORIENS_SPAN_RECORD,    /* a record is open */
 	MORIENS_SPAN_OUTERMOST, /* outermost, without a record */
-	MORIENS_SPAN_INIT,      /* MPI_Init: the set-up is made at its exit */
+	MORIENS_SPAN_INIT,      /* MPI_Init or MPI_Session_init: the set-up is made at its exit */
 };
 
 /* A call under way. It lives in the wrapper. */

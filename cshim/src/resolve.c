@@ -1,10 +1,12 @@
 #include "resolve.h"
 #include "os.h"
 
+#include <ctype.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 moriens_function moriens_real_functions[MORIENS_CALLS];
 
@@ -50,16 +52,53 @@ moriens_function moriens_find_function(const char *name, const void *site)
 	return symbol.function;
 }
 
+/* No result that we could return would be true. */
+static _Noreturn void missing(const char *name)
+{
+	char problem[128];
+
+	snprintf(problem, sizeof problem, "the program called %s, which its MPI library does not have", name);
+	moriens_os_warn(problem, "link it to the MPI it was compiled for, and ask that library, not any, what it has");
+	abort();
+}
+
 MORIENS_COLD moriens_function moriens_resolve(enum moriens_call call, const void *site)
 {
 	moriens_function f = moriens_find_function(pmpi_names[call], site);
 
-	if (f == NULL) {
-		char problem[128];
-		snprintf(problem, sizeof problem, "the program called %s, which its MPI library does not have", pmpi_names[call] + 1);
-		moriens_os_warn(problem, "without moriens it would not have started; link it to the MPI it was compiled for");
-		abort();
-	}
+	if (f == NULL)
+		missing(pmpi_names[call] + 1);
 	__atomic_store_n(&moriens_real_functions[call], f, __ATOMIC_RELAXED);
+	return f;
+}
+
+/* Finds mpi_x_ under the names that other compilers give it. */
+static moriens_function find_mangled(const char *symbol, const void *site)
+{
+	char name[128];
+	size_t stem = strlen(symbol) - 1;
+	moriens_function f;
+
+	if (stem + 3 > sizeof name || symbol[stem] != '_')
+		return NULL;
+	snprintf(name, sizeof name, "%s_", symbol);
+	f = moriens_find_function(name, site);
+	name[stem] = '\0';
+	if (f == NULL)
+		f = moriens_find_function(name, site);
+	for (char *c = name; *c != '\0'; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return f != NULL ? f : moriens_find_function(name, site);
+}
+
+MORIENS_COLD moriens_function moriens_resolve_fortran(moriens_function *known, const char *symbol, const void *site)
+{
+	moriens_function f = moriens_find_function(symbol, site);
+
+	if (f == NULL)
+		f = find_mangled(symbol, site);
+	if (f == NULL)
+		missing(symbol);
+	__atomic_store_n(known, f, __ATOMIC_RELAXED);
 	return f;
 }

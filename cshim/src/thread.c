@@ -3,6 +3,7 @@
 #include "os.h"
 #include "record.h"
 #include "run.h"
+#include "session.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -86,7 +87,7 @@ static void begin_thread(struct moriens_thread *t)
 	t->state = MORIENS_THREAD_RECORDS;
 }
 
-/* MPI is initialised. Leaves the thread in any state but NEW. */
+/* MPI is initialised, or has a session. Leaves the thread in any state but NEW. */
 static void begin(struct moriens_thread *t, const void *site)
 {
 	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
@@ -99,7 +100,8 @@ static void begin(struct moriens_thread *t, const void *site)
 
 static bool initialises(const struct moriens_span *span)
 {
-	return span->call == MORIENS_CALL_MPI_Init || span->call == MORIENS_CALL_MPI_Init_thread;
+	return span->call == MORIENS_CALL_MPI_Init || span->call == MORIENS_CALL_MPI_Init_thread ||
+		span->call == MORIENS_CALL_MPI_Session_init;
 }
 
 static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span)
@@ -126,7 +128,7 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 	if (t->state == MORIENS_THREAD_NEW) {
 		pthread_once(&clock_once, moriens_clock_choose);
 		span->enter = moriens_ticks();
-		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_initialized(span->site)) {
+		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_ready(span->site)) {
 			if (initialises(span)) {
 				t->outermost = span->frame;
 				t->site = (uintptr_t)span->site;
@@ -152,7 +154,7 @@ MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 	if (t->outermost != span->frame)
 		return;
 	t->outermost = 0;
-	if (span->kind != MORIENS_SPAN_INIT || !moriens_mpi_initialized(span->site))
+	if (span->kind != MORIENS_SPAN_INIT || !moriens_mpi_ready(span->site))
 		return;
 	begin(t, span->site);
 	if (t->state == MORIENS_THREAD_RECORDS) {
@@ -185,7 +187,7 @@ MORIENS_COLD void moriens_finalized(struct moriens_span *span)
 {
 	struct moriens_thread *t = &moriens_thread;
 
-	if (span->kind == MORIENS_SPAN_NONE || moriens_run_state() != MORIENS_RUN_RECORDS)
+	if (span->kind == MORIENS_SPAN_NONE || moriens_run_state() != MORIENS_RUN_RECORDS || moriens_sessions() != 0)
 		return;
 	if (t->state == MORIENS_THREAD_RECORDS)
 		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);

@@ -4,146 +4,746 @@ package mpicall
 
 // The MPI calls that are recorded. The numbers never change.
 const (
-	Init                ID = 1
-	InitThread          ID = 2
-	Finalize            ID = 3
-	Abort               ID = 4
-	Send                ID = 10
-	Bsend               ID = 11
-	Ssend               ID = 12
-	Rsend               ID = 13
-	Isend               ID = 14
-	Ibsend              ID = 15
-	Issend              ID = 16
-	Irsend              ID = 17
-	Recv                ID = 18
-	Irecv               ID = 19
-	Sendrecv            ID = 20
-	SendrecvReplace     ID = 21
-	Isendrecv           ID = 22
-	IsendrecvReplace    ID = 23
-	Probe               ID = 24
-	Iprobe              ID = 25
-	Mprobe              ID = 26
-	Improbe             ID = 27
-	Mrecv               ID = 28
-	Imrecv              ID = 29
-	Wait                ID = 40
-	Waitall             ID = 41
-	Waitany             ID = 42
-	Waitsome            ID = 43
-	Test                ID = 44
-	Testall             ID = 45
-	Testany             ID = 46
-	Testsome            ID = 47
-	Cancel              ID = 48
-	RequestFree         ID = 49
-	RequestGetStatus    ID = 50
-	Barrier             ID = 60
-	Bcast               ID = 61
-	Gather              ID = 62
-	Gatherv             ID = 63
-	Scatter             ID = 64
-	Scatterv            ID = 65
-	Allgather           ID = 66
-	Allgatherv          ID = 67
-	Alltoall            ID = 68
-	Alltoallv           ID = 69
-	Alltoallw           ID = 70
-	Reduce              ID = 71
-	Allreduce           ID = 72
-	ReduceScatter       ID = 73
-	ReduceScatterBlock  ID = 74
-	Scan                ID = 75
-	Exscan              ID = 76
-	Ibarrier            ID = 80
-	Ibcast              ID = 81
-	Igather             ID = 82
-	Igatherv            ID = 83
-	Iscatter            ID = 84
-	Iscatterv           ID = 85
-	Iallgather          ID = 86
-	Iallgatherv         ID = 87
-	Ialltoall           ID = 88
-	Ialltoallv          ID = 89
-	Ialltoallw          ID = 90
-	Ireduce             ID = 91
-	Iallreduce          ID = 92
-	IreduceScatter      ID = 93
-	IreduceScatterBlock ID = 94
-	Iscan               ID = 95
-	Iexscan             ID = 96
+	Init                      ID = 1
+	InitThread                ID = 2
+	Finalize                  ID = 3
+	Abort                     ID = 4
+	Pcontrol                  ID = 5
+	Send                      ID = 10
+	Bsend                     ID = 11
+	Ssend                     ID = 12
+	Rsend                     ID = 13
+	Isend                     ID = 14
+	Ibsend                    ID = 15
+	Issend                    ID = 16
+	Irsend                    ID = 17
+	Recv                      ID = 18
+	Irecv                     ID = 19
+	Sendrecv                  ID = 20
+	SendrecvReplace           ID = 21
+	Isendrecv                 ID = 22
+	IsendrecvReplace          ID = 23
+	Probe                     ID = 24
+	Iprobe                    ID = 25
+	Mprobe                    ID = 26
+	Improbe                   ID = 27
+	Mrecv                     ID = 28
+	Imrecv                    ID = 29
+	Wait                      ID = 40
+	Waitall                   ID = 41
+	Waitany                   ID = 42
+	Waitsome                  ID = 43
+	Test                      ID = 44
+	Testall                   ID = 45
+	Testany                   ID = 46
+	Testsome                  ID = 47
+	Cancel                    ID = 48
+	RequestFree               ID = 49
+	RequestGetStatus          ID = 50
+	RequestGetStatusAll       ID = 51
+	RequestGetStatusAny       ID = 52
+	RequestGetStatusSome      ID = 53
+	GrequestStart             ID = 54
+	GrequestComplete          ID = 55
+	Barrier                   ID = 60
+	Bcast                     ID = 61
+	Gather                    ID = 62
+	Gatherv                   ID = 63
+	Scatter                   ID = 64
+	Scatterv                  ID = 65
+	Allgather                 ID = 66
+	Allgatherv                ID = 67
+	Alltoall                  ID = 68
+	Alltoallv                 ID = 69
+	Alltoallw                 ID = 70
+	Reduce                    ID = 71
+	Allreduce                 ID = 72
+	ReduceScatter             ID = 73
+	ReduceScatterBlock        ID = 74
+	Scan                      ID = 75
+	Exscan                    ID = 76
+	Ibarrier                  ID = 80
+	Ibcast                    ID = 81
+	Igather                   ID = 82
+	Igatherv                  ID = 83
+	Iscatter                  ID = 84
+	Iscatterv                 ID = 85
+	Iallgather                ID = 86
+	Iallgatherv               ID = 87
+	Ialltoall                 ID = 88
+	Ialltoallv                ID = 89
+	Ialltoallw                ID = 90
+	Ireduce                   ID = 91
+	Iallreduce                ID = 92
+	IreduceScatter            ID = 93
+	IreduceScatterBlock       ID = 94
+	Iscan                     ID = 95
+	Iexscan                   ID = 96
+	SendInit                  ID = 100
+	BsendInit                 ID = 101
+	SsendInit                 ID = 102
+	RsendInit                 ID = 103
+	RecvInit                  ID = 104
+	Start                     ID = 105
+	Startall                  ID = 106
+	BarrierInit               ID = 110
+	BcastInit                 ID = 111
+	GatherInit                ID = 112
+	GathervInit               ID = 113
+	ScatterInit               ID = 114
+	ScattervInit              ID = 115
+	AllgatherInit             ID = 116
+	AllgathervInit            ID = 117
+	AlltoallInit              ID = 118
+	AlltoallvInit             ID = 119
+	AlltoallwInit             ID = 120
+	ReduceInit                ID = 121
+	AllreduceInit             ID = 122
+	ReduceScatterInit         ID = 123
+	ReduceScatterBlockInit    ID = 124
+	ScanInit                  ID = 125
+	ExscanInit                ID = 126
+	NeighborAllgatherInit     ID = 127
+	NeighborAllgathervInit    ID = 128
+	NeighborAlltoallInit      ID = 129
+	NeighborAlltoallvInit     ID = 130
+	NeighborAlltoallwInit     ID = 131
+	PsendInit                 ID = 135
+	PrecvInit                 ID = 136
+	Pready                    ID = 137
+	PreadyRange               ID = 138
+	PreadyList                ID = 139
+	Parrived                  ID = 140
+	BufferDetach              ID = 145
+	BufferFlush               ID = 146
+	CommDetachBuffer          ID = 147
+	CommFlushBuffer           ID = 148
+	SessionDetachBuffer       ID = 149
+	SessionFlushBuffer        ID = 150
+	BufferIflush              ID = 151
+	CommIflushBuffer          ID = 152
+	SessionIflushBuffer       ID = 153
+	NeighborAllgather         ID = 160
+	NeighborAllgatherv        ID = 161
+	NeighborAlltoall          ID = 162
+	NeighborAlltoallv         ID = 163
+	NeighborAlltoallw         ID = 164
+	IneighborAllgather        ID = 165
+	IneighborAllgatherv       ID = 166
+	IneighborAlltoall         ID = 167
+	IneighborAlltoallv        ID = 168
+	IneighborAlltoallw        ID = 169
+	CommCreate                ID = 180
+	CommCreateGroup           ID = 181
+	CommDup                   ID = 182
+	CommDupWithInfo           ID = 183
+	CommIdup                  ID = 184
+	CommIdupWithInfo          ID = 185
+	CommSplit                 ID = 186
+	CommSplitType             ID = 187
+	CommFree                  ID = 188
+	CommSetInfo               ID = 189
+	IntercommCreate           ID = 190
+	IntercommMerge            ID = 191
+	CartCreate                ID = 192
+	CartSub                   ID = 193
+	GraphCreate               ID = 194
+	DistGraphCreate           ID = 195
+	DistGraphCreateAdjacent   ID = 196
+	CommSpawn                 ID = 200
+	CommSpawnMultiple         ID = 201
+	CommAccept                ID = 202
+	CommConnect               ID = 203
+	CommDisconnect            ID = 204
+	CommJoin                  ID = 205
+	OpenPort                  ID = 206
+	ClosePort                 ID = 207
+	PublishName               ID = 208
+	UnpublishName             ID = 209
+	LookupName                ID = 210
+	SessionInit               ID = 215
+	SessionFinalize           ID = 216
+	CommCreateFromGroup       ID = 217
+	IntercommCreateFromGroups ID = 218
+	WinCreate                 ID = 230
+	WinCreateDynamic          ID = 231
+	WinAllocate               ID = 232
+	WinAllocateShared         ID = 233
+	WinFree                   ID = 234
+	WinAttach                 ID = 235
+	WinDetach                 ID = 236
+	WinSetInfo                ID = 237
+	Put                       ID = 240
+	Get                       ID = 241
+	Accumulate                ID = 242
+	GetAccumulate             ID = 243
+	FetchAndOp                ID = 244
+	CompareAndSwap            ID = 245
+	Rput                      ID = 246
+	Rget                      ID = 247
+	Raccumulate               ID = 248
+	RgetAccumulate            ID = 249
+	WinFence                  ID = 252
+	WinStart                  ID = 253
+	WinComplete               ID = 254
+	WinPost                   ID = 255
+	WinWait                   ID = 256
+	WinTest                   ID = 257
+	WinLock                   ID = 258
+	WinLockAll                ID = 259
+	WinUnlock                 ID = 260
+	WinUnlockAll              ID = 261
+	WinFlush                  ID = 262
+	WinFlushAll               ID = 263
+	WinFlushLocal             ID = 264
+	WinFlushLocalAll          ID = 265
+	WinSync                   ID = 266
+	FileOpen                  ID = 280
+	FileClose                 ID = 281
+	FileDelete                ID = 282
+	FileSetSize               ID = 283
+	FileGetSize               ID = 284
+	FilePreallocate           ID = 285
+	FileSetInfo               ID = 286
+	FileSetView               ID = 287
+	FileSeek                  ID = 288
+	FileSeekShared            ID = 289
+	FileGetPositionShared     ID = 290
+	FileSetAtomicity          ID = 291
+	FileSync                  ID = 292
+	FileRead                  ID = 295
+	FileReadAll               ID = 296
+	FileReadAt                ID = 297
+	FileReadAtAll             ID = 298
+	FileReadShared            ID = 299
+	FileReadOrdered           ID = 300
+	FileIread                 ID = 301
+	FileIreadAll              ID = 302
+	FileIreadAt               ID = 303
+	FileIreadAtAll            ID = 304
+	FileIreadShared           ID = 305
+	FileReadAllBegin          ID = 306
+	FileReadAllEnd            ID = 307
+	FileReadAtAllBegin        ID = 308
+	FileReadAtAllEnd          ID = 309
+	FileReadOrderedBegin      ID = 310
+	FileReadOrderedEnd        ID = 311
+	FileWrite                 ID = 312
+	FileWriteAll              ID = 313
+	FileWriteAt               ID = 314
+	FileWriteAtAll            ID = 315
+	FileWriteShared           ID = 316
+	FileWriteOrdered          ID = 317
+	FileIwrite                ID = 318
+	FileIwriteAll             ID = 319
+	FileIwriteAt              ID = 320
+	FileIwriteAtAll           ID = 321
+	FileIwriteShared          ID = 322
+	FileWriteAllBegin         ID = 323
+	FileWriteAllEnd           ID = 324
+	FileWriteAtAllBegin       ID = 325
+	FileWriteAtAllEnd         ID = 326
+	FileWriteOrderedBegin     ID = 327
+	FileWriteOrderedEnd       ID = 328
+	SendC                     ID = 510
+	BsendC                    ID = 511
+	SsendC                    ID = 512
+	RsendC                    ID = 513
+	IsendC                    ID = 514
+	IbsendC                   ID = 515
+	IssendC                   ID = 516
+	IrsendC                   ID = 517
+	RecvC                     ID = 518
+	IrecvC                    ID = 519
+	SendrecvC                 ID = 520
+	SendrecvReplaceC          ID = 521
+	IsendrecvC                ID = 522
+	IsendrecvReplaceC         ID = 523
+	MrecvC                    ID = 528
+	ImrecvC                   ID = 529
+	BcastC                    ID = 561
+	GatherC                   ID = 562
+	GathervC                  ID = 563
+	ScatterC                  ID = 564
+	ScattervC                 ID = 565
+	AllgatherC                ID = 566
+	AllgathervC               ID = 567
+	AlltoallC                 ID = 568
+	AlltoallvC                ID = 569
+	AlltoallwC                ID = 570
+	ReduceC                   ID = 571
+	AllreduceC                ID = 572
+	ReduceScatterC            ID = 573
+	ReduceScatterBlockC       ID = 574
+	ScanC                     ID = 575
+	ExscanC                   ID = 576
+	IbcastC                   ID = 581
+	IgatherC                  ID = 582
+	IgathervC                 ID = 583
+	IscatterC                 ID = 584
+	IscattervC                ID = 585
+	IallgatherC               ID = 586
+	IallgathervC              ID = 587
+	IalltoallC                ID = 588
+	IalltoallvC               ID = 589
+	IalltoallwC               ID = 590
+	IreduceC                  ID = 591
+	IallreduceC               ID = 592
+	IreduceScatterC           ID = 593
+	IreduceScatterBlockC      ID = 594
+	IscanC                    ID = 595
+	IexscanC                  ID = 596
+	SendInitC                 ID = 600
+	BsendInitC                ID = 601
+	SsendInitC                ID = 602
+	RsendInitC                ID = 603
+	RecvInitC                 ID = 604
+	BcastInitC                ID = 611
+	GatherInitC               ID = 612
+	GathervInitC              ID = 613
+	ScatterInitC              ID = 614
+	ScattervInitC             ID = 615
+	AllgatherInitC            ID = 616
+	AllgathervInitC           ID = 617
+	AlltoallInitC             ID = 618
+	AlltoallvInitC            ID = 619
+	AlltoallwInitC            ID = 620
+	ReduceInitC               ID = 621
+	AllreduceInitC            ID = 622
+	ReduceScatterInitC        ID = 623
+	ReduceScatterBlockInitC   ID = 624
+	ScanInitC                 ID = 625
+	ExscanInitC               ID = 626
+	NeighborAllgatherInitC    ID = 627
+	NeighborAllgathervInitC   ID = 628
+	NeighborAlltoallInitC     ID = 629
+	NeighborAlltoallvInitC    ID = 630
+	NeighborAlltoallwInitC    ID = 631
+	PsendInitC                ID = 635
+	PrecvInitC                ID = 636
+	BufferDetachC             ID = 645
+	CommDetachBufferC         ID = 647
+	SessionDetachBufferC      ID = 649
+	NeighborAllgatherC        ID = 660
+	NeighborAllgathervC       ID = 661
+	NeighborAlltoallC         ID = 662
+	NeighborAlltoallvC        ID = 663
+	NeighborAlltoallwC        ID = 664
+	IneighborAllgatherC       ID = 665
+	IneighborAllgathervC      ID = 666
+	IneighborAlltoallC        ID = 667
+	IneighborAlltoallvC       ID = 668
+	IneighborAlltoallwC       ID = 669
+	WinCreateC                ID = 730
+	WinAllocateC              ID = 732
+	WinAllocateSharedC        ID = 733
+	PutC                      ID = 740
+	GetC                      ID = 741
+	AccumulateC               ID = 742
+	GetAccumulateC            ID = 743
+	RputC                     ID = 746
+	RgetC                     ID = 747
+	RaccumulateC              ID = 748
+	RgetAccumulateC           ID = 749
+	FileReadC                 ID = 795
+	FileReadAllC              ID = 796
+	FileReadAtC               ID = 797
+	FileReadAtAllC            ID = 798
+	FileReadSharedC           ID = 799
+	FileReadOrderedC          ID = 800
+	FileIreadC                ID = 801
+	FileIreadAllC             ID = 802
+	FileIreadAtC              ID = 803
+	FileIreadAtAllC           ID = 804
+	FileIreadSharedC          ID = 805
+	FileReadAllBeginC         ID = 806
+	FileReadAtAllBeginC       ID = 808
+	FileReadOrderedBeginC     ID = 810
+	FileWriteC                ID = 812
+	FileWriteAllC             ID = 813
+	FileWriteAtC              ID = 814
+	FileWriteAtAllC           ID = 815
+	FileWriteSharedC          ID = 816
+	FileWriteOrderedC         ID = 817
+	FileIwriteC               ID = 818
+	FileIwriteAllC            ID = 819
+	FileIwriteAtC             ID = 820
+	FileIwriteAtAllC          ID = 821
+	FileIwriteSharedC         ID = 822
+	FileWriteAllBeginC        ID = 823
+	FileWriteAtAllBeginC      ID = 825
+	FileWriteOrderedBeginC    ID = 827
 )
 
 // calls holds the facts of a call at its id; an id that no call has is left zero.
 var calls = [...]facts{
-	Init:                {"MPI_Init", Environment, 50000003, 31, 15},
-	InitThread:          {"MPI_Init_thread", Environment, 50000003, 1002, 15},
-	Finalize:            {"MPI_Finalize", Environment, 50000003, 32, 15},
-	Abort:               {"MPI_Abort", Environment, 50000003, 100, 15},
-	Send:                {"MPI_Send", PointToPoint, 50000001, 1, 4},
-	Bsend:               {"MPI_Bsend", PointToPoint, 50000001, 33, 4},
-	Ssend:               {"MPI_Ssend", PointToPoint, 50000001, 34, 4},
-	Rsend:               {"MPI_Rsend", PointToPoint, 50000001, 35, 4},
-	Isend:               {"MPI_Isend", PointToPoint, 50000001, 3, 10},
-	Ibsend:              {"MPI_Ibsend", PointToPoint, 50000001, 36, 10},
-	Issend:              {"MPI_Issend", PointToPoint, 50000001, 37, 10},
-	Irsend:              {"MPI_Irsend", PointToPoint, 50000001, 38, 10},
-	Recv:                {"MPI_Recv", PointToPoint, 50000001, 2, 3},
-	Irecv:               {"MPI_Irecv", PointToPoint, 50000001, 4, 11},
-	Sendrecv:            {"MPI_Sendrecv", PointToPoint, 50000001, 41, 16},
-	SendrecvReplace:     {"MPI_Sendrecv_replace", PointToPoint, 50000001, 42, 16},
-	Isendrecv:           {"MPI_Isendrecv", PointToPoint, 50000001, 1022, 10},
-	IsendrecvReplace:    {"MPI_Isendrecv_replace", PointToPoint, 50000001, 1023, 10},
-	Probe:               {"MPI_Probe", PointToPoint, 50000001, 61, 6},
-	Iprobe:              {"MPI_Iprobe", PointToPoint, 50000001, 62, 6},
-	Mprobe:              {"MPI_Mprobe", PointToPoint, 50000001, 190, 6},
-	Improbe:             {"MPI_Improbe", PointToPoint, 50000001, 191, 6},
-	Mrecv:               {"MPI_Mrecv", PointToPoint, 50000001, 192, 3},
-	Imrecv:              {"MPI_Imrecv", PointToPoint, 50000001, 193, 11},
-	Wait:                {"MPI_Wait", Completion, 50000001, 5, 8},
-	Waitall:             {"MPI_Waitall", Completion, 50000001, 6, 8},
-	Waitany:             {"MPI_Waitany", Completion, 50000001, 59, 8},
-	Waitsome:            {"MPI_Waitsome", Completion, 50000001, 60, 8},
-	Test:                {"MPI_Test", Completion, 50000001, 39, 6},
-	Testall:             {"MPI_Testall", Completion, 50000001, 125, 6},
-	Testany:             {"MPI_Testany", Completion, 50000001, 126, 6},
-	Testsome:            {"MPI_Testsome", Completion, 50000001, 128, 6},
-	Cancel:              {"MPI_Cancel", Completion, 50000001, 40, 15},
-	RequestFree:         {"MPI_Request_free", Completion, 50000003, 115, 15},
-	RequestGetStatus:    {"MPI_Request_get_status", Completion, 50000003, 153, 6},
-	Barrier:             {"MPI_Barrier", Collective, 50000002, 8, 5},
-	Bcast:               {"MPI_Bcast", Collective, 50000002, 7, 13},
-	Gather:              {"MPI_Gather", Collective, 50000002, 13, 13},
-	Gatherv:             {"MPI_Gatherv", Collective, 50000002, 14, 13},
-	Scatter:             {"MPI_Scatter", Collective, 50000002, 15, 13},
-	Scatterv:            {"MPI_Scatterv", Collective, 50000002, 16, 13},
-	Allgather:           {"MPI_Allgather", Collective, 50000002, 17, 13},
-	Allgatherv:          {"MPI_Allgatherv", Collective, 50000002, 18, 13},
-	Alltoall:            {"MPI_Alltoall", Collective, 50000002, 11, 13},
-	Alltoallv:           {"MPI_Alltoallv", Collective, 50000002, 12, 13},
-	Alltoallw:           {"MPI_Alltoallw", Collective, 50000002, 170, 13},
-	Reduce:              {"MPI_Reduce", Collective, 50000002, 9, 13},
-	Allreduce:           {"MPI_Allreduce", Collective, 50000002, 10, 13},
-	ReduceScatter:       {"MPI_Reduce_scatter", Collective, 50000002, 80, 13},
-	ReduceScatterBlock:  {"MPI_Reduce_scatter_block", Collective, 50000002, 168, 13},
-	Scan:                {"MPI_Scan", Collective, 50000002, 30, 13},
-	Exscan:              {"MPI_Exscan", Collective, 50000002, 1076, 13},
-	Ibarrier:            {"MPI_Ibarrier", Collective, 50000002, 156, 5},
-	Ibcast:              {"MPI_Ibcast", Collective, 50000002, 157, 13},
-	Igather:             {"MPI_Igather", Collective, 50000002, 162, 13},
-	Igatherv:            {"MPI_Igatherv", Collective, 50000002, 163, 13},
-	Iscatter:            {"MPI_Iscatter", Collective, 50000002, 164, 13},
-	Iscatterv:           {"MPI_Iscatterv", Collective, 50000002, 165, 13},
-	Iallgather:          {"MPI_Iallgather", Collective, 50000002, 160, 13},
-	Iallgatherv:         {"MPI_Iallgatherv", Collective, 50000002, 161, 13},
-	Ialltoall:           {"MPI_Ialltoall", Collective, 50000002, 158, 13},
-	Ialltoallv:          {"MPI_Ialltoallv", Collective, 50000002, 159, 13},
-	Ialltoallw:          {"MPI_Ialltoallw", Collective, 50000002, 171, 13},
-	Ireduce:             {"MPI_Ireduce", Collective, 50000002, 154, 13},
-	Iallreduce:          {"MPI_Iallreduce", Collective, 50000002, 155, 13},
-	IreduceScatter:      {"MPI_Ireduce_scatter", Collective, 50000002, 166, 13},
-	IreduceScatterBlock: {"MPI_Ireduce_scatter_block", Collective, 50000002, 169, 13},
-	Iscan:               {"MPI_Iscan", Collective, 50000002, 167, 13},
-	Iexscan:             {"MPI_Iexscan", Collective, 50000002, 1096, 13},
+	Init:                      {"MPI_Init", Environment, 50000003, 31, 15},
+	InitThread:                {"MPI_Init_thread", Environment, 50000003, 1002, 15},
+	Finalize:                  {"MPI_Finalize", Environment, 50000003, 32, 15},
+	Abort:                     {"MPI_Abort", Environment, 50000003, 100, 15},
+	Pcontrol:                  {"MPI_Pcontrol", Environment, 50000003, 1005, 15},
+	Send:                      {"MPI_Send", PointToPoint, 50000001, 1, 4},
+	Bsend:                     {"MPI_Bsend", PointToPoint, 50000001, 33, 4},
+	Ssend:                     {"MPI_Ssend", PointToPoint, 50000001, 34, 4},
+	Rsend:                     {"MPI_Rsend", PointToPoint, 50000001, 35, 4},
+	Isend:                     {"MPI_Isend", PointToPoint, 50000001, 3, 10},
+	Ibsend:                    {"MPI_Ibsend", PointToPoint, 50000001, 36, 10},
+	Issend:                    {"MPI_Issend", PointToPoint, 50000001, 37, 10},
+	Irsend:                    {"MPI_Irsend", PointToPoint, 50000001, 38, 10},
+	Recv:                      {"MPI_Recv", PointToPoint, 50000001, 2, 3},
+	Irecv:                     {"MPI_Irecv", PointToPoint, 50000001, 4, 11},
+	Sendrecv:                  {"MPI_Sendrecv", PointToPoint, 50000001, 41, 16},
+	SendrecvReplace:           {"MPI_Sendrecv_replace", PointToPoint, 50000001, 42, 16},
+	Isendrecv:                 {"MPI_Isendrecv", PointToPoint, 50000001, 1022, 10},
+	IsendrecvReplace:          {"MPI_Isendrecv_replace", PointToPoint, 50000001, 1023, 10},
+	Probe:                     {"MPI_Probe", PointToPoint, 50000001, 61, 6},
+	Iprobe:                    {"MPI_Iprobe", PointToPoint, 50000001, 62, 6},
+	Mprobe:                    {"MPI_Mprobe", PointToPoint, 50000001, 190, 6},
+	Improbe:                   {"MPI_Improbe", PointToPoint, 50000001, 191, 6},
+	Mrecv:                     {"MPI_Mrecv", PointToPoint, 50000001, 192, 3},
+	Imrecv:                    {"MPI_Imrecv", PointToPoint, 50000001, 193, 11},
+	Wait:                      {"MPI_Wait", Completion, 50000001, 5, 8},
+	Waitall:                   {"MPI_Waitall", Completion, 50000001, 6, 8},
+	Waitany:                   {"MPI_Waitany", Completion, 50000001, 59, 8},
+	Waitsome:                  {"MPI_Waitsome", Completion, 50000001, 60, 8},
+	Test:                      {"MPI_Test", Completion, 50000001, 39, 6},
+	Testall:                   {"MPI_Testall", Completion, 50000001, 125, 6},
+	Testany:                   {"MPI_Testany", Completion, 50000001, 126, 6},
+	Testsome:                  {"MPI_Testsome", Completion, 50000001, 128, 6},
+	Cancel:                    {"MPI_Cancel", Completion, 50000001, 40, 15},
+	RequestFree:               {"MPI_Request_free", Completion, 50000003, 115, 15},
+	RequestGetStatus:          {"MPI_Request_get_status", Completion, 50000003, 153, 6},
+	RequestGetStatusAll:       {"MPI_Request_get_status_all", Completion, 50000003, 1051, 6},
+	RequestGetStatusAny:       {"MPI_Request_get_status_any", Completion, 50000003, 1052, 6},
+	RequestGetStatusSome:      {"MPI_Request_get_status_some", Completion, 50000003, 1053, 6},
+	GrequestStart:             {"MPI_Grequest_start", Completion, 50000003, 1054, 15},
+	GrequestComplete:          {"MPI_Grequest_complete", Completion, 50000003, 1055, 15},
+	Barrier:                   {"MPI_Barrier", Collective, 50000002, 8, 5},
+	Bcast:                     {"MPI_Bcast", Collective, 50000002, 7, 13},
+	Gather:                    {"MPI_Gather", Collective, 50000002, 13, 13},
+	Gatherv:                   {"MPI_Gatherv", Collective, 50000002, 14, 13},
+	Scatter:                   {"MPI_Scatter", Collective, 50000002, 15, 13},
+	Scatterv:                  {"MPI_Scatterv", Collective, 50000002, 16, 13},
+	Allgather:                 {"MPI_Allgather", Collective, 50000002, 17, 13},
+	Allgatherv:                {"MPI_Allgatherv", Collective, 50000002, 18, 13},
+	Alltoall:                  {"MPI_Alltoall", Collective, 50000002, 11, 13},
+	Alltoallv:                 {"MPI_Alltoallv", Collective, 50000002, 12, 13},
+	Alltoallw:                 {"MPI_Alltoallw", Collective, 50000002, 170, 13},
+	Reduce:                    {"MPI_Reduce", Collective, 50000002, 9, 13},
+	Allreduce:                 {"MPI_Allreduce", Collective, 50000002, 10, 13},
+	ReduceScatter:             {"MPI_Reduce_scatter", Collective, 50000002, 80, 13},
+	ReduceScatterBlock:        {"MPI_Reduce_scatter_block", Collective, 50000002, 168, 13},
+	Scan:                      {"MPI_Scan", Collective, 50000002, 30, 13},
+	Exscan:                    {"MPI_Exscan", Collective, 50000002, 1076, 13},
+	Ibarrier:                  {"MPI_Ibarrier", Collective, 50000002, 156, 5},
+	Ibcast:                    {"MPI_Ibcast", Collective, 50000002, 157, 13},
+	Igather:                   {"MPI_Igather", Collective, 50000002, 162, 13},
+	Igatherv:                  {"MPI_Igatherv", Collective, 50000002, 163, 13},
+	Iscatter:                  {"MPI_Iscatter", Collective, 50000002, 164, 13},
+	Iscatterv:                 {"MPI_Iscatterv", Collective, 50000002, 165, 13},
+	Iallgather:                {"MPI_Iallgather", Collective, 50000002, 160, 13},
+	Iallgatherv:               {"MPI_Iallgatherv", Collective, 50000002, 161, 13},
+	Ialltoall:                 {"MPI_Ialltoall", Collective, 50000002, 158, 13},
+	Ialltoallv:                {"MPI_Ialltoallv", Collective, 50000002, 159, 13},
+	Ialltoallw:                {"MPI_Ialltoallw", Collective, 50000002, 171, 13},
+	Ireduce:                   {"MPI_Ireduce", Collective, 50000002, 154, 13},
+	Iallreduce:                {"MPI_Iallreduce", Collective, 50000002, 155, 13},
+	IreduceScatter:            {"MPI_Ireduce_scatter", Collective, 50000002, 166, 13},
+	IreduceScatterBlock:       {"MPI_Ireduce_scatter_block", Collective, 50000002, 169, 13},
+	Iscan:                     {"MPI_Iscan", Collective, 50000002, 167, 13},
+	Iexscan:                   {"MPI_Iexscan", Collective, 50000002, 1096, 13},
+	SendInit:                  {"MPI_Send_init", Persistent, 50000001, 117, 15},
+	BsendInit:                 {"MPI_Bsend_init", Persistent, 50000001, 112, 15},
+	SsendInit:                 {"MPI_Ssend_init", Persistent, 50000001, 122, 15},
+	RsendInit:                 {"MPI_Rsend_init", Persistent, 50000001, 121, 15},
+	RecvInit:                  {"MPI_Recv_init", Persistent, 50000001, 116, 15},
+	Start:                     {"MPI_Start", Persistent, 50000003, 123, 10},
+	Startall:                  {"MPI_Startall", Persistent, 50000003, 124, 10},
+	BarrierInit:               {"MPI_Barrier_init", Persistent, 50000002, 1110, 15},
+	BcastInit:                 {"MPI_Bcast_init", Persistent, 50000002, 1111, 15},
+	GatherInit:                {"MPI_Gather_init", Persistent, 50000002, 1112, 15},
+	GathervInit:               {"MPI_Gatherv_init", Persistent, 50000002, 1113, 15},
+	ScatterInit:               {"MPI_Scatter_init", Persistent, 50000002, 1114, 15},
+	ScattervInit:              {"MPI_Scatterv_init", Persistent, 50000002, 1115, 15},
+	AllgatherInit:             {"MPI_Allgather_init", Persistent, 50000002, 1116, 15},
+	AllgathervInit:            {"MPI_Allgatherv_init", Persistent, 50000002, 1117, 15},
+	AlltoallInit:              {"MPI_Alltoall_init", Persistent, 50000002, 1118, 15},
+	AlltoallvInit:             {"MPI_Alltoallv_init", Persistent, 50000002, 1119, 15},
+	AlltoallwInit:             {"MPI_Alltoallw_init", Persistent, 50000002, 1120, 15},
+	ReduceInit:                {"MPI_Reduce_init", Persistent, 50000002, 1121, 15},
+	AllreduceInit:             {"MPI_Allreduce_init", Persistent, 50000002, 1122, 15},
+	ReduceScatterInit:         {"MPI_Reduce_scatter_init", Persistent, 50000002, 1123, 15},
+	ReduceScatterBlockInit:    {"MPI_Reduce_scatter_block_init", Persistent, 50000002, 1124, 15},
+	ScanInit:                  {"MPI_Scan_init", Persistent, 50000002, 1125, 15},
+	ExscanInit:                {"MPI_Exscan_init", Persistent, 50000002, 1126, 15},
+	NeighborAllgatherInit:     {"MPI_Neighbor_allgather_init", Persistent, 50000002, 1127, 15},
+	NeighborAllgathervInit:    {"MPI_Neighbor_allgatherv_init", Persistent, 50000002, 1128, 15},
+	NeighborAlltoallInit:      {"MPI_Neighbor_alltoall_init", Persistent, 50000002, 1129, 15},
+	NeighborAlltoallvInit:     {"MPI_Neighbor_alltoallv_init", Persistent, 50000002, 1130, 15},
+	NeighborAlltoallwInit:     {"MPI_Neighbor_alltoallw_init", Persistent, 50000002, 1131, 15},
+	PsendInit:                 {"MPI_Psend_init", Partitioned, 50000001, 1135, 15},
+	PrecvInit:                 {"MPI_Precv_init", Partitioned, 50000001, 1136, 15},
+	Pready:                    {"MPI_Pready", Partitioned, 50000001, 1137, 10},
+	PreadyRange:               {"MPI_Pready_range", Partitioned, 50000001, 1138, 10},
+	PreadyList:                {"MPI_Pready_list", Partitioned, 50000001, 1139, 10},
+	Parrived:                  {"MPI_Parrived", Partitioned, 50000001, 1140, 6},
+	BufferDetach:              {"MPI_Buffer_detach", Buffer, 50000003, 114, 8},
+	BufferFlush:               {"MPI_Buffer_flush", Buffer, 50000003, 1146, 8},
+	CommDetachBuffer:          {"MPI_Comm_detach_buffer", Buffer, 50000003, 1147, 8},
+	CommFlushBuffer:           {"MPI_Comm_flush_buffer", Buffer, 50000003, 1148, 8},
+	SessionDetachBuffer:       {"MPI_Session_detach_buffer", Buffer, 50000003, 1149, 8},
+	SessionFlushBuffer:        {"MPI_Session_flush_buffer", Buffer, 50000003, 1150, 8},
+	BufferIflush:              {"MPI_Buffer_iflush", Buffer, 50000003, 1151, 15},
+	CommIflushBuffer:          {"MPI_Comm_iflush_buffer", Buffer, 50000003, 1152, 15},
+	SessionIflushBuffer:       {"MPI_Session_iflush_buffer", Buffer, 50000003, 1153, 15},
+	NeighborAllgather:         {"MPI_Neighbor_allgather", Neighbourhood, 50000002, 174, 13},
+	NeighborAllgatherv:        {"MPI_Neighbor_allgatherv", Neighbourhood, 50000002, 176, 13},
+	NeighborAlltoall:          {"MPI_Neighbor_alltoall", Neighbourhood, 50000002, 178, 13},
+	NeighborAlltoallv:         {"MPI_Neighbor_alltoallv", Neighbourhood, 50000002, 180, 13},
+	NeighborAlltoallw:         {"MPI_Neighbor_alltoallw", Neighbourhood, 50000002, 182, 13},
+	IneighborAllgather:        {"MPI_Ineighbor_allgather", Neighbourhood, 50000002, 175, 13},
+	IneighborAllgatherv:       {"MPI_Ineighbor_allgatherv", Neighbourhood, 50000002, 177, 13},
+	IneighborAlltoall:         {"MPI_Ineighbor_alltoall", Neighbourhood, 50000002, 179, 13},
+	IneighborAlltoallv:        {"MPI_Ineighbor_alltoallv", Neighbourhood, 50000002, 181, 13},
+	IneighborAlltoallw:        {"MPI_Ineighbor_alltoallw", Neighbourhood, 50000002, 183, 13},
+	CommCreate:                {"MPI_Comm_create", Communicator, 50000003, 21, 15},
+	CommCreateGroup:           {"MPI_Comm_create_group", Communicator, 50000003, 1181, 15},
+	CommDup:                   {"MPI_Comm_dup", Communicator, 50000003, 22, 15},
+	CommDupWithInfo:           {"MPI_Comm_dup_with_info", Communicator, 50000003, 1183, 15},
+	CommIdup:                  {"MPI_Comm_idup", Communicator, 50000003, 1184, 15},
+	CommIdupWithInfo:          {"MPI_Comm_idup_with_info", Communicator, 50000003, 1185, 15},
+	CommSplit:                 {"MPI_Comm_split", Communicator, 50000003, 23, 15},
+	CommSplitType:             {"MPI_Comm_split_type", Communicator, 50000003, 1187, 15},
+	CommFree:                  {"MPI_Comm_free", Communicator, 50000003, 25, 15},
+	CommSetInfo:               {"MPI_Comm_set_info", Communicator, 50000003, 1189, 15},
+	IntercommCreate:           {"MPI_Intercomm_create", Communicator, 50000003, 96, 15},
+	IntercommMerge:            {"MPI_Intercomm_merge", Communicator, 50000003, 97, 15},
+	CartCreate:                {"MPI_Cart_create", Communicator, 50000003, 43, 15},
+	CartSub:                   {"MPI_Cart_sub", Communicator, 50000003, 49, 15},
+	GraphCreate:               {"MPI_Graph_create", Communicator, 50000003, 54, 15},
+	DistGraphCreate:           {"MPI_Dist_graph_create", Communicator, 50000003, 173, 15},
+	DistGraphCreateAdjacent:   {"MPI_Dist_graph_create_adjacent", Communicator, 50000003, 1196, 15},
+	CommSpawn:                 {"MPI_Comm_spawn", Process, 50000003, 151, 15},
+	CommSpawnMultiple:         {"MPI_Comm_spawn_multiple", Process, 50000003, 152, 15},
+	CommAccept:                {"MPI_Comm_accept", Process, 50000003, 1202, 15},
+	CommConnect:               {"MPI_Comm_connect", Process, 50000003, 1203, 15},
+	CommDisconnect:            {"MPI_Comm_disconnect", Process, 50000003, 1204, 15},
+	CommJoin:                  {"MPI_Comm_join", Process, 50000003, 1205, 15},
+	OpenPort:                  {"MPI_Open_port", Process, 50000003, 1206, 15},
+	ClosePort:                 {"MPI_Close_port", Process, 50000003, 1207, 15},
+	PublishName:               {"MPI_Publish_name", Process, 50000003, 1208, 15},
+	UnpublishName:             {"MPI_Unpublish_name", Process, 50000003, 1209, 15},
+	LookupName:                {"MPI_Lookup_name", Process, 50000003, 1210, 15},
+	SessionInit:               {"MPI_Session_init", Session, 50000003, 1215, 15},
+	SessionFinalize:           {"MPI_Session_finalize", Session, 50000003, 1216, 15},
+	CommCreateFromGroup:       {"MPI_Comm_create_from_group", Session, 50000003, 1217, 15},
+	IntercommCreateFromGroups: {"MPI_Intercomm_create_from_groups", Session, 50000003, 1218, 15},
+	WinCreate:                 {"MPI_Win_create", OneSided, 50000004, 63, 15},
+	WinCreateDynamic:          {"MPI_Win_create_dynamic", OneSided, 50000004, 1231, 15},
+	WinAllocate:               {"MPI_Win_allocate", OneSided, 50000004, 1232, 15},
+	WinAllocateShared:         {"MPI_Win_allocate_shared", OneSided, 50000004, 1233, 15},
+	WinFree:                   {"MPI_Win_free", OneSided, 50000004, 64, 15},
+	WinAttach:                 {"MPI_Win_attach", OneSided, 50000004, 1235, 15},
+	WinDetach:                 {"MPI_Win_detach", OneSided, 50000004, 1236, 15},
+	WinSetInfo:                {"MPI_Win_set_info", OneSided, 50000004, 1237, 15},
+	Put:                       {"MPI_Put", OneSided, 50000004, 65, 17},
+	Get:                       {"MPI_Get", OneSided, 50000004, 66, 17},
+	Accumulate:                {"MPI_Accumulate", OneSided, 50000004, 67, 17},
+	GetAccumulate:             {"MPI_Get_accumulate", OneSided, 50000004, 172, 17},
+	FetchAndOp:                {"MPI_Fetch_and_op", OneSided, 50000004, 184, 17},
+	CompareAndSwap:            {"MPI_Compare_and_swap", OneSided, 50000004, 185, 17},
+	Rput:                      {"MPI_Rput", OneSided, 50000004, 1246, 17},
+	Rget:                      {"MPI_Rget", OneSided, 50000004, 1247, 17},
+	Raccumulate:               {"MPI_Raccumulate", OneSided, 50000004, 1248, 17},
+	RgetAccumulate:            {"MPI_Rget_accumulate", OneSided, 50000004, 1249, 17},
+	WinFence:                  {"MPI_Win_fence", OneSided, 50000004, 68, 5},
+	WinStart:                  {"MPI_Win_start", OneSided, 50000004, 69, 5},
+	WinComplete:               {"MPI_Win_complete", OneSided, 50000004, 70, 5},
+	WinPost:                   {"MPI_Win_post", OneSided, 50000004, 71, 5},
+	WinWait:                   {"MPI_Win_wait", OneSided, 50000004, 72, 5},
+	WinTest:                   {"MPI_Win_test", OneSided, 50000004, 73, 6},
+	WinLock:                   {"MPI_Win_lock", OneSided, 50000004, 74, 5},
+	WinLockAll:                {"MPI_Win_lock_all", OneSided, 50000004, 1259, 5},
+	WinUnlock:                 {"MPI_Win_unlock", OneSided, 50000004, 75, 5},
+	WinUnlockAll:              {"MPI_Win_unlock_all", OneSided, 50000004, 1261, 5},
+	WinFlush:                  {"MPI_Win_flush", OneSided, 50000004, 186, 5},
+	WinFlushAll:               {"MPI_Win_flush_all", OneSided, 50000004, 187, 5},
+	WinFlushLocal:             {"MPI_Win_flush_local", OneSided, 50000004, 188, 5},
+	WinFlushLocalAll:          {"MPI_Win_flush_local_all", OneSided, 50000004, 189, 5},
+	WinSync:                   {"MPI_Win_sync", OneSided, 50000004, 1266, 5},
+	FileOpen:                  {"MPI_File_open", IO, 50000005, 141, 12},
+	FileClose:                 {"MPI_File_close", IO, 50000005, 142, 12},
+	FileDelete:                {"MPI_File_delete", IO, 50000005, 1282, 12},
+	FileSetSize:               {"MPI_File_set_size", IO, 50000005, 1283, 12},
+	FileGetSize:               {"MPI_File_get_size", IO, 50000005, 1284, 12},
+	FilePreallocate:           {"MPI_File_preallocate", IO, 50000005, 1285, 12},
+	FileSetInfo:               {"MPI_File_set_info", IO, 50000005, 1286, 12},
+	FileSetView:               {"MPI_File_set_view", IO, 50000005, 1287, 12},
+	FileSeek:                  {"MPI_File_seek", IO, 50000005, 1288, 12},
+	FileSeekShared:            {"MPI_File_seek_shared", IO, 50000005, 1289, 12},
+	FileGetPositionShared:     {"MPI_File_get_position_shared", IO, 50000005, 1290, 12},
+	FileSetAtomicity:          {"MPI_File_set_atomicity", IO, 50000005, 1291, 12},
+	FileSync:                  {"MPI_File_sync", IO, 50000005, 1292, 12},
+	FileRead:                  {"MPI_File_read", IO, 50000005, 143, 12},
+	FileReadAll:               {"MPI_File_read_all", IO, 50000005, 144, 12},
+	FileReadAt:                {"MPI_File_read_at", IO, 50000005, 147, 12},
+	FileReadAtAll:             {"MPI_File_read_at_all", IO, 50000005, 148, 12},
+	FileReadShared:            {"MPI_File_read_shared", IO, 50000005, 1299, 12},
+	FileReadOrdered:           {"MPI_File_read_ordered", IO, 50000005, 1300, 12},
+	FileIread:                 {"MPI_File_iread", IO, 50000005, 1301, 12},
+	FileIreadAll:              {"MPI_File_iread_all", IO, 50000005, 1302, 12},
+	FileIreadAt:               {"MPI_File_iread_at", IO, 50000005, 1303, 12},
+	FileIreadAtAll:            {"MPI_File_iread_at_all", IO, 50000005, 1304, 12},
+	FileIreadShared:           {"MPI_File_iread_shared", IO, 50000005, 1305, 12},
+	FileReadAllBegin:          {"MPI_File_read_all_begin", IO, 50000005, 1306, 12},
+	FileReadAllEnd:            {"MPI_File_read_all_end", IO, 50000005, 1307, 12},
+	FileReadAtAllBegin:        {"MPI_File_read_at_all_begin", IO, 50000005, 1308, 12},
+	FileReadAtAllEnd:          {"MPI_File_read_at_all_end", IO, 50000005, 1309, 12},
+	FileReadOrderedBegin:      {"MPI_File_read_ordered_begin", IO, 50000005, 1310, 12},
+	FileReadOrderedEnd:        {"MPI_File_read_ordered_end", IO, 50000005, 1311, 12},
+	FileWrite:                 {"MPI_File_write", IO, 50000005, 145, 12},
+	FileWriteAll:              {"MPI_File_write_all", IO, 50000005, 146, 12},
+	FileWriteAt:               {"MPI_File_write_at", IO, 50000005, 149, 12},
+	FileWriteAtAll:            {"MPI_File_write_at_all", IO, 50000005, 150, 12},
+	FileWriteShared:           {"MPI_File_write_shared", IO, 50000005, 1316, 12},
+	FileWriteOrdered:          {"MPI_File_write_ordered", IO, 50000005, 1317, 12},
+	FileIwrite:                {"MPI_File_iwrite", IO, 50000005, 1318, 12},
+	FileIwriteAll:             {"MPI_File_iwrite_all", IO, 50000005, 1319, 12},
+	FileIwriteAt:              {"MPI_File_iwrite_at", IO, 50000005, 1320, 12},
+	FileIwriteAtAll:           {"MPI_File_iwrite_at_all", IO, 50000005, 1321, 12},
+	FileIwriteShared:          {"MPI_File_iwrite_shared", IO, 50000005, 1322, 12},
+	FileWriteAllBegin:         {"MPI_File_write_all_begin", IO, 50000005, 1323, 12},
+	FileWriteAllEnd:           {"MPI_File_write_all_end", IO, 50000005, 1324, 12},
+	FileWriteAtAllBegin:       {"MPI_File_write_at_all_begin", IO, 50000005, 1325, 12},
+	FileWriteAtAllEnd:         {"MPI_File_write_at_all_end", IO, 50000005, 1326, 12},
+	FileWriteOrderedBegin:     {"MPI_File_write_ordered_begin", IO, 50000005, 1327, 12},
+	FileWriteOrderedEnd:       {"MPI_File_write_ordered_end", IO, 50000005, 1328, 12},
+	SendC:                     {"MPI_Send_c", PointToPoint, 50000001, 1510, 4},
+	BsendC:                    {"MPI_Bsend_c", PointToPoint, 50000001, 1511, 4},
+	SsendC:                    {"MPI_Ssend_c", PointToPoint, 50000001, 1512, 4},
+	RsendC:                    {"MPI_Rsend_c", PointToPoint, 50000001, 1513, 4},
+	IsendC:                    {"MPI_Isend_c", PointToPoint, 50000001, 1514, 10},
+	IbsendC:                   {"MPI_Ibsend_c", PointToPoint, 50000001, 1515, 10},
+	IssendC:                   {"MPI_Issend_c", PointToPoint, 50000001, 1516, 10},
+	IrsendC:                   {"MPI_Irsend_c", PointToPoint, 50000001, 1517, 10},
+	RecvC:                     {"MPI_Recv_c", PointToPoint, 50000001, 1518, 3},
+	IrecvC:                    {"MPI_Irecv_c", PointToPoint, 50000001, 1519, 11},
+	SendrecvC:                 {"MPI_Sendrecv_c", PointToPoint, 50000001, 1520, 16},
+	SendrecvReplaceC:          {"MPI_Sendrecv_replace_c", PointToPoint, 50000001, 1521, 16},
+	IsendrecvC:                {"MPI_Isendrecv_c", PointToPoint, 50000001, 1522, 10},
+	IsendrecvReplaceC:         {"MPI_Isendrecv_replace_c", PointToPoint, 50000001, 1523, 10},
+	MrecvC:                    {"MPI_Mrecv_c", PointToPoint, 50000001, 1528, 3},
+	ImrecvC:                   {"MPI_Imrecv_c", PointToPoint, 50000001, 1529, 11},
+	BcastC:                    {"MPI_Bcast_c", Collective, 50000002, 1561, 13},
+	GatherC:                   {"MPI_Gather_c", Collective, 50000002, 1562, 13},
+	GathervC:                  {"MPI_Gatherv_c", Collective, 50000002, 1563, 13},
+	ScatterC:                  {"MPI_Scatter_c", Collective, 50000002, 1564, 13},
+	ScattervC:                 {"MPI_Scatterv_c", Collective, 50000002, 1565, 13},
+	AllgatherC:                {"MPI_Allgather_c", Collective, 50000002, 1566, 13},
+	AllgathervC:               {"MPI_Allgatherv_c", Collective, 50000002, 1567, 13},
+	AlltoallC:                 {"MPI_Alltoall_c", Collective, 50000002, 1568, 13},
+	AlltoallvC:                {"MPI_Alltoallv_c", Collective, 50000002, 1569, 13},
+	AlltoallwC:                {"MPI_Alltoallw_c", Collective, 50000002, 1570, 13},
+	ReduceC:                   {"MPI_Reduce_c", Collective, 50000002, 1571, 13},
+	AllreduceC:                {"MPI_Allreduce_c", Collective, 50000002, 1572, 13},
+	ReduceScatterC:            {"MPI_Reduce_scatter_c", Collective, 50000002, 1573, 13},
+	ReduceScatterBlockC:       {"MPI_Reduce_scatter_block_c", Collective, 50000002, 1574, 13},
+	ScanC:                     {"MPI_Scan_c", Collective, 50000002, 1575, 13},
+	ExscanC:                   {"MPI_Exscan_c", Collective, 50000002, 1576, 13},
+	IbcastC:                   {"MPI_Ibcast_c", Collective, 50000002, 1581, 13},
+	IgatherC:                  {"MPI_Igather_c", Collective, 50000002, 1582, 13},
+	IgathervC:                 {"MPI_Igatherv_c", Collective, 50000002, 1583, 13},
+	IscatterC:                 {"MPI_Iscatter_c", Collective, 50000002, 1584, 13},
+	IscattervC:                {"MPI_Iscatterv_c", Collective, 50000002, 1585, 13},
+	IallgatherC:               {"MPI_Iallgather_c", Collective, 50000002, 1586, 13},
+	IallgathervC:              {"MPI_Iallgatherv_c", Collective, 50000002, 1587, 13},
+	IalltoallC:                {"MPI_Ialltoall_c", Collective, 50000002, 1588, 13},
+	IalltoallvC:               {"MPI_Ialltoallv_c", Collective, 50000002, 1589, 13},
+	IalltoallwC:               {"MPI_Ialltoallw_c", Collective, 50000002, 1590, 13},
+	IreduceC:                  {"MPI_Ireduce_c", Collective, 50000002, 1591, 13},
+	IallreduceC:               {"MPI_Iallreduce_c", Collective, 50000002, 1592, 13},
+	IreduceScatterC:           {"MPI_Ireduce_scatter_c", Collective, 50000002, 1593, 13},
+	IreduceScatterBlockC:      {"MPI_Ireduce_scatter_block_c", Collective, 50000002, 1594, 13},
+	IscanC:                    {"MPI_Iscan_c", Collective, 50000002, 1595, 13},
+	IexscanC:                  {"MPI_Iexscan_c", Collective, 50000002, 1596, 13},
+	SendInitC:                 {"MPI_Send_init_c", Persistent, 50000001, 1600, 15},
+	BsendInitC:                {"MPI_Bsend_init_c", Persistent, 50000001, 1601, 15},
+	SsendInitC:                {"MPI_Ssend_init_c", Persistent, 50000001, 1602, 15},
+	RsendInitC:                {"MPI_Rsend_init_c", Persistent, 50000001, 1603, 15},
+	RecvInitC:                 {"MPI_Recv_init_c", Persistent, 50000001, 1604, 15},
+	BcastInitC:                {"MPI_Bcast_init_c", Persistent, 50000002, 1611, 15},
+	GatherInitC:               {"MPI_Gather_init_c", Persistent, 50000002, 1612, 15},
+	GathervInitC:              {"MPI_Gatherv_init_c", Persistent, 50000002, 1613, 15},
+	ScatterInitC:              {"MPI_Scatter_init_c", Persistent, 50000002, 1614, 15},
+	ScattervInitC:             {"MPI_Scatterv_init_c", Persistent, 50000002, 1615, 15},
+	AllgatherInitC:            {"MPI_Allgather_init_c", Persistent, 50000002, 1616, 15},
+	AllgathervInitC:           {"MPI_Allgatherv_init_c", Persistent, 50000002, 1617, 15},
+	AlltoallInitC:             {"MPI_Alltoall_init_c", Persistent, 50000002, 1618, 15},
+	AlltoallvInitC:            {"MPI_Alltoallv_init_c", Persistent, 50000002, 1619, 15},
+	AlltoallwInitC:            {"MPI_Alltoallw_init_c", Persistent, 50000002, 1620, 15},
+	ReduceInitC:               {"MPI_Reduce_init_c", Persistent, 50000002, 1621, 15},
+	AllreduceInitC:            {"MPI_Allreduce_init_c", Persistent, 50000002, 1622, 15},
+	ReduceScatterInitC:        {"MPI_Reduce_scatter_init_c", Persistent, 50000002, 1623, 15},
+	ReduceScatterBlockInitC:   {"MPI_Reduce_scatter_block_init_c", Persistent, 50000002, 1624, 15},
+	ScanInitC:                 {"MPI_Scan_init_c", Persistent, 50000002, 1625, 15},
+	ExscanInitC:               {"MPI_Exscan_init_c", Persistent, 50000002, 1626, 15},
+	NeighborAllgatherInitC:    {"MPI_Neighbor_allgather_init_c", Persistent, 50000002, 1627, 15},
+	NeighborAllgathervInitC:   {"MPI_Neighbor_allgatherv_init_c", Persistent, 50000002, 1628, 15},
+	NeighborAlltoallInitC:     {"MPI_Neighbor_alltoall_init_c", Persistent, 50000002, 1629, 15},
+	NeighborAlltoallvInitC:    {"MPI_Neighbor_alltoallv_init_c", Persistent, 50000002, 1630, 15},
+	NeighborAlltoallwInitC:    {"MPI_Neighbor_alltoallw_init_c", Persistent, 50000002, 1631, 15},
+	PsendInitC:                {"MPI_Psend_init_c", Partitioned, 50000001, 1635, 15},
+	PrecvInitC:                {"MPI_Precv_init_c", Partitioned, 50000001, 1636, 15},
+	BufferDetachC:             {"MPI_Buffer_detach_c", Buffer, 50000003, 1645, 8},
+	CommDetachBufferC:         {"MPI_Comm_detach_buffer_c", Buffer, 50000003, 1647, 8},
+	SessionDetachBufferC:      {"MPI_Session_detach_buffer_c", Buffer, 50000003, 1649, 8},
+	NeighborAllgatherC:        {"MPI_Neighbor_allgather_c", Neighbourhood, 50000002, 1660, 13},
+	NeighborAllgathervC:       {"MPI_Neighbor_allgatherv_c", Neighbourhood, 50000002, 1661, 13},
+	NeighborAlltoallC:         {"MPI_Neighbor_alltoall_c", Neighbourhood, 50000002, 1662, 13},
+	NeighborAlltoallvC:        {"MPI_Neighbor_alltoallv_c", Neighbourhood, 50000002, 1663, 13},
+	NeighborAlltoallwC:        {"MPI_Neighbor_alltoallw_c", Neighbourhood, 50000002, 1664, 13},
+	IneighborAllgatherC:       {"MPI_Ineighbor_allgather_c", Neighbourhood, 50000002, 1665, 13},
+	IneighborAllgathervC:      {"MPI_Ineighbor_allgatherv_c", Neighbourhood, 50000002, 1666, 13},
+	IneighborAlltoallC:        {"MPI_Ineighbor_alltoall_c", Neighbourhood, 50000002, 1667, 13},
+	IneighborAlltoallvC:       {"MPI_Ineighbor_alltoallv_c", Neighbourhood, 50000002, 1668, 13},
+	IneighborAlltoallwC:       {"MPI_Ineighbor_alltoallw_c", Neighbourhood, 50000002, 1669, 13},
+	WinCreateC:                {"MPI_Win_create_c", OneSided, 50000004, 1730, 15},
+	WinAllocateC:              {"MPI_Win_allocate_c", OneSided, 50000004, 1732, 15},
+	WinAllocateSharedC:        {"MPI_Win_allocate_shared_c", OneSided, 50000004, 1733, 15},
+	PutC:                      {"MPI_Put_c", OneSided, 50000004, 1740, 17},
+	GetC:                      {"MPI_Get_c", OneSided, 50000004, 1741, 17},
+	AccumulateC:               {"MPI_Accumulate_c", OneSided, 50000004, 1742, 17},
+	GetAccumulateC:            {"MPI_Get_accumulate_c", OneSided, 50000004, 1743, 17},
+	RputC:                     {"MPI_Rput_c", OneSided, 50000004, 1746, 17},
+	RgetC:                     {"MPI_Rget_c", OneSided, 50000004, 1747, 17},
+	RaccumulateC:              {"MPI_Raccumulate_c", OneSided, 50000004, 1748, 17},
+	RgetAccumulateC:           {"MPI_Rget_accumulate_c", OneSided, 50000004, 1749, 17},
+	FileReadC:                 {"MPI_File_read_c", IO, 50000005, 1795, 12},
+	FileReadAllC:              {"MPI_File_read_all_c", IO, 50000005, 1796, 12},
+	FileReadAtC:               {"MPI_File_read_at_c", IO, 50000005, 1797, 12},
+	FileReadAtAllC:            {"MPI_File_read_at_all_c", IO, 50000005, 1798, 12},
+	FileReadSharedC:           {"MPI_File_read_shared_c", IO, 50000005, 1799, 12},
+	FileReadOrderedC:          {"MPI_File_read_ordered_c", IO, 50000005, 1800, 12},
+	FileIreadC:                {"MPI_File_iread_c", IO, 50000005, 1801, 12},
+	FileIreadAllC:             {"MPI_File_iread_all_c", IO, 50000005, 1802, 12},
+	FileIreadAtC:              {"MPI_File_iread_at_c", IO, 50000005, 1803, 12},
+	FileIreadAtAllC:           {"MPI_File_iread_at_all_c", IO, 50000005, 1804, 12},
+	FileIreadSharedC:          {"MPI_File_iread_shared_c", IO, 50000005, 1805, 12},
+	FileReadAllBeginC:         {"MPI_File_read_all_begin_c", IO, 50000005, 1806, 12},
+	FileReadAtAllBeginC:       {"MPI_File_read_at_all_begin_c", IO, 50000005, 1808, 12},
+	FileReadOrderedBeginC:     {"MPI_File_read_ordered_begin_c", IO, 50000005, 1810, 12},
+	FileWriteC:                {"MPI_File_write_c", IO, 50000005, 1812, 12},
+	FileWriteAllC:             {"MPI_File_write_all_c", IO, 50000005, 1813, 12},
+	FileWriteAtC:              {"MPI_File_write_at_c", IO, 50000005, 1814, 12},
+	FileWriteAtAllC:           {"MPI_File_write_at_all_c", IO, 50000005, 1815, 12},
+	FileWriteSharedC:          {"MPI_File_write_shared_c", IO, 50000005, 1816, 12},
+	FileWriteOrderedC:         {"MPI_File_write_ordered_c", IO, 50000005, 1817, 12},
+	FileIwriteC:               {"MPI_File_iwrite_c", IO, 50000005, 1818, 12},
+	FileIwriteAllC:            {"MPI_File_iwrite_all_c", IO, 50000005, 1819, 12},
+	FileIwriteAtC:             {"MPI_File_iwrite_at_c", IO, 50000005, 1820, 12},
+	FileIwriteAtAllC:          {"MPI_File_iwrite_at_all_c", IO, 50000005, 1821, 12},
+	FileIwriteSharedC:         {"MPI_File_iwrite_shared_c", IO, 50000005, 1822, 12},
+	FileWriteAllBeginC:        {"MPI_File_write_all_begin_c", IO, 50000005, 1823, 12},
+	FileWriteAtAllBeginC:      {"MPI_File_write_at_all_begin_c", IO, 50000005, 1825, 12},
+	FileWriteOrderedBeginC:    {"MPI_File_write_ordered_begin_c", IO, 50000005, 1827, 12},
 }

@@ -16,21 +16,40 @@ const (
 	PointToPoint
 	Completion // of requests
 	Collective
-	Environment // Init, Finalize, Abort
+	Environment   // Init, Finalize, Abort, Pcontrol
+	Persistent    // making and starting persistent requests, of collectives too
+	Partitioned   // point-to-point
+	Buffer        // emptying the buffers of buffered sends
+	Neighbourhood // collectives
+	Communicator  // making and freeing communicators
+	Process       // spawn, connect, ports
+	Session       // and communicators without MPI_COMM_WORLD
+	OneSided
+	IO
 )
 
+var classNames = [...]string{
+	Unknown:       "unknown",
+	PointToPoint:  "point-to-point",
+	Completion:    "completion",
+	Collective:    "collective",
+	Environment:   "environment",
+	Persistent:    "persistent",
+	Partitioned:   "partitioned",
+	Buffer:        "buffer",
+	Neighbourhood: "neighbourhood",
+	Communicator:  "communicator",
+	Process:       "process",
+	Session:       "session",
+	OneSided:      "one-sided",
+	IO:            "io",
+}
+
 func (c Class) String() string {
-	switch c {
-	case PointToPoint:
-		return "point-to-point"
-	case Completion:
-		return "completion"
-	case Collective:
-		return "collective"
-	case Environment:
-		return "environment"
+	if int(c) < len(classNames) {
+		return classNames[c]
 	}
-	return "unknown"
+	return classNames[Unknown]
 }
 
 // Paraver's event types of MPI calls.
@@ -38,6 +57,8 @@ const (
 	ParaverPointToPoint uint32 = 50000001
 	ParaverCollective   uint32 = 50000002
 	ParaverOther        uint32 = 50000003
+	ParaverOneSided     uint32 = 50000004
+	ParaverIO           uint32 = 50000005
 )
 
 const paraverStateOthers = 15

@@ -18,7 +18,9 @@ func TestFacts(t *testing.T) {
 		{Init, "MPI_Init", Environment, ParaverOther, 31, 15},
 		{Exscan, "MPI_Exscan", Collective, ParaverCollective, 1076, 13}, // none of Extrae's
 		{0, "MPI call 0", Unknown, ParaverOther, 1000, 15},
-		{5, "MPI call 5", Unknown, ParaverOther, 1005, 15}, // a gap in the table
+		{9, "MPI call 9", Unknown, ParaverOther, 1009, 15}, // a gap in the table
+		{WinFence, "MPI_Win_fence", OneSided, ParaverOneSided, 68, 5},
+		{FileWriteAtC, "MPI_File_write_at_c", IO, ParaverIO, 1814, 12},
 		{65535, "MPI call 65535", Unknown, ParaverOther, 66535, 15},
 	} {
 		eventType, value := c.id.Paraver()

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,7 +94,7 @@ func makeLibrary(t testing.TB, target, name string) string {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	run(t, exec.Command("make", "-s", "-C", filepath.Join(Root(t), "cshim"), "BIN="+dir, "BUILD="+dir, target))
+	run(t, exec.Command("make", "-s", "-j", strconv.Itoa(runtime.NumCPU()), "-C", filepath.Join(Root(t), "cshim"), "BIN="+dir, "BUILD="+dir, target))
 	return filepath.Join(dir, name)
 }
 

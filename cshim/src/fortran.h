@@ -1,0 +1,54 @@
+/*
+ * Wrappers of the Fortran bindings: one record each, like those of C, round the MPI library's function of
+ * the same symbol. Every argument is an address or the length of a text, and passes on as it came: only the
+ * library's own Fortran function knows MPI_IN_PLACE, MPI_BOTTOM and array descriptors when it sees them.
+ * What it calls in C is not outermost and so no record.
+ */
+#ifndef MORIENS_FORTRAN_H
+#define MORIENS_FORTRAN_H
+
+#include "record.h"
+#include "resolve.h"
+
+/* Out of line, for there are over a thousand Fortran wrappers. */
+void moriens_fortran_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame);
+void moriens_fortran_exit(struct moriens_span *span);
+
+/* The error that a call left in ierror, which may be absent in mpi_f08; it then ended the program if it failed. */
+static inline int moriens_fortran_error(word ierror)
+{
+	return ierror != 0 ? *(const int *)ierror : 0;
+}
+
+/* The wrapper of a call under a Fortran symbol. Steps are described in cshim/gen/clang.go. */
+#define MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, before, returned, after) \
+	MORIENS_PUBLIC void symbol parameters \
+	{ \
+		static moriens_function known; \
+		const void *site = __builtin_return_address(0); \
+		void (*real) parameters = (void (*) parameters)moriens_real_fortran(&known, #symbol, site); \
+		struct moriens_span span; \
+\
+		moriens_fortran_enter(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
+		before; \
+		real arguments; \
+		returned; \
+		moriens_fortran_exit(&span); \
+		after; \
+	}
+
+#define MORIENS_FORTRAN(call, symbol, parameters, arguments) \
+	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
+
+/* The other names of the wrapper mpi_x_. Compilers mangle in four ways, and libraries have one function for
+ * all that they serve; Open MPI has it under two more. */
+#define MORIENS_FORTRAN_NAME(symbol, other) \
+	extern MORIENS_PUBLIC __typeof__(symbol) other __attribute__((alias(#symbol)));
+#define MORIENS_FORTRAN_NAMES(symbol, a, b, c, d, e) \
+	MORIENS_FORTRAN_NAME(symbol, a) \
+	MORIENS_FORTRAN_NAME(symbol, b) \
+	MORIENS_FORTRAN_NAME(symbol, c) \
+	MORIENS_FORTRAN_NAME(symbol, d) \
+	MORIENS_FORTRAN_NAME(symbol, e)
+
+#endif
