@@ -19,10 +19,14 @@ func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
 	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1"}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		for _, program := range [][]string{
-			{mpi.App(t, "allcalls")},
+		programs := [][]string{
 			{mpi.App(t, "threads"), "4", "50"},
-		} {
+			{mpi.Fortran(t, "fortran", "F08"), t.TempDir()},
+		}
+		for _, p := range conformance(t, mpi) {
+			programs = append(programs, p.build(t, mpi))
+		}
+		for _, program := range programs {
 			o := job{mpi: mpi, preload: preload, env: env, program: program}.run(t)
 			succeed(t, o)
 			expectEnded(t, expectExact(t, o))

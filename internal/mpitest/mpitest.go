@@ -4,6 +4,7 @@ package mpitest
 
 import (
 	"bufio"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,15 +20,15 @@ import (
 
 // MPI is an MPI library with its tools.
 type MPI struct {
-	Name     string
-	CC, CXX  string
-	Launcher string
+	Name        string
+	CC, CXX, FC string
+	Launcher    string
 }
 
 // Both MPI libraries that every test must pass under.
 var (
-	OpenMPI = MPI{Name: "openmpi", CC: "mpicc.openmpi", CXX: "mpicxx.openmpi", Launcher: "mpirun.openmpi"}
-	MPICH   = MPI{Name: "mpich", CC: "mpicc.mpich", CXX: "mpicxx.mpich", Launcher: "mpiexec.mpich"}
+	OpenMPI = MPI{Name: "openmpi", CC: "mpicc.openmpi", CXX: "mpicxx.openmpi", FC: "mpif90.openmpi", Launcher: "mpirun.openmpi"}
+	MPICH   = MPI{Name: "mpich", CC: "mpicc.mpich", CXX: "mpicxx.mpich", FC: "mpif90.mpich", Launcher: "mpiexec.mpich"}
 )
 
 // Each runs a test under both MPI libraries.
@@ -98,14 +99,16 @@ func makeLibrary(t testing.TB, target, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// App builds a mini-app, such as planted, or, if it is named x.so, a plugin from x.c.
-func (m MPI) App(t testing.TB, name string) string {
+// App builds a mini-app, such as planted, or, if it is named x.so, a plugin from x.c, with more options
+// for the compiler.
+func (m MPI) App(t testing.TB, name string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.CXX)
 	source := filepath.Join(Root(t), "testdata", "miniapp", strings.TrimSuffix(name, ".so"))
 	out := filepath.Join(t.TempDir(), name)
 	// MPICH's header tells gcc that a null status array is too small.
 	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-o", out}
+	args = append(args, options...)
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")
 	}
@@ -115,6 +118,61 @@ func (m MPI) App(t testing.TB, name string) string {
 		run(t, exec.Command(m.CC, append(args, source+".c", "-lpthread", "-ldl")...))
 	}
 	return out
+}
+
+// Bindings are those of Fortran: the macros that make a mini-app use mpif.h, the module mpi or mpi_f08.
+var Bindings = []string{"MPIF_H", "USE_MPI", "F08"}
+
+// Fortran builds a mini-app of Fortran for one of the Bindings.
+func (m MPI) Fortran(t testing.TB, name, binding string, options ...string) string {
+	t.Helper()
+	testenv.Need(t, m.CC, m.FC)
+	dir := t.TempDir()
+	source := filepath.Join(Root(t), "testdata", "miniapp")
+	planted := filepath.Join(dir, "planted.o")
+	run(t, exec.Command(m.CC, "-O2", "-g", "-c", "-o", planted, filepath.Join(source, "planted_fortran.c")))
+	out := filepath.Join(dir, name)
+	// mpif.h declares nothing: to the compiler, calls with other buffers contradict each other.
+	args := []string{"-O2", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", "-J" + dir, "-D" + binding, "-o", out}
+	args = append(args, options...)
+	run(t, exec.Command(m.FC, append(args, filepath.Join(source, name+".F90"), planted)...))
+	return out
+}
+
+// Libraries lists the MPI libraries of a Fortran program, by path.
+func (m MPI) Libraries(t testing.TB) []string {
+	t.Helper()
+	var libraries []string
+	for line := range strings.Lines(run(t, exec.Command("ldd", m.Fortran(t, "fortran", "F08")))) {
+		if fields := strings.Fields(line); len(fields) > 2 && strings.HasPrefix(fields[0], "libmpi") {
+			libraries = append(libraries, fields[2])
+		}
+	}
+	if len(libraries) == 0 {
+		t.Fatalf("%s: a Fortran program without an MPI library", m.Name)
+	}
+	return libraries
+}
+
+// Functions lists the functions that a library exports.
+func Functions(t testing.TB, path string) map[string]bool {
+	t.Helper()
+	file, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	functions := map[string]bool{}
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF {
+			functions[s.Name] = true
+		}
+	}
+	return functions
 }
 
 func run(t testing.TB, cmd *exec.Cmd) string {

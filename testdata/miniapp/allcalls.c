@@ -1,18 +1,10 @@
 /*
- * Calls every function that moriens wraps, except MPI_Init and MPI_Abort, on two or more ranks, the same
- * number of times on each, and checks what they communicate. With an argument it repeats that often.
+ * Calls every function of the classes point-to-point, completion and collective on two or more ranks, the
+ * same number of times on each, and checks what they communicate. With an argument it repeats that often.
  */
-#include "planted.h"
+#include "checked.h"
 
-static int rank, size, next, before;
-
-static void expect(int condition, const char *what)
-{
-	if (!condition) {
-		fprintf(stderr, "rank %d: %s went wrong\n", rank, what);
-		MPI_Abort(MPI_COMM_WORLD, 1);
-	}
-}
+static int size, next, before;
 
 /* Every blocking send, into a receive that was posted before. */
 static void sends(void)
@@ -20,32 +12,32 @@ static void sends(void)
 	enum { SEND, BSEND, SSEND, RSEND, KINDS };
 	static char room[4096];
 	void *detached;
-	int detached_size;
+	count_t detached_size;
 	MPI_Request request;
 
 	MPI_Buffer_attach(room, sizeof room);
 	for (int kind = SEND; kind < KINDS; kind++) {
 		int value = 100 * rank + kind, got = -1;
-		MPI(Irecv, &got, 1, MPI_INT, before, kind, MPI_COMM_WORLD, &request);
+		L(Irecv, &got, 1, MPI_INT, before, kind, MPI_COMM_WORLD, &request);
 		MPI(Barrier, MPI_COMM_WORLD); /* a ready send needs the receive to be there */
 		switch (kind) {
 		case SEND:
-			MPI(Send, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			L(Send, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
 			break;
 		case BSEND:
-			MPI(Bsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			L(Bsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
 			break;
 		case SSEND:
-			MPI(Ssend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			L(Ssend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
 			break;
 		case RSEND:
-			MPI(Rsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
+			L(Rsend, &value, 1, MPI_INT, next, kind, MPI_COMM_WORLD);
 			break;
 		}
 		MPI(Wait, &request, MPI_STATUS_IGNORE);
 		expect(got == 100 * before + kind, "a blocking send");
 	}
-	MPI_Buffer_detach(&detached, &detached_size);
+	L(Buffer_detach, &detached, &detached_size);
 }
 
 /* Every nonblocking send, completed in every way that does not depend on timing. */
@@ -53,7 +45,8 @@ static void isends(void)
 {
 	static char room[4096];
 	void *detached;
-	int detached_size, value[4], got[4], indices[4], index, outcount, flag;
+	count_t detached_size;
+	int value[4], got[4], indices[4], index, outcount, flag;
 	MPI_Request send[4], recv[4];
 	MPI_Status statuses[4];
 
@@ -61,13 +54,13 @@ static void isends(void)
 	for (int i = 0; i < 4; i++) {
 		value[i] = 10 * rank + i;
 		got[i] = -1;
-		MPI(Irecv, &got[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &recv[i]);
+		L(Irecv, &got[i], 1, MPI_INT, before, i, MPI_COMM_WORLD, &recv[i]);
 	}
 	MPI(Barrier, MPI_COMM_WORLD);
-	MPI(Isend, &value[0], 1, MPI_INT, next, 0, MPI_COMM_WORLD, &send[0]);
-	MPI(Ibsend, &value[1], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &send[1]);
-	MPI(Issend, &value[2], 1, MPI_INT, next, 2, MPI_COMM_WORLD, &send[2]);
-	MPI(Irsend, &value[3], 1, MPI_INT, next, 3, MPI_COMM_WORLD, &send[3]);
+	L(Isend, &value[0], 1, MPI_INT, next, 0, MPI_COMM_WORLD, &send[0]);
+	L(Ibsend, &value[1], 1, MPI_INT, next, 1, MPI_COMM_WORLD, &send[1]);
+	L(Issend, &value[2], 1, MPI_INT, next, 2, MPI_COMM_WORLD, &send[2]);
+	L(Irsend, &value[3], 1, MPI_INT, next, 3, MPI_COMM_WORLD, &send[3]);
 	MPI(Waitall, 4, recv, statuses);
 	for (int i = 0; i < 4; i++)
 		expect(got[i] == 10 * before + i && statuses[i].MPI_SOURCE == before && statuses[i].MPI_TAG == i, "a nonblocking send");
@@ -90,32 +83,32 @@ static void isends(void)
 	expect(flag, "Request_get_status");
 
 	/* A receive that nobody will send to. */
-	MPI(Irecv, &got[0], 1, MPI_INT, before, 999, MPI_COMM_WORLD, &recv[0]);
+	L(Irecv, &got[0], 1, MPI_INT, before, 999, MPI_COMM_WORLD, &recv[0]);
 	MPI(Cancel, &recv[0]);
 	MPI(Wait, &recv[0], &statuses[0]);
 	MPI_Test_cancelled(&statuses[0], &flag);
 	expect(flag, "Cancel");
-	MPI(Isend, &value[0], 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &send[0]);
+	L(Isend, &value[0], 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &send[0]);
 	MPI(Request_free, &send[0]);
-	MPI_Buffer_detach(&detached, &detached_size);
+	L(Buffer_detach, &detached, &detached_size);
 }
 
 static void exchanges(void)
 {
 	int value = rank, got = -1;
 
-	MPI(Sendrecv, &value, 1, MPI_INT, next, 5, &got, 1, MPI_INT, before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	L(Sendrecv, &value, 1, MPI_INT, next, 5, &got, 1, MPI_INT, before, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	expect(got == before, "Sendrecv");
-	MPI(Sendrecv_replace, &value, 1, MPI_INT, next, 6, before, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	L(Sendrecv_replace, &value, 1, MPI_INT, next, 6, before, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	expect(value == before, "Sendrecv_replace");
 #if MPI_VERSION >= 4
 	MPI_Request request;
 	got = -1;
 	value = rank;
-	MPI(Isendrecv, &value, 1, MPI_INT, next, 7, &got, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
+	L(Isendrecv, &value, 1, MPI_INT, next, 7, &got, 1, MPI_INT, before, 7, MPI_COMM_WORLD, &request);
 	MPI(Wait, &request, MPI_STATUS_IGNORE);
 	expect(got == before, "Isendrecv");
-	MPI(Isendrecv_replace, &value, 1, MPI_INT, next, 8, before, 8, MPI_COMM_WORLD, &request);
+	L(Isendrecv_replace, &value, 1, MPI_INT, next, 8, before, 8, MPI_COMM_WORLD, &request);
 	MPI(Wait, &request, MPI_STATUS_IGNORE);
 	expect(value == before, "Isendrecv_replace");
 #endif
@@ -129,48 +122,52 @@ static void probes(void)
 	MPI_Request send[4], request;
 
 	for (int i = 0; i < 4; i++)
-		MPI(Isend, &value, 1, MPI_INT, next, 20 + i, MPI_COMM_WORLD, &send[i]);
+		L(Isend, &value, 1, MPI_INT, next, 20 + i, MPI_COMM_WORLD, &send[i]);
 	MPI(Probe, before, 20, MPI_COMM_WORLD, &status);
 	expect(status.MPI_TAG == 20, "Probe");
-	MPI(Recv, &got, 1, MPI_INT, before, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	L(Recv, &got, 1, MPI_INT, before, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	expect(got == before, "Recv");
 	/* What comes after a message that has arrived need not have arrived: only probe blocking for it. */
 	MPI(Probe, before, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI(Iprobe, before, 21, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
 	expect(flag, "Iprobe");
-	MPI(Recv, &got, 1, MPI_INT, before, 21, MPI_COMM_WORLD, &status);
+	L(Recv, &got, 1, MPI_INT, before, 21, MPI_COMM_WORLD, &status);
 	expect(got == before && status.MPI_SOURCE == before, "Recv");
 	got = -1;
 	MPI(Mprobe, before, 22, MPI_COMM_WORLD, &message, &status);
-	MPI(Mrecv, &got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+	L(Mrecv, &got, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 	expect(got == before, "Mrecv");
 	got = -1;
 	MPI(Probe, before, 23, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	MPI(Improbe, before, 23, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
 	expect(flag, "Improbe");
-	MPI(Imrecv, &got, 1, MPI_INT, &message, &request);
+	L(Imrecv, &got, 1, MPI_INT, &message, &request);
 	MPI(Wait, &request, MPI_STATUS_IGNORE);
 	expect(got == before, "Imrecv");
 	MPI(Waitall, 4, send, MPI_STATUSES_IGNORE);
 }
 
 /* Arrays for the collectives: one element to and from every rank. */
-static int *out, *in, *ones, *places, *byte_places;
+static int *out, *in, *data;
+static count_t *ones;
+static place_t *places, *byte_places;
 static MPI_Datatype *ints;
 
 static void make_arrays(void)
 {
 	out = calloc((size_t)size, sizeof *out);
 	in = calloc((size_t)size, sizeof *in);
+	data = calloc((size_t)size, sizeof *data);
 	ones = calloc((size_t)size, sizeof *ones);
 	places = calloc((size_t)size, sizeof *places);
 	byte_places = calloc((size_t)size, sizeof *byte_places);
 	ints = calloc((size_t)size, sizeof *ints);
 	for (int i = 0; i < size; i++) {
 		out[i] = 1000 * rank + i;
+		data[i] = 1;
 		ones[i] = 1;
 		places[i] = i;
-		byte_places[i] = i * (int)sizeof *out;
+		byte_places[i] = (place_t)((size_t)i * sizeof *out);
 		ints[i] = MPI_INT;
 	}
 }
@@ -179,6 +176,7 @@ static void free_arrays(void)
 {
 	free(out);
 	free(in);
+	free(data);
 	free(ones);
 	free(places);
 	free(byte_places);
@@ -199,40 +197,40 @@ static void collectives(void)
 	int value = rank == 0 ? 42 : 0, sum = 0, mine = rank + 1;
 
 	MPI(Barrier, world);
-	MPI(Bcast, &value, 1, MPI_INT, 0, world);
+	L(Bcast, &value, 1, MPI_INT, 0, world);
 	expect(value == 42, "Bcast");
-	MPI(Gather, &out[0], 1, MPI_INT, in, 1, MPI_INT, 0, world);
+	L(Gather, &out[0], 1, MPI_INT, in, 1, MPI_INT, 0, world);
 	if (rank == 0)
 		expect_in(1000, 0, "Gather");
-	MPI(Gatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, 0, world);
+	L(Gatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, 0, world);
 	if (rank == 0)
 		expect_in(1000, 0, "Gatherv");
-	MPI(Scatter, out, 1, MPI_INT, &value, 1, MPI_INT, 0, world);
+	L(Scatter, out, 1, MPI_INT, &value, 1, MPI_INT, 0, world);
 	expect(value == rank, "Scatter");
-	MPI(Scatterv, out, ones, places, MPI_INT, &value, 1, MPI_INT, 0, world);
+	L(Scatterv, out, ones, places, MPI_INT, &value, 1, MPI_INT, 0, world);
 	expect(value == rank, "Scatterv");
-	MPI(Allgather, &out[0], 1, MPI_INT, in, 1, MPI_INT, world);
+	L(Allgather, &out[0], 1, MPI_INT, in, 1, MPI_INT, world);
 	expect_in(1000, 0, "Allgather");
-	MPI(Allgatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, world);
+	L(Allgatherv, &out[0], 1, MPI_INT, in, ones, places, MPI_INT, world);
 	expect_in(1000, 0, "Allgatherv");
-	MPI(Alltoall, out, 1, MPI_INT, in, 1, MPI_INT, world);
+	L(Alltoall, out, 1, MPI_INT, in, 1, MPI_INT, world);
 	expect_in(1000, rank, "Alltoall");
-	MPI(Alltoallv, out, ones, places, MPI_INT, in, ones, places, MPI_INT, world);
+	L(Alltoallv, out, ones, places, MPI_INT, in, ones, places, MPI_INT, world);
 	expect_in(1000, rank, "Alltoallv");
-	MPI(Alltoallw, out, ones, byte_places, ints, in, ones, byte_places, ints, world);
+	L(Alltoallw, out, ones, byte_places, ints, in, ones, byte_places, ints, world);
 	expect_in(1000, rank, "Alltoallw");
-	MPI(Reduce, &mine, &sum, 1, MPI_INT, MPI_SUM, 0, world);
+	L(Reduce, &mine, &sum, 1, MPI_INT, MPI_SUM, 0, world);
 	expect(rank != 0 || sum == size * (size + 1) / 2, "Reduce");
-	MPI(Allreduce, MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_SUM, world);
+	L(Allreduce, MPI_IN_PLACE, &mine, 1, MPI_INT, MPI_SUM, world);
 	expect(mine == size * (size + 1) / 2, "Allreduce");
 	mine = rank + 1;
-	MPI(Reduce_scatter, ones, &sum, ones, MPI_INT, MPI_SUM, world);
+	L(Reduce_scatter, data, &sum, ones, MPI_INT, MPI_SUM, world);
 	expect(sum == size, "Reduce_scatter");
-	MPI(Reduce_scatter_block, ones, &sum, 1, MPI_INT, MPI_SUM, world);
+	L(Reduce_scatter_block, data, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(sum == size, "Reduce_scatter_block");
-	MPI(Scan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	L(Scan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(sum == (rank + 1) * (rank + 2) / 2, "Scan");
-	MPI(Exscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
+	L(Exscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(rank == 0 || sum == rank * (rank + 1) / 2, "Exscan");
 }
 
@@ -240,7 +238,7 @@ static void collectives(void)
 #define I(name, ...) \
 	do { \
 		MPI_Request request; \
-		MPI(name, __VA_ARGS__, &request); \
+		L(name, __VA_ARGS__, &request); \
 		MPI(Wait, &request, MPI_STATUS_IGNORE); \
 	} while (0)
 
@@ -249,7 +247,9 @@ static void icollectives(void)
 	const MPI_Comm world = MPI_COMM_WORLD;
 	int value = rank == 0 ? 42 : 0, sum = 0, mine = rank + 1;
 
-	I(Ibarrier, world);
+	MPI_Request request;
+	MPI(Ibarrier, world, &request);
+	MPI(Wait, &request, MPI_STATUS_IGNORE);
 	I(Ibcast, &value, 1, MPI_INT, 0, world);
 	expect(value == 42, "Ibcast");
 	I(Igather, &out[0], 1, MPI_INT, in, 1, MPI_INT, 0, world);
@@ -276,9 +276,9 @@ static void icollectives(void)
 	expect(rank != 0 || sum == size * (size + 1) / 2, "Ireduce");
 	I(Iallreduce, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(sum == size * (size + 1) / 2, "Iallreduce");
-	I(Ireduce_scatter, ones, &sum, ones, MPI_INT, MPI_SUM, world);
+	I(Ireduce_scatter, data, &sum, ones, MPI_INT, MPI_SUM, world);
 	expect(sum == size, "Ireduce_scatter");
-	I(Ireduce_scatter_block, ones, &sum, 1, MPI_INT, MPI_SUM, world);
+	I(Ireduce_scatter_block, data, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(sum == size, "Ireduce_scatter_block");
 	I(Iscan, &mine, &sum, 1, MPI_INT, MPI_SUM, world);
 	expect(sum == (rank + 1) * (rank + 2) / 2, "Iscan");

@@ -16,6 +16,17 @@
 
 #define MPI(name, ...) (planted_add("MPI_" #name, 1), MPI_##name(__VA_ARGS__))
 
+/* A call that also has a form with large counts, which is made of it where LARGE is defined. */
+#ifdef LARGE
+#define L(name, ...) MPI(name##_c, __VA_ARGS__)
+typedef MPI_Count count_t;
+typedef MPI_Aint place_t;
+#else
+#define L(name, ...) MPI(name, __VA_ARGS__)
+typedef int count_t;
+typedef int place_t;
+#endif
+
 static struct planted_count {
 	const char *name;
 	long count;
