@@ -22,7 +22,7 @@ func Small() *trace.Run {
 		},
 		CallPaths: []trace.CallPath{
 			{}, {Function: "MPI_Init"}, {Function: "MPI_Send", Frames: frame(0x1f3c)}, {Function: "MPI_Recv", Frames: frame(0x1f80)},
-			{Function: "MPI_Allreduce", Frames: frame(0x2000)}, {Function: "MPI_Finalize"}, {Function: "MPI_File_open", Frames: frame(0x2100)},
+			{Function: "MPI_Allreduce", Frames: frame(0x2000)}, {Function: "MPI_Finalize"}, {Function: "MPIX_Comm_revoke", Frames: frame(0x2100)},
 		},
 		Counters: []trace.Counter{{Name: "PAPI_TOT_INS", Unit: "instructions"}, {Name: "hw::L3:MISS", Unit: ""}},
 		Clusters: []trace.Cluster{{ID: 1, Eps: .1, MinPts: 4}, {ID: 2, Rare: true}},
