@@ -86,8 +86,10 @@ func stepOrNone(statement string) string {
 	return statement
 }
 
-// writeManglings gives the wrapper mpi_x_ the other names that libraries have for the same function.
+// writeManglings gives the wrapper mpi_x_ the other names that libraries have for the same function, but
+// for mpi_x: no compiler for Linux calls it, and C leaves that name to programs, whose own mpi_init and the
+// like we would take from them.
 func writeManglings(b *bytes.Buffer, name string) {
 	lower := strings.ToLower(name)
-	fmt.Fprintf(b, "MORIENS_FORTRAN_NAMES(%s_, %s, %s__, %s, %s_f, %s_f08)\n", lower, lower, lower, strings.ToUpper(name), name, name)
+	fmt.Fprintf(b, "MORIENS_FORTRAN_NAMES(%s_, %s__, %s, %s_f, %s_f08)\n", lower, lower, strings.ToUpper(name), name, name)
 }

@@ -40,15 +40,14 @@ static inline int moriens_fortran_error(word ierror)
 #define MORIENS_FORTRAN(call, symbol, parameters, arguments) \
 	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
 
-/* The other names of the wrapper mpi_x_. Compilers mangle in four ways, and libraries have one function for
- * all that they serve; Open MPI has it under two more. */
+/* The other names of the wrapper mpi_x_: libraries have one function for all compilers that they serve, and
+ * Open MPI has it under two names more. */
 #define MORIENS_FORTRAN_NAME(symbol, other) \
 	extern MORIENS_PUBLIC __typeof__(symbol) other __attribute__((alias(#symbol)));
-#define MORIENS_FORTRAN_NAMES(symbol, a, b, c, d, e) \
+#define MORIENS_FORTRAN_NAMES(symbol, a, b, c, d) \
 	MORIENS_FORTRAN_NAME(symbol, a) \
 	MORIENS_FORTRAN_NAME(symbol, b) \
 	MORIENS_FORTRAN_NAME(symbol, c) \
-	MORIENS_FORTRAN_NAME(symbol, d) \
-	MORIENS_FORTRAN_NAME(symbol, e)
+	MORIENS_FORTRAN_NAME(symbol, d)
 
 #endif

@@ -4,7 +4,7 @@
 MORIENS_FORTRAN(MPI_Buffer_detach, mpi_buffer_detach_,
 	(word buf, word size, word ierror),
 	(buf, size, ierror))
-MORIENS_FORTRAN_NAMES(mpi_buffer_detach_, mpi_buffer_detach, mpi_buffer_detach__, MPI_BUFFER_DETACH, MPI_Buffer_detach_f, MPI_Buffer_detach_f08)
+MORIENS_FORTRAN_NAMES(mpi_buffer_detach_, mpi_buffer_detach__, MPI_BUFFER_DETACH, MPI_Buffer_detach_f, MPI_Buffer_detach_f08)
 MORIENS_FORTRAN(MPI_Buffer_detach, mpi_buffer_detach_f08_,
 	(word buf, word size, word ierror),
 	(buf, size, ierror))
@@ -15,7 +15,7 @@ MORIENS_FORTRAN(MPI_Buffer_detach, mpi_buffer_detach_f08ts_,
 MORIENS_FORTRAN(MPI_Buffer_flush, mpi_buffer_flush_,
 	(word ierror),
 	(ierror))
-MORIENS_FORTRAN_NAMES(mpi_buffer_flush_, mpi_buffer_flush, mpi_buffer_flush__, MPI_BUFFER_FLUSH, MPI_Buffer_flush_f, MPI_Buffer_flush_f08)
+MORIENS_FORTRAN_NAMES(mpi_buffer_flush_, mpi_buffer_flush__, MPI_BUFFER_FLUSH, MPI_Buffer_flush_f, MPI_Buffer_flush_f08)
 MORIENS_FORTRAN(MPI_Buffer_flush, mpi_buffer_flush_f08_,
 	(word ierror),
 	(ierror))
@@ -26,7 +26,7 @@ MORIENS_FORTRAN(MPI_Buffer_flush, mpi_buffer_flush_f08ts_,
 MORIENS_FORTRAN(MPI_Comm_detach_buffer, mpi_comm_detach_buffer_,
 	(word comm, word buf, word size, word ierror),
 	(comm, buf, size, ierror))
-MORIENS_FORTRAN_NAMES(mpi_comm_detach_buffer_, mpi_comm_detach_buffer, mpi_comm_detach_buffer__, MPI_COMM_DETACH_BUFFER, MPI_Comm_detach_buffer_f, MPI_Comm_detach_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_comm_detach_buffer_, mpi_comm_detach_buffer__, MPI_COMM_DETACH_BUFFER, MPI_Comm_detach_buffer_f, MPI_Comm_detach_buffer_f08)
 MORIENS_FORTRAN(MPI_Comm_detach_buffer, mpi_comm_detach_buffer_f08_,
 	(word comm, word buf, word size, word ierror),
 	(comm, buf, size, ierror))
@@ -37,7 +37,7 @@ MORIENS_FORTRAN(MPI_Comm_detach_buffer, mpi_comm_detach_buffer_f08ts_,
 MORIENS_FORTRAN(MPI_Comm_flush_buffer, mpi_comm_flush_buffer_,
 	(word comm, word ierror),
 	(comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_comm_flush_buffer_, mpi_comm_flush_buffer, mpi_comm_flush_buffer__, MPI_COMM_FLUSH_BUFFER, MPI_Comm_flush_buffer_f, MPI_Comm_flush_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_comm_flush_buffer_, mpi_comm_flush_buffer__, MPI_COMM_FLUSH_BUFFER, MPI_Comm_flush_buffer_f, MPI_Comm_flush_buffer_f08)
 MORIENS_FORTRAN(MPI_Comm_flush_buffer, mpi_comm_flush_buffer_f08_,
 	(word comm, word ierror),
 	(comm, ierror))
@@ -48,7 +48,7 @@ MORIENS_FORTRAN(MPI_Comm_flush_buffer, mpi_comm_flush_buffer_f08ts_,
 MORIENS_FORTRAN(MPI_Session_detach_buffer, mpi_session_detach_buffer_,
 	(word session, word buf, word size, word ierror),
 	(session, buf, size, ierror))
-MORIENS_FORTRAN_NAMES(mpi_session_detach_buffer_, mpi_session_detach_buffer, mpi_session_detach_buffer__, MPI_SESSION_DETACH_BUFFER, MPI_Session_detach_buffer_f, MPI_Session_detach_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_session_detach_buffer_, mpi_session_detach_buffer__, MPI_SESSION_DETACH_BUFFER, MPI_Session_detach_buffer_f, MPI_Session_detach_buffer_f08)
 MORIENS_FORTRAN(MPI_Session_detach_buffer, mpi_session_detach_buffer_f08_,
 	(word session, word buf, word size, word ierror),
 	(session, buf, size, ierror))
@@ -59,7 +59,7 @@ MORIENS_FORTRAN(MPI_Session_detach_buffer, mpi_session_detach_buffer_f08ts_,
 MORIENS_FORTRAN(MPI_Session_flush_buffer, mpi_session_flush_buffer_,
 	(word session, word ierror),
 	(session, ierror))
-MORIENS_FORTRAN_NAMES(mpi_session_flush_buffer_, mpi_session_flush_buffer, mpi_session_flush_buffer__, MPI_SESSION_FLUSH_BUFFER, MPI_Session_flush_buffer_f, MPI_Session_flush_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_session_flush_buffer_, mpi_session_flush_buffer__, MPI_SESSION_FLUSH_BUFFER, MPI_Session_flush_buffer_f, MPI_Session_flush_buffer_f08)
 MORIENS_FORTRAN(MPI_Session_flush_buffer, mpi_session_flush_buffer_f08_,
 	(word session, word ierror),
 	(session, ierror))
@@ -70,7 +70,7 @@ MORIENS_FORTRAN(MPI_Session_flush_buffer, mpi_session_flush_buffer_f08ts_,
 MORIENS_FORTRAN(MPI_Buffer_iflush, mpi_buffer_iflush_,
 	(word request, word ierror),
 	(request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_buffer_iflush_, mpi_buffer_iflush, mpi_buffer_iflush__, MPI_BUFFER_IFLUSH, MPI_Buffer_iflush_f, MPI_Buffer_iflush_f08)
+MORIENS_FORTRAN_NAMES(mpi_buffer_iflush_, mpi_buffer_iflush__, MPI_BUFFER_IFLUSH, MPI_Buffer_iflush_f, MPI_Buffer_iflush_f08)
 MORIENS_FORTRAN(MPI_Buffer_iflush, mpi_buffer_iflush_f08_,
 	(word request, word ierror),
 	(request, ierror))
@@ -81,7 +81,7 @@ MORIENS_FORTRAN(MPI_Buffer_iflush, mpi_buffer_iflush_f08ts_,
 MORIENS_FORTRAN(MPI_Comm_iflush_buffer, mpi_comm_iflush_buffer_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_comm_iflush_buffer_, mpi_comm_iflush_buffer, mpi_comm_iflush_buffer__, MPI_COMM_IFLUSH_BUFFER, MPI_Comm_iflush_buffer_f, MPI_Comm_iflush_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_comm_iflush_buffer_, mpi_comm_iflush_buffer__, MPI_COMM_IFLUSH_BUFFER, MPI_Comm_iflush_buffer_f, MPI_Comm_iflush_buffer_f08)
 MORIENS_FORTRAN(MPI_Comm_iflush_buffer, mpi_comm_iflush_buffer_f08_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror))
@@ -92,7 +92,7 @@ MORIENS_FORTRAN(MPI_Comm_iflush_buffer, mpi_comm_iflush_buffer_f08ts_,
 MORIENS_FORTRAN(MPI_Session_iflush_buffer, mpi_session_iflush_buffer_,
 	(word session, word request, word ierror),
 	(session, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_session_iflush_buffer_, mpi_session_iflush_buffer, mpi_session_iflush_buffer__, MPI_SESSION_IFLUSH_BUFFER, MPI_Session_iflush_buffer_f, MPI_Session_iflush_buffer_f08)
+MORIENS_FORTRAN_NAMES(mpi_session_iflush_buffer_, mpi_session_iflush_buffer__, MPI_SESSION_IFLUSH_BUFFER, MPI_Session_iflush_buffer_f, MPI_Session_iflush_buffer_f08)
 MORIENS_FORTRAN(MPI_Session_iflush_buffer, mpi_session_iflush_buffer_f08_,
 	(word session, word request, word ierror),
 	(session, request, ierror))

@@ -4,7 +4,7 @@
 MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_,
 	(word comm, word ierror),
 	(comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_barrier_, mpi_barrier, mpi_barrier__, MPI_BARRIER, MPI_Barrier_f, MPI_Barrier_f08)
+MORIENS_FORTRAN_NAMES(mpi_barrier_, mpi_barrier__, MPI_BARRIER, MPI_Barrier_f, MPI_Barrier_f08)
 MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_f08_,
 	(word comm, word ierror),
 	(comm, ierror))
@@ -15,7 +15,7 @@ MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_f08ts_,
 MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_bcast_, mpi_bcast, mpi_bcast__, MPI_BCAST, MPI_Bcast_f, MPI_Bcast_f08)
+MORIENS_FORTRAN_NAMES(mpi_bcast_, mpi_bcast__, MPI_BCAST, MPI_Bcast_f, MPI_Bcast_f08)
 MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_f08_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror))
@@ -26,7 +26,7 @@ MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_f08ts_,
 MORIENS_FORTRAN(MPI_Gather, mpi_gather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_gather_, mpi_gather, mpi_gather__, MPI_GATHER, MPI_Gather_f, MPI_Gather_f08)
+MORIENS_FORTRAN_NAMES(mpi_gather_, mpi_gather__, MPI_GATHER, MPI_Gather_f, MPI_Gather_f08)
 MORIENS_FORTRAN(MPI_Gather, mpi_gather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror))
@@ -37,7 +37,7 @@ MORIENS_FORTRAN(MPI_Gather, mpi_gather_f08ts_,
 MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_gatherv_, mpi_gatherv, mpi_gatherv__, MPI_GATHERV, MPI_Gatherv_f, MPI_Gatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_gatherv_, mpi_gatherv__, MPI_GATHERV, MPI_Gatherv_f, MPI_Gatherv_f08)
 MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror))
@@ -48,7 +48,7 @@ MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_scatter_, mpi_scatter, mpi_scatter__, MPI_SCATTER, MPI_Scatter_f, MPI_Scatter_f08)
+MORIENS_FORTRAN_NAMES(mpi_scatter_, mpi_scatter__, MPI_SCATTER, MPI_Scatter_f, MPI_Scatter_f08)
 MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror))
@@ -59,7 +59,7 @@ MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_f08ts_,
 MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_scatterv_, mpi_scatterv, mpi_scatterv__, MPI_SCATTERV, MPI_Scatterv_f, MPI_Scatterv_f08)
+MORIENS_FORTRAN_NAMES(mpi_scatterv_, mpi_scatterv__, MPI_SCATTERV, MPI_Scatterv_f, MPI_Scatterv_f08)
 MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror))
@@ -70,7 +70,7 @@ MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_f08ts_,
 MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_allgather_, mpi_allgather, mpi_allgather__, MPI_ALLGATHER, MPI_Allgather_f, MPI_Allgather_f08)
+MORIENS_FORTRAN_NAMES(mpi_allgather_, mpi_allgather__, MPI_ALLGATHER, MPI_Allgather_f, MPI_Allgather_f08)
 MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
@@ -81,7 +81,7 @@ MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_f08ts_,
 MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_allgatherv_, mpi_allgatherv, mpi_allgatherv__, MPI_ALLGATHERV, MPI_Allgatherv_f, MPI_Allgatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_allgatherv_, mpi_allgatherv__, MPI_ALLGATHERV, MPI_Allgatherv_f, MPI_Allgatherv_f08)
 MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
@@ -92,7 +92,7 @@ MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_alltoall_, mpi_alltoall, mpi_alltoall__, MPI_ALLTOALL, MPI_Alltoall_f, MPI_Alltoall_f08)
+MORIENS_FORTRAN_NAMES(mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, MPI_Alltoall_f, MPI_Alltoall_f08)
 MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
@@ -103,7 +103,7 @@ MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_f08ts_,
 MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_alltoallv_, mpi_alltoallv, mpi_alltoallv__, MPI_ALLTOALLV, MPI_Alltoallv_f, MPI_Alltoallv_f08)
+MORIENS_FORTRAN_NAMES(mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, MPI_Alltoallv_f, MPI_Alltoallv_f08)
 MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
@@ -114,7 +114,7 @@ MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_f08ts_,
 MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_alltoallw_, mpi_alltoallw, mpi_alltoallw__, MPI_ALLTOALLW, MPI_Alltoallw_f, MPI_Alltoallw_f08)
+MORIENS_FORTRAN_NAMES(mpi_alltoallw_, mpi_alltoallw__, MPI_ALLTOALLW, MPI_Alltoallw_f, MPI_Alltoallw_f08)
 MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror))
@@ -125,7 +125,7 @@ MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_f08ts_,
 MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_reduce_, mpi_reduce, mpi_reduce__, MPI_REDUCE, MPI_Reduce_f, MPI_Reduce_f08)
+MORIENS_FORTRAN_NAMES(mpi_reduce_, mpi_reduce__, MPI_REDUCE, MPI_Reduce_f, MPI_Reduce_f08)
 MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror))
@@ -136,7 +136,7 @@ MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_f08ts_,
 MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_allreduce_, mpi_allreduce, mpi_allreduce__, MPI_ALLREDUCE, MPI_Allreduce_f, MPI_Allreduce_f08)
+MORIENS_FORTRAN_NAMES(mpi_allreduce_, mpi_allreduce__, MPI_ALLREDUCE, MPI_Allreduce_f, MPI_Allreduce_f08)
 MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
@@ -147,7 +147,7 @@ MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_f08ts_,
 MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_, mpi_reduce_scatter, mpi_reduce_scatter__, MPI_REDUCE_SCATTER, MPI_Reduce_scatter_f, MPI_Reduce_scatter_f08)
+MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_, mpi_reduce_scatter__, MPI_REDUCE_SCATTER, MPI_Reduce_scatter_f, MPI_Reduce_scatter_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror))
@@ -158,7 +158,7 @@ MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_f08ts_,
 MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_block_, mpi_reduce_scatter_block, mpi_reduce_scatter_block__, MPI_REDUCE_SCATTER_BLOCK, MPI_Reduce_scatter_block_f, MPI_Reduce_scatter_block_f08)
+MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_block_, mpi_reduce_scatter_block__, MPI_REDUCE_SCATTER_BLOCK, MPI_Reduce_scatter_block_f, MPI_Reduce_scatter_block_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror))
@@ -169,7 +169,7 @@ MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_f08ts_,
 MORIENS_FORTRAN(MPI_Scan, mpi_scan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_scan_, mpi_scan, mpi_scan__, MPI_SCAN, MPI_Scan_f, MPI_Scan_f08)
+MORIENS_FORTRAN_NAMES(mpi_scan_, mpi_scan__, MPI_SCAN, MPI_Scan_f, MPI_Scan_f08)
 MORIENS_FORTRAN(MPI_Scan, mpi_scan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
@@ -180,7 +180,7 @@ MORIENS_FORTRAN(MPI_Scan, mpi_scan_f08ts_,
 MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_exscan_, mpi_exscan, mpi_exscan__, MPI_EXSCAN, MPI_Exscan_f, MPI_Exscan_f08)
+MORIENS_FORTRAN_NAMES(mpi_exscan_, mpi_exscan__, MPI_EXSCAN, MPI_Exscan_f, MPI_Exscan_f08)
 MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror))
@@ -191,7 +191,7 @@ MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_f08ts_,
 MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ibarrier_, mpi_ibarrier, mpi_ibarrier__, MPI_IBARRIER, MPI_Ibarrier_f, MPI_Ibarrier_f08)
+MORIENS_FORTRAN_NAMES(mpi_ibarrier_, mpi_ibarrier__, MPI_IBARRIER, MPI_Ibarrier_f, MPI_Ibarrier_f08)
 MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_f08_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror))
@@ -202,7 +202,7 @@ MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_f08ts_,
 MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ibcast_, mpi_ibcast, mpi_ibcast__, MPI_IBCAST, MPI_Ibcast_f, MPI_Ibcast_f08)
+MORIENS_FORTRAN_NAMES(mpi_ibcast_, mpi_ibcast__, MPI_IBCAST, MPI_Ibcast_f, MPI_Ibcast_f08)
 MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_f08_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror))
@@ -213,7 +213,7 @@ MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_f08ts_,
 MORIENS_FORTRAN(MPI_Igather, mpi_igather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_igather_, mpi_igather, mpi_igather__, MPI_IGATHER, MPI_Igather_f, MPI_Igather_f08)
+MORIENS_FORTRAN_NAMES(mpi_igather_, mpi_igather__, MPI_IGATHER, MPI_Igather_f, MPI_Igather_f08)
 MORIENS_FORTRAN(MPI_Igather, mpi_igather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror))
@@ -224,7 +224,7 @@ MORIENS_FORTRAN(MPI_Igather, mpi_igather_f08ts_,
 MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_igatherv_, mpi_igatherv, mpi_igatherv__, MPI_IGATHERV, MPI_Igatherv_f, MPI_Igatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_igatherv_, mpi_igatherv__, MPI_IGATHERV, MPI_Igatherv_f, MPI_Igatherv_f08)
 MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror))
@@ -235,7 +235,7 @@ MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iscatter_, mpi_iscatter, mpi_iscatter__, MPI_ISCATTER, MPI_Iscatter_f, MPI_Iscatter_f08)
+MORIENS_FORTRAN_NAMES(mpi_iscatter_, mpi_iscatter__, MPI_ISCATTER, MPI_Iscatter_f, MPI_Iscatter_f08)
 MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror))
@@ -246,7 +246,7 @@ MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_f08ts_,
 MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iscatterv_, mpi_iscatterv, mpi_iscatterv__, MPI_ISCATTERV, MPI_Iscatterv_f, MPI_Iscatterv_f08)
+MORIENS_FORTRAN_NAMES(mpi_iscatterv_, mpi_iscatterv__, MPI_ISCATTERV, MPI_Iscatterv_f, MPI_Iscatterv_f08)
 MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror))
@@ -257,7 +257,7 @@ MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_f08ts_,
 MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iallgather_, mpi_iallgather, mpi_iallgather__, MPI_IALLGATHER, MPI_Iallgather_f, MPI_Iallgather_f08)
+MORIENS_FORTRAN_NAMES(mpi_iallgather_, mpi_iallgather__, MPI_IALLGATHER, MPI_Iallgather_f, MPI_Iallgather_f08)
 MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
@@ -268,7 +268,7 @@ MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_f08ts_,
 MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iallgatherv_, mpi_iallgatherv, mpi_iallgatherv__, MPI_IALLGATHERV, MPI_Iallgatherv_f, MPI_Iallgatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_iallgatherv_, mpi_iallgatherv__, MPI_IALLGATHERV, MPI_Iallgatherv_f, MPI_Iallgatherv_f08)
 MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
@@ -279,7 +279,7 @@ MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ialltoall_, mpi_ialltoall, mpi_ialltoall__, MPI_IALLTOALL, MPI_Ialltoall_f, MPI_Ialltoall_f08)
+MORIENS_FORTRAN_NAMES(mpi_ialltoall_, mpi_ialltoall__, MPI_IALLTOALL, MPI_Ialltoall_f, MPI_Ialltoall_f08)
 MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
@@ -290,7 +290,7 @@ MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_f08ts_,
 MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ialltoallv_, mpi_ialltoallv, mpi_ialltoallv__, MPI_IALLTOALLV, MPI_Ialltoallv_f, MPI_Ialltoallv_f08)
+MORIENS_FORTRAN_NAMES(mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, MPI_Ialltoallv_f, MPI_Ialltoallv_f08)
 MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
@@ -301,7 +301,7 @@ MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_f08ts_,
 MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ialltoallw_, mpi_ialltoallw, mpi_ialltoallw__, MPI_IALLTOALLW, MPI_Ialltoallw_f, MPI_Ialltoallw_f08)
+MORIENS_FORTRAN_NAMES(mpi_ialltoallw_, mpi_ialltoallw__, MPI_IALLTOALLW, MPI_Ialltoallw_f, MPI_Ialltoallw_f08)
 MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror))
@@ -312,7 +312,7 @@ MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_f08ts_,
 MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ireduce_, mpi_ireduce, mpi_ireduce__, MPI_IREDUCE, MPI_Ireduce_f, MPI_Ireduce_f08)
+MORIENS_FORTRAN_NAMES(mpi_ireduce_, mpi_ireduce__, MPI_IREDUCE, MPI_Ireduce_f, MPI_Ireduce_f08)
 MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror))
@@ -323,7 +323,7 @@ MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_f08ts_,
 MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iallreduce_, mpi_iallreduce, mpi_iallreduce__, MPI_IALLREDUCE, MPI_Iallreduce_f, MPI_Iallreduce_f08)
+MORIENS_FORTRAN_NAMES(mpi_iallreduce_, mpi_iallreduce__, MPI_IALLREDUCE, MPI_Iallreduce_f, MPI_Iallreduce_f08)
 MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))
@@ -334,7 +334,7 @@ MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_f08ts_,
 MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_, mpi_ireduce_scatter, mpi_ireduce_scatter__, MPI_IREDUCE_SCATTER, MPI_Ireduce_scatter_f, MPI_Ireduce_scatter_f08)
+MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_, mpi_ireduce_scatter__, MPI_IREDUCE_SCATTER, MPI_Ireduce_scatter_f, MPI_Ireduce_scatter_f08)
 MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror))
@@ -345,7 +345,7 @@ MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_f08ts_,
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_block_, mpi_ireduce_scatter_block, mpi_ireduce_scatter_block__, MPI_IREDUCE_SCATTER_BLOCK, MPI_Ireduce_scatter_block_f, MPI_Ireduce_scatter_block_f08)
+MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_block_, mpi_ireduce_scatter_block__, MPI_IREDUCE_SCATTER_BLOCK, MPI_Ireduce_scatter_block_f, MPI_Ireduce_scatter_block_f08)
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror))
@@ -356,7 +356,7 @@ MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_f08ts_,
 MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iscan_, mpi_iscan, mpi_iscan__, MPI_ISCAN, MPI_Iscan_f, MPI_Iscan_f08)
+MORIENS_FORTRAN_NAMES(mpi_iscan_, mpi_iscan__, MPI_ISCAN, MPI_Iscan_f, MPI_Iscan_f08)
 MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))
@@ -367,7 +367,7 @@ MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_f08ts_,
 MORIENS_FORTRAN(MPI_Iexscan, mpi_iexscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_iexscan_, mpi_iexscan, mpi_iexscan__, MPI_IEXSCAN, MPI_Iexscan_f, MPI_Iexscan_f08)
+MORIENS_FORTRAN_NAMES(mpi_iexscan_, mpi_iexscan__, MPI_IEXSCAN, MPI_Iexscan_f, MPI_Iexscan_f08)
 MORIENS_FORTRAN(MPI_Iexscan, mpi_iexscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror))

@@ -4,7 +4,7 @@
 MORIENS_FORTRAN(MPI_Init, mpi_init_,
 	(word ierror),
 	(ierror))
-MORIENS_FORTRAN_NAMES(mpi_init_, mpi_init, mpi_init__, MPI_INIT, MPI_Init_f, MPI_Init_f08)
+MORIENS_FORTRAN_NAMES(mpi_init_, mpi_init__, MPI_INIT, MPI_Init_f, MPI_Init_f08)
 MORIENS_FORTRAN(MPI_Init, mpi_init_f08_,
 	(word ierror),
 	(ierror))
@@ -15,7 +15,7 @@ MORIENS_FORTRAN(MPI_Init, mpi_init_f08ts_,
 MORIENS_FORTRAN(MPI_Init_thread, mpi_init_thread_,
 	(word required, word provided, word ierror),
 	(required, provided, ierror))
-MORIENS_FORTRAN_NAMES(mpi_init_thread_, mpi_init_thread, mpi_init_thread__, MPI_INIT_THREAD, MPI_Init_thread_f, MPI_Init_thread_f08)
+MORIENS_FORTRAN_NAMES(mpi_init_thread_, mpi_init_thread__, MPI_INIT_THREAD, MPI_Init_thread_f, MPI_Init_thread_f08)
 MORIENS_FORTRAN(MPI_Init_thread, mpi_init_thread_f08_,
 	(word required, word provided, word ierror),
 	(required, provided, ierror))
@@ -27,7 +27,7 @@ MORIENS_FORTRAN_STEPS(MPI_Finalize, mpi_finalize_,
 	(word ierror),
 	(ierror),
 	(void)0, (void)0, moriens_finalized(&span))
-MORIENS_FORTRAN_NAMES(mpi_finalize_, mpi_finalize, mpi_finalize__, MPI_FINALIZE, MPI_Finalize_f, MPI_Finalize_f08)
+MORIENS_FORTRAN_NAMES(mpi_finalize_, mpi_finalize__, MPI_FINALIZE, MPI_Finalize_f, MPI_Finalize_f08)
 MORIENS_FORTRAN_STEPS(MPI_Finalize, mpi_finalize_f08_,
 	(word ierror),
 	(ierror),
@@ -41,7 +41,7 @@ MORIENS_FORTRAN_STEPS(MPI_Abort, mpi_abort_,
 	(word comm, word errorcode, word ierror),
 	(comm, errorcode, ierror),
 	moriens_aborting(&span), (void)0, (void)0)
-MORIENS_FORTRAN_NAMES(mpi_abort_, mpi_abort, mpi_abort__, MPI_ABORT, MPI_Abort_f, MPI_Abort_f08)
+MORIENS_FORTRAN_NAMES(mpi_abort_, mpi_abort__, MPI_ABORT, MPI_Abort_f, MPI_Abort_f08)
 MORIENS_FORTRAN_STEPS(MPI_Abort, mpi_abort_f08_,
 	(word comm, word errorcode, word ierror),
 	(comm, errorcode, ierror),
@@ -54,7 +54,7 @@ MORIENS_FORTRAN_STEPS(MPI_Abort, mpi_abort_f08ts_,
 MORIENS_FORTRAN(MPI_Pcontrol, mpi_pcontrol_,
 	(word level, word extra1, word extra2, word extra3, word extra4, word extra5, word ierror),
 	(level, extra1, extra2, extra3, extra4, extra5, ierror))
-MORIENS_FORTRAN_NAMES(mpi_pcontrol_, mpi_pcontrol, mpi_pcontrol__, MPI_PCONTROL, MPI_Pcontrol_f, MPI_Pcontrol_f08)
+MORIENS_FORTRAN_NAMES(mpi_pcontrol_, mpi_pcontrol__, MPI_PCONTROL, MPI_Pcontrol_f, MPI_Pcontrol_f08)
 MORIENS_FORTRAN(MPI_Pcontrol, mpi_pcontrol_f08_,
 	(word level, word extra1, word extra2, word extra3, word extra4, word extra5, word ierror),
 	(level, extra1, extra2, extra3, extra4, extra5, ierror))

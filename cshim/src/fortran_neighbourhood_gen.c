@@ -4,7 +4,7 @@
 MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_neighbor_allgather_, mpi_neighbor_allgather, mpi_neighbor_allgather__, MPI_NEIGHBOR_ALLGATHER, MPI_Neighbor_allgather_f, MPI_Neighbor_allgather_f08)
+MORIENS_FORTRAN_NAMES(mpi_neighbor_allgather_, mpi_neighbor_allgather__, MPI_NEIGHBOR_ALLGATHER, MPI_Neighbor_allgather_f, MPI_Neighbor_allgather_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
@@ -15,7 +15,7 @@ MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_f08ts_,
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_neighbor_allgatherv_, mpi_neighbor_allgatherv, mpi_neighbor_allgatherv__, MPI_NEIGHBOR_ALLGATHERV, MPI_Neighbor_allgatherv_f, MPI_Neighbor_allgatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_neighbor_allgatherv_, mpi_neighbor_allgatherv__, MPI_NEIGHBOR_ALLGATHERV, MPI_Neighbor_allgatherv_f, MPI_Neighbor_allgatherv_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
@@ -26,7 +26,7 @@ MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoall_, mpi_neighbor_alltoall, mpi_neighbor_alltoall__, MPI_NEIGHBOR_ALLTOALL, MPI_Neighbor_alltoall_f, MPI_Neighbor_alltoall_f08)
+MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoall_, mpi_neighbor_alltoall__, MPI_NEIGHBOR_ALLTOALL, MPI_Neighbor_alltoall_f, MPI_Neighbor_alltoall_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror))
@@ -37,7 +37,7 @@ MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_f08ts_,
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV, MPI_Neighbor_alltoallv_f, MPI_Neighbor_alltoallv_f08)
+MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV, MPI_Neighbor_alltoallv_f, MPI_Neighbor_alltoallv_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror))
@@ -48,7 +48,7 @@ MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_f08ts_,
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror))
-MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallw_, mpi_neighbor_alltoallw, mpi_neighbor_alltoallw__, MPI_NEIGHBOR_ALLTOALLW, MPI_Neighbor_alltoallw_f, MPI_Neighbor_alltoallw_f08)
+MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallw_, mpi_neighbor_alltoallw__, MPI_NEIGHBOR_ALLTOALLW, MPI_Neighbor_alltoallw_f, MPI_Neighbor_alltoallw_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror))
@@ -59,7 +59,7 @@ MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_f08ts_,
 MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgather_, mpi_ineighbor_allgather, mpi_ineighbor_allgather__, MPI_INEIGHBOR_ALLGATHER, MPI_Ineighbor_allgather_f, MPI_Ineighbor_allgather_f08)
+MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgather_, mpi_ineighbor_allgather__, MPI_INEIGHBOR_ALLGATHER, MPI_Ineighbor_allgather_f, MPI_Ineighbor_allgather_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
@@ -70,7 +70,7 @@ MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_f08ts_,
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgatherv_, mpi_ineighbor_allgatherv, mpi_ineighbor_allgatherv__, MPI_INEIGHBOR_ALLGATHERV, MPI_Ineighbor_allgatherv_f, MPI_Ineighbor_allgatherv_f08)
+MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgatherv_, mpi_ineighbor_allgatherv__, MPI_INEIGHBOR_ALLGATHERV, MPI_Ineighbor_allgatherv_f, MPI_Ineighbor_allgatherv_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
@@ -81,7 +81,7 @@ MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_f08ts_,
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoall_, mpi_ineighbor_alltoall, mpi_ineighbor_alltoall__, MPI_INEIGHBOR_ALLTOALL, MPI_Ineighbor_alltoall_f, MPI_Ineighbor_alltoall_f08)
+MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoall_, mpi_ineighbor_alltoall__, MPI_INEIGHBOR_ALLTOALL, MPI_Ineighbor_alltoall_f, MPI_Ineighbor_alltoall_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror))
@@ -92,7 +92,7 @@ MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_f08ts_,
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV, MPI_Ineighbor_alltoallv_f, MPI_Ineighbor_alltoallv_f08)
+MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV, MPI_Ineighbor_alltoallv_f, MPI_Ineighbor_alltoallv_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror))
@@ -103,7 +103,7 @@ MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_f08ts_,
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw, mpi_ineighbor_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallw_, mpi_ineighbor_alltoallw, mpi_ineighbor_alltoallw__, MPI_INEIGHBOR_ALLTOALLW, MPI_Ineighbor_alltoallw_f, MPI_Ineighbor_alltoallw_f08)
+MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallw_, mpi_ineighbor_alltoallw__, MPI_INEIGHBOR_ALLTOALLW, MPI_Ineighbor_alltoallw_f, MPI_Ineighbor_alltoallw_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw, mpi_ineighbor_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror))

@@ -4,7 +4,7 @@
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_psend_init_, mpi_psend_init, mpi_psend_init__, MPI_PSEND_INIT, MPI_Psend_init_f, MPI_Psend_init_f08)
+MORIENS_FORTRAN_NAMES(mpi_psend_init_, mpi_psend_init__, MPI_PSEND_INIT, MPI_Psend_init_f, MPI_Psend_init_f08)
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
@@ -15,7 +15,7 @@ MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08ts_,
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_precv_init_, mpi_precv_init, mpi_precv_init__, MPI_PRECV_INIT, MPI_Precv_init_f, MPI_Precv_init_f08)
+MORIENS_FORTRAN_NAMES(mpi_precv_init_, mpi_precv_init__, MPI_PRECV_INIT, MPI_Precv_init_f, MPI_Precv_init_f08)
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
@@ -26,7 +26,7 @@ MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08ts_,
 MORIENS_FORTRAN(MPI_Pready, mpi_pready_,
 	(word partition, word request, word ierror),
 	(partition, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_pready_, mpi_pready, mpi_pready__, MPI_PREADY, MPI_Pready_f, MPI_Pready_f08)
+MORIENS_FORTRAN_NAMES(mpi_pready_, mpi_pready__, MPI_PREADY, MPI_Pready_f, MPI_Pready_f08)
 MORIENS_FORTRAN(MPI_Pready, mpi_pready_f08_,
 	(word partition, word request, word ierror),
 	(partition, request, ierror))
@@ -37,7 +37,7 @@ MORIENS_FORTRAN(MPI_Pready, mpi_pready_f08ts_,
 MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_,
 	(word low, word high, word request, word ierror),
 	(low, high, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_pready_range_, mpi_pready_range, mpi_pready_range__, MPI_PREADY_RANGE, MPI_Pready_range_f, MPI_Pready_range_f08)
+MORIENS_FORTRAN_NAMES(mpi_pready_range_, mpi_pready_range__, MPI_PREADY_RANGE, MPI_Pready_range_f, MPI_Pready_range_f08)
 MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_f08_,
 	(word low, word high, word request, word ierror),
 	(low, high, request, ierror))
@@ -48,7 +48,7 @@ MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_f08ts_,
 MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
-MORIENS_FORTRAN_NAMES(mpi_pready_list_, mpi_pready_list, mpi_pready_list__, MPI_PREADY_LIST, MPI_Pready_list_f, MPI_Pready_list_f08)
+MORIENS_FORTRAN_NAMES(mpi_pready_list_, mpi_pready_list__, MPI_PREADY_LIST, MPI_Pready_list_f, MPI_Pready_list_f08)
 MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_f08_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
@@ -59,7 +59,7 @@ MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_f08ts_,
 MORIENS_FORTRAN(MPI_Parrived, mpi_parrived_,
 	(word request, word partition, word flag, word ierror),
 	(request, partition, flag, ierror))
-MORIENS_FORTRAN_NAMES(mpi_parrived_, mpi_parrived, mpi_parrived__, MPI_PARRIVED, MPI_Parrived_f, MPI_Parrived_f08)
+MORIENS_FORTRAN_NAMES(mpi_parrived_, mpi_parrived__, MPI_PARRIVED, MPI_Parrived_f, MPI_Parrived_f08)
 MORIENS_FORTRAN(MPI_Parrived, mpi_parrived_f08_,
 	(word request, word partition, word flag, word ierror),
 	(request, partition, flag, ierror))

@@ -6,7 +6,7 @@ MORIENS_FORTRAN_STEPS(MPI_Session_init, mpi_session_init_,
 	(word info, word errhandler, word session, word ierror),
 	(info, errhandler, session, ierror),
 	(void)0, moriens_session_opened_fortran(&span, session, ierror), (void)0)
-MORIENS_FORTRAN_NAMES(mpi_session_init_, mpi_session_init, mpi_session_init__, MPI_SESSION_INIT, MPI_Session_init_f, MPI_Session_init_f08)
+MORIENS_FORTRAN_NAMES(mpi_session_init_, mpi_session_init__, MPI_SESSION_INIT, MPI_Session_init_f, MPI_Session_init_f08)
 MORIENS_FORTRAN_STEPS(MPI_Session_init, mpi_session_init_f08_,
 	(word info, word errhandler, word session, word ierror),
 	(info, errhandler, session, ierror),
@@ -20,7 +20,7 @@ MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_,
 	(word session, word ierror),
 	(session, ierror),
 	(void)0, (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
-MORIENS_FORTRAN_NAMES(mpi_session_finalize_, mpi_session_finalize, mpi_session_finalize__, MPI_SESSION_FINALIZE, MPI_Session_finalize_f, MPI_Session_finalize_f08)
+MORIENS_FORTRAN_NAMES(mpi_session_finalize_, mpi_session_finalize__, MPI_SESSION_FINALIZE, MPI_Session_finalize_f, MPI_Session_finalize_f08)
 MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_f08_,
 	(word session, word ierror),
 	(session, ierror),
@@ -33,7 +33,7 @@ MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_f08ts_,
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
 	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
-MORIENS_FORTRAN_NAMES(mpi_comm_create_from_group_, mpi_comm_create_from_group, mpi_comm_create_from_group__, MPI_COMM_CREATE_FROM_GROUP, MPI_Comm_create_from_group_f, MPI_Comm_create_from_group_f08)
+MORIENS_FORTRAN_NAMES(mpi_comm_create_from_group_, mpi_comm_create_from_group__, MPI_COMM_CREATE_FROM_GROUP, MPI_Comm_create_from_group_f, MPI_Comm_create_from_group_f08)
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_f08_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
 	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
@@ -44,7 +44,7 @@ MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_f08ts_,
 MORIENS_FORTRAN(MPI_Intercomm_create_from_groups, mpi_intercomm_create_from_groups_,
 	(word group, word leader, word remotegroup, word remoteleader, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
 	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
-MORIENS_FORTRAN_NAMES(mpi_intercomm_create_from_groups_, mpi_intercomm_create_from_groups, mpi_intercomm_create_from_groups__, MPI_INTERCOMM_CREATE_FROM_GROUPS, MPI_Intercomm_create_from_groups_f, MPI_Intercomm_create_from_groups_f08)
+MORIENS_FORTRAN_NAMES(mpi_intercomm_create_from_groups_, mpi_intercomm_create_from_groups__, MPI_INTERCOMM_CREATE_FROM_GROUPS, MPI_Intercomm_create_from_groups_f, MPI_Intercomm_create_from_groups_f08)
 MORIENS_FORTRAN(MPI_Intercomm_create_from_groups, mpi_intercomm_create_from_groups_f08_,
 	(word group, word leader, word remotegroup, word remoteleader, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
 	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length))

@@ -84,8 +84,6 @@ static moriens_function find_mangled(const char *symbol, const void *site)
 	snprintf(name, sizeof name, "%s_", symbol);
 	f = moriens_find_function(name, site);
 	name[stem] = '\0';
-	if (f == NULL)
-		f = moriens_find_function(name, site);
 	for (char *c = name; *c != '\0'; c++)
 		*c = (char)toupper((unsigned char)*c);
 	return f != NULL ? f : moriens_find_function(name, site);

@@ -176,8 +176,7 @@ MORIENS_COLD void moriens_aborting(struct moriens_span *span)
 
 	if (span->kind == MORIENS_SPAN_RECORD && t->outermost == span->frame) {
 		moriens_ring_exit(&t->ring, span->enter);
-		t->outermost = 0;
-		span->kind = MORIENS_SPAN_NONE;
+		span->kind = MORIENS_SPAN_OUTERMOST; /* a Fortran MPI_Abort calls the C one */
 	}
 	if (moriens_run_state() == MORIENS_RUN_RECORDS)
 		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_ABORTED);
