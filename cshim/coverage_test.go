@@ -1,11 +1,14 @@
 package cshim_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
@@ -205,6 +208,44 @@ func TestFortranAbort(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSessionsInTurn: the end of the last session is the end, until there is another.
+func TestSessionsInTurn(t *testing.T) {
+	library := mpitest.Library(t)
+	testenv.Need(t, "gcc")
+	build := t.TempDir()
+	program := filepath.Join(build, "sessions")
+	for _, args := range [][]string{
+		{"-shared", "-fPIC", "-o", filepath.Join(build, "libfakempi.so"), "test/fakempi.c"},
+		{"-o", program, "test/sessions.c", "-Wl,--no-as-needed", library, "-L" + build, "-lfakempi", "-Wl,-rpath," + build + ":" + filepath.Dir(library)},
+	} {
+		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	for _, c := range []struct {
+		args     []string
+		ends     int
+		state    ring.State
+		isClosed int
+	}{
+		{nil, 2, ring.Finalized, 1},
+		{[]string{"killed"}, 1, ring.Running, 0},
+	} {
+		shm := t.TempDir()
+		cmd := exec.Command(program, c.args...)
+		cmd.Env = append(os.Environ(), "MORIENS_RUN=test", "MORIENS_SHM="+shm)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		ranks, _ := read(t, ring.DirectoryPath(shm, os.Getuid(), "test"))
+		p := ranks[3]
+		want := map[string]int{"MPI_Session_init": 2, "MPI_Session_finalize": c.ends, "MPI_Barrier": 2}
+		if diff := cmp.Diff(want, p.calls()); diff != "" || p.Size != 5 || p.State() != c.state || p.closed != c.isClosed {
+			t.Errorf("%v: size %d, %v, %d rings closed\n%s", c.args, p.Size, p.State(), p.closed, diff)
+		}
+	}
 }
 
 // TestPython has mpi4py of the system's Python, which loads Open MPI as a plugin.

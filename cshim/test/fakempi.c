@@ -1,6 +1,7 @@
 #include "fakempi.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define FAKE __attribute__((visibility("default")))
 
@@ -56,4 +57,41 @@ FAKE int PMPI_Send(word buf, word count, word type, word dest, word tag, word co
 {
 	(void)buf, (void)count, (void)type, (void)dest, (void)tag;
 	return MPI_Barrier(comm);
+}
+
+/* Handles are ints, as in MPICH. */
+FAKE int PMPI_Session_init(word info, word errhandler, int *session)
+{
+	(void)info, (void)errhandler;
+	*session = 11;
+	return 0;
+}
+
+FAKE int PMPI_Session_finalize(int *session)
+{
+	*session = 0;
+	return 0;
+}
+
+FAKE int PMPI_Group_from_session_pset(int session, const char *name, int *group)
+{
+	*group = 22;
+	return session == 11 && strcmp(name, "mpi://WORLD") == 0 ? 0 : 1;
+}
+
+FAKE int PMPI_Group_rank(int group, int *rank)
+{
+	*rank = 3;
+	return group == 22 ? 0 : 1;
+}
+
+FAKE int PMPI_Group_size(int group, int *size)
+{
+	*size = 5;
+	return group == 22 ? 0 : 1;
+}
+
+FAKE int PMPI_Group_free(int *group)
+{
+	return *group == 22 ? 0 : 1;
 }

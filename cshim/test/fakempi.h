@@ -1,4 +1,4 @@
-/* As much of an MPI as test/race.c needs: every call returns at once. */
+/* As much of an MPI as test/race.c and test/sessions.c need: every call returns at once. */
 #ifndef FAKEMPI_H
 #define FAKEMPI_H
 
@@ -14,11 +14,19 @@ int PMPI_Comm_size(word comm, int *size);
 int PMPI_Get_library_version(char *version, int *length);
 int PMPI_Barrier(word comm);
 int PMPI_Send(word buf, word count, word type, word dest, word tag, word comm);
+int PMPI_Session_init(word info, word errhandler, int *session);
+int PMPI_Session_finalize(int *session);
+int PMPI_Group_from_session_pset(int session, const char *name, int *group);
+int PMPI_Group_rank(int group, int *rank);
+int PMPI_Group_size(int group, int *size);
+int PMPI_Group_free(int *group);
 
 /* The shim's wrappers. */
 int MPI_Init(word argc, word argv);
 int MPI_Finalize(void);
 int MPI_Barrier(word comm);
 int MPI_Send(word buf, word count, word type, word dest, word tag, word comm);
+int MPI_Session_init(word info, word errhandler, int *session);
+int MPI_Session_finalize(int *session);
 
 #endif
