@@ -4,6 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need
+JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j $(shell nproc)) # as many as there are cores, unless make was told
 
 .DEFAULT_GOAL := build
 
@@ -22,7 +23,7 @@ moriens:
 .PHONY: shim
 shim:
 	@$(NEED) build
-	@$(MAKE) --no-print-directory -j $(shell nproc) -C cshim
+	@$(MAKE) --no-print-directory $(JOBS) -C cshim
 
 .PHONY: demo
 demo: ## measure LAMMPS on two ranks and show what came of it
@@ -44,7 +45,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, tests
 	go tool staticcheck ./...
 	$(BUF) lint
 	@$(MAKE) --no-print-directory check-generated
-	@$(MAKE) --no-print-directory -j $(shell nproc) -C cshim asan tsan analyze
+	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
 	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
 	@$(MAKE) --no-print-directory test
 
