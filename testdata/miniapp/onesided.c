@@ -82,8 +82,10 @@ static void exposures(MPI_Win win, int *cells)
 	MPI(Win_post, from, 0, win);
 	MPI(Win_start, to, 0, win);
 	MPI(Win_complete, win);
-	while (!flag)
+	while (!flag) {
+		usleep(1000); /* a ring holds 131,072 calls */
 		MPI(Win_test, win, &flag);
+	}
 	MPI_Group_free(&to);
 	MPI_Group_free(&from);
 	MPI_Group_free(&world);
