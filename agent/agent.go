@@ -38,7 +38,7 @@ type Agent struct {
 type thread struct {
 	path    string
 	reader  *ring.Reader
-	former  *burst.Former
+	former  *burst.Former // nil until its process is known
 	pending []ring.Record
 	since   time.Time // when the first of pending was read
 	corrupt error
@@ -57,7 +57,7 @@ func openThread(path string) (*thread, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &thread{path: path, reader: r, former: burst.NewFormer(r.ID)}, nil
+	return &thread{path: path, reader: r}, nil
 }
 
 // fill is how full the ring is, 0–1; 0 where it is not read any more.
@@ -137,6 +137,11 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 	}
 	limit := now + min(clockSlack, math.MaxUint64-now)
 	for i, r := range records {
+		for _, p := range r.Polls {
+			if !p.Call.Known() {
+				return i, fmt.Errorf("%w: a run of polls by %s", ring.ErrCorrupt, p.Call)
+			}
+		}
 		switch {
 		case !r.Call.Known():
 			return i, fmt.Errorf("%w: a record of %s", ring.ErrCorrupt, r.Call)
@@ -188,10 +193,16 @@ func (n *Node) definePaths(a *Agent) {
 // dropUndefined makes a call path that the log does not define an unknown one. It happens only where the
 // log is corrupt.
 func (a *Agent) dropUndefined(records []ring.Record) {
-	for i := range records {
-		if path := &records[i].Path; *path != 0 && !a.defined[*path] {
+	check := func(path *uint32) {
+		if *path != 0 && !a.defined[*path] {
 			*path = 0
 			a.undefined++
+		}
+	}
+	for i := range records {
+		check(&records[i].Path)
+		for k := range records[i].Polls {
+			check(&records[i].Polls[k].Path)
 		}
 	}
 }
@@ -203,8 +214,8 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	n.flush(a, t)
 	end := &moriensv1.RingEnd{Ring: t.reader.ID}
 	t.guard(func() {
-		if r, unfinished := t.reader.Unfinished(); unfinished && t.corrupt == nil {
-			n.unfinished(a, t, r)
+		if t.corrupt == nil {
+			n.sendLeft(a, t)
 		}
 		end.Dropped, end.Abandoned = t.reader.Dropped(), t.reader.Abandoned()
 	})
@@ -215,16 +226,36 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: end}})
 }
 
-// unfinished sends the call in which a process died, if it can be one.
-func (n *Node) unfinished(a *Agent, t *thread, r ring.Record) {
-	records := []ring.Record{r}
-	if _, err := n.sound(a, records); err != nil {
+// sendLeft sends what the ring's thread had not published when it ended, if it can be what it seems.
+func (n *Node) sendLeft(a *Agent, t *thread) {
+	left, unfinished := t.reader.Left()
+	if t.reader.Head() != t.reader.Tail() {
+		// A thread that outlived MPI_Finalize has published it meanwhile.
+		n.read(a, t)
+		n.flush(a, t)
+		return
+	}
+	if len(left) == 0 {
+		return
+	}
+	if _, err := n.sound(a, left); err != nil {
 		t.corrupt = err
 		return
 	}
 	n.definePaths(a)
-	a.dropUndefined(records)
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(records[0])}})
+	a.dropUndefined(left)
+	send := func(c *moriensv1.Calls) {
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	}
+	if unfinished {
+		last := len(left) - 1
+		if last > 0 {
+			send(t.former.Form(left[:last]))
+		}
+		send(t.former.FormUnfinished(left[last]))
+	} else {
+		send(t.former.Form(left))
+	}
 }
 
 // hasEnded says whether nothing more will come of the process: it has finalised MPI, or it is gone.
@@ -245,6 +276,7 @@ func (a *Agent) describe() *moriensv1.Process {
 	return &moriensv1.Process{
 		Process: p.ID, Rank: int32(p.Rank), Size: int32(p.Size), World: p.World, Parent: p.Parent,
 		Host: p.Host, Executable: p.Executable, MpiLibrary: p.Library, Pid: uint32(p.PID), Clock: moriensv1.Clock(p.Clock),
+		Events: p.Events, Unavailable: p.Unavailable,
 	}
 }
 

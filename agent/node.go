@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"moriens/agent/burst"
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
 	"moriens/internal/rendezvous"
@@ -289,6 +290,7 @@ func (n *Node) adopt() {
 			kept = append(kept, t)
 			continue
 		}
+		t.former = burst.NewFormer(t.reader.ID, len(a.process.Events))
 		a.threads = append(a.threads, t)
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
 			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),

@@ -17,11 +17,13 @@ import (
 // the MPI library's own affair: it keeps much until the process ends.
 func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
-	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1"}
+	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1",
+		"MORIENS_EVENTS=sw:cpu-time,sde:::a::b,sw:page-faults,PAPI_TOT_INS,sw:context-switches"}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		programs := [][]string{
 			{mpi.App(t, "threads"), "4", "50"},
 			{mpi.Fortran(t, "fortran", "F08"), t.TempDir()},
+			{mpi.App(t, "polls"), "each", "500"},
 		}
 		for _, p := range conformance(t, mpi) {
 			programs = append(programs, p.build(t, mpi))
@@ -44,14 +46,15 @@ func TestThreadSanitizer(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	cmd := exec.Command(filepath.Join(build, "race"), "8", "3")
-	cmd.Env = append(os.Environ(), "MORIENS_RUN=test", "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "TSAN_OPTIONS=halt_on_error=1")
+	cmd.Env = append(os.Environ(), "MORIENS_RUN=test", "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "MORIENS_EVENTS=sw:page-faults,sw:cpu-time", "TSAN_OPTIONS=halt_on_error=1")
 	if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	ranks, _ := read(t, ring.DirectoryPath(shm, os.Getuid(), "test"))
 	p := ranks[0]
-	want := map[string]int{"MPI_Barrier": threads * generations * 50 * 24, "MPI_Send": threads * generations * 50 * 8, "MPI_Finalize": 1}
-	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads*generations+1 || len(p.paths) != 33 || p.Library != "fake MPI 1" {
+	want := map[string]int{"MPI_Barrier": threads * generations * 50 * 24, "MPI_Send": threads * generations * 50 * 8,
+		"MPI_Iprobe": threads * generations * 10, "MPI_Finalize": 1}
+	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads*generations+1 || len(p.paths) != 34 || p.Library != "fake MPI 1" {
 		t.Errorf("%d rings, %d paths, library %q\n%s", len(p.threads), len(p.paths), p.Library, diff)
 	}
 }

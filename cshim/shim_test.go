@@ -28,6 +28,7 @@ type job struct {
 	env     []string // more of it
 	program []string
 	shm     string // MORIENS_SHM; empty: a directory of its own
+	out     string // MINIAPP_OUT; empty: a directory of its own
 }
 
 // outcome is what a job has left.
@@ -41,7 +42,10 @@ type outcome struct {
 
 func (j job) run(t *testing.T) outcome {
 	t.Helper()
-	out := t.TempDir()
+	out := j.out
+	if out == "" {
+		out = t.TempDir()
+	}
 	if j.shm == "" {
 		j.shm = t.TempDir()
 	}
@@ -85,6 +89,9 @@ func (p *process) calls() map[string]int {
 	for _, records := range p.threads {
 		for _, rec := range records {
 			counts[rec.Call.String()]++
+			for _, polls := range rec.Polls {
+				counts[polls.Call.String()] += int(polls.Count)
+			}
 		}
 	}
 	return counts
@@ -156,14 +163,17 @@ func readRing(t *testing.T, path string, processes map[uint64]*process) {
 		t.Fatal(err)
 	}
 	records = records[:n]
+	left, unfinished := r.Left()
+	if unfinished {
+		p.unfinished = append(p.unfinished, left[len(left)-1])
+		left = left[:len(left)-1]
+	}
+	records = append(records, left...)
 	p.threads[r.Thread] = records
 	p.dropped += int(r.Dropped())
 	p.abandoned += int(r.Abandoned())
 	if r.Closed() {
 		p.closed++
-	}
-	if rec, ok := r.Unfinished(); ok {
-		p.unfinished = append(p.unfinished, rec)
 	}
 	var last uint64
 	for i, rec := range records {

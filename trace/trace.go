@@ -62,14 +62,17 @@ type Thread struct {
 	Bursts              Bursts
 }
 
-// Calls are the outermost MPI calls of a thread, in time order; all columns have one length.
+// Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
+// can also be a run of polls: calls of one function from one place that follow each other at once and find
+// nothing, from the first one's entry to the last one's exit.
 type Calls struct {
 	EnterNS, ExitNS []int64
 	Path            []uint32 // index into Run.CallPaths
+	Count           []int64  // how many calls a row stands for; nil where each is one
 	Unfinished      bool     // the process ended inside the last call, whose exit is the thread's end
 }
 
-// Len returns the number of calls.
+// Len returns the number of rows.
 func (c *Calls) Len() int { return len(c.EnterNS) }
 
 // Bursts are the computation bursts of a thread, in time order; all columns have one length.

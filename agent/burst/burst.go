@@ -13,15 +13,16 @@ import (
 // A Former forms the bursts of one ring. It keeps no record: what it has returned is the caller's.
 type Former struct {
 	ring     uint64
-	calls    uint64 // formed so far
+	events   int
+	calls    uint64 // rows formed so far
 	lastExit uint64
 	started  bool // a call has been seen, so the next one ends a burst
 }
 
-// NewFormer returns a Former for the ring with the given id.
-func NewFormer(ring uint64) *Former { return &Former{ring: ring} }
+// NewFormer returns a Former for the ring with the given id, of a process that counts so many events.
+func NewFormer(ring uint64, events int) *Former { return &Former{ring: ring, events: events} }
 
-// Calls returns the number of calls formed so far.
+// Calls returns the number of rows formed so far.
 func (f *Former) Calls() uint64 { return f.calls }
 
 // Form returns the records' calls with the bursts between them; nil if there are no records.
@@ -33,34 +34,89 @@ func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
 	if len(records) == 0 {
 		return nil
 	}
-	n := len(records)
+	n := len(records) // or a few rows more
 	c := &moriensv1.Calls{
 		Ring:       f.ring,
 		First:      f.calls,
-		BurstTicks: make([]uint64, n),
-		CallTicks:  make([]uint64, n),
-		Function:   make([]uint32, n),
-		Path:       make([]uint32, n),
+		BurstTicks: make([]uint64, 0, n),
+		CallTicks:  make([]uint64, 0, n),
+		Function:   make([]uint32, 0, n),
+		Path:       make([]uint32, 0, n),
+	}
+	for range f.events {
+		c.Counts = append(c.Counts, &moriensv1.Counts{Value: make([]int64, 0, n)})
 	}
 	if !f.started {
 		f.started, f.lastExit = true, records[0].Enter
 		c.NoBurst = append(c.NoBurst, 0)
 	}
 	c.OriginTicks = f.lastExit
-	at := f.lastExit
-	for i, r := range records {
-		enter := max(r.Enter, at)
-		exit := max(r.Exit, enter)
-		c.BurstTicks[i], c.CallTicks[i] = enter-at, exit-enter
-		c.Function[i], c.Path[i] = uint32(r.Call), r.Path
-		if r.Lost && f.calls+uint64(i) > 0 {
-			c.NoBurst = append(c.NoBurst, uint32(i))
-		}
-		at = exit
+	for i := range records {
+		f.form(c, &records[i])
 	}
-	f.lastExit = at
-	f.calls += uint64(n)
+	f.calls += uint64(len(c.Function))
 	return c
+}
+
+// form appends a record. One that stands for polls from several places becomes a row for each place, from its
+// first poll to the first of the next; there is no burst between them.
+func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
+	if r.Lost && f.calls+uint64(len(c.Function)) > 0 {
+		c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
+	}
+	f.formCounts(c, r)
+	own := uint64(1)
+	kept := make([]ring.Polls, 0, maxPlaces)
+	for _, p := range r.Polls {
+		if p.Call == r.Call && p.Path == r.Path {
+			own += p.Count
+		} else {
+			kept = append(kept, p)
+		}
+	}
+	exit := func(next int) uint64 {
+		if next < len(kept) {
+			return min(kept[next].First, r.Exit)
+		}
+		return r.Exit
+	}
+	f.row(c, r.Enter, exit(0), uint32(r.Call), r.Path, own)
+	for i, p := range kept {
+		c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
+		if f.events > 0 {
+			c.NoCounts = append(c.NoCounts, uint32(len(c.Function)))
+		}
+		f.row(c, f.lastExit, exit(i+1), uint32(p.Call), p.Path, p.Count)
+	}
+}
+
+// maxPlaces is how many places the shim lets take part in a run of polls.
+const maxPlaces = 8
+
+func (f *Former) row(c *moriensv1.Calls, enter, exit uint64, function, path uint32, polls uint64) {
+	enter = max(enter, f.lastExit)
+	exit = max(exit, enter)
+	if polls > 1 {
+		c.PollsRow = append(c.PollsRow, uint32(len(c.Function)))
+		c.Polls = append(c.Polls, polls)
+	}
+	c.BurstTicks = append(c.BurstTicks, enter-f.lastExit)
+	c.CallTicks = append(c.CallTicks, exit-enter)
+	c.Function = append(c.Function, function)
+	c.Path = append(c.Path, path)
+	f.lastExit = exit
+}
+
+// formCounts appends the counts of the burst before a record. A record with another number of them than there
+// are events is one of a writer gone astray, and counts as one without.
+func (f *Former) formCounts(c *moriensv1.Calls, r *ring.Record) {
+	if len(r.Counts) != f.events {
+		c.NoCounts = append(c.NoCounts, uint32(len(c.Function)))
+		return
+	}
+	for k, v := range r.Counts {
+		c.Counts[k].Value = append(c.Counts[k].Value, v)
+	}
 }
 
 // FormUnfinished returns the call inside which the process died, with the burst before it.

@@ -14,7 +14,7 @@ import (
 )
 
 func TestForm(t *testing.T) {
-	f := NewFormer(7)
+	f := NewFormer(7, 0)
 	if c := f.Form(nil); c != nil {
 		t.Fatalf("Form(nil) = %v", c)
 	}
@@ -42,9 +42,36 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// Polls from several places become rows that share the run's time; counts go with the first.
+func TestFormPollsAndCounts(t *testing.T) {
+	f := NewFormer(7, 2)
+	polls := func(call mpicall.ID, first, count uint64) ring.Polls {
+		return ring.Polls{Call: call, Path: uint32(call), First: first, Count: count}
+	}
+	got := f.Form([]ring.Record{
+		{Enter: 100, Exit: 110, Call: 1, Path: 1},
+		{Enter: 150, Exit: 200, Call: 2, Path: 2, Counts: []int64{5, -6}, Polls: []ring.Polls{polls(3, 170, 1), polls(2, 175, 9), polls(4, 190, 3)}},
+		{Enter: 230, Exit: 240, Call: 1, Path: 1, Counts: []int64{1}}, // not as many as there are events
+		{Enter: 260, Exit: 261, Call: 3, Path: 3, Counts: []int64{7, 8}},
+	})
+	want := &moriensv1.Calls{
+		Ring: 7, OriginTicks: 100,
+		BurstTicks: []uint64{0, 40, 0, 0, 30, 20}, CallTicks: []uint64{10, 20, 20, 10, 10, 1},
+		Function: []uint32{1, 2, 3, 4, 1, 3}, Path: []uint32{1, 2, 3, 4, 1, 3},
+		NoBurst: []uint32{0, 2, 3}, PollsRow: []uint32{1, 3}, Polls: []uint64{10, 3},
+		Counts: []*moriensv1.Counts{{Value: []int64{5, 7}}, {Value: []int64{-6, 8}}}, NoCounts: []uint32{0, 2, 3, 4},
+	}
+	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
+		t.Errorf("calls differ (-want +got):\n%s", d)
+	}
+	if next := f.Form([]ring.Record{{Enter: 300, Exit: 301, Call: 1}}); next.First != 6 || f.Calls() != 7 {
+		t.Errorf("first %d of %d", next.First, f.Calls())
+	}
+}
+
 // A dropped record before the very first must not be named twice.
 func TestFormLostFirst(t *testing.T) {
-	c := NewFormer(1).Form([]ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
+	c := NewFormer(1, 0).Form([]ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
 	if !slices.Equal(c.NoBurst, []uint32{0}) {
 		t.Errorf("NoBurst = %v, want [0]", c.NoBurst)
 	}
@@ -63,7 +90,7 @@ func TestFormKeepsTimes(t *testing.T) {
 			at = r.Exit
 			records = append(records, r)
 		}
-		f := NewFormer(9)
+		f := NewFormer(9, 0)
 		var got []ring.Record
 		for rest := records; len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "batch")

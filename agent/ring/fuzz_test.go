@@ -34,7 +34,8 @@ func at(offset int, value uint64, size int) []byte {
 	return patch
 }
 
-// sample is a directory with one process that left a ring of two records and an open call.
+// sample is a directory with one process that left a ring of two records, one of them with counts, and an
+// open run of polls.
 func sample(f *testing.F) (processFile, ringFile []byte) {
 	f.Helper()
 	dir := filepath.Join(f.TempDir(), "run")
@@ -44,13 +45,15 @@ func sample(f *testing.F) (processFile, ringFile []byte) {
 	}
 	module := p.Module("/bin/app", []byte{1, 2})
 	p.Path(ringwriter.Frame{Module: module, Offset: 3})
-	w, err := p.Thread(4)
+	w, err := p.Thread(8)
 	if err != nil {
 		f.Fatal(err)
 	}
 	w.Call(mpicall.Init, 1, 1, 2)
-	w.Call(mpicall.Send, 1, 3, 4)
-	w.Enter(mpicall.Barrier, 1, 5)
+	w.Call(mpicall.Send, 1, 3, 4, 10, 20)
+	w.Enter(mpicall.Test, 1, 5)
+	w.Return(6)
+	w.Poll(mpicall.Test, 1, 7)
 	p.Exit()
 	processFile, err = os.ReadFile(filepath.Join(dir, p.FileName()))
 	if err != nil {
@@ -69,21 +72,38 @@ func FuzzRing(f *testing.F) {
 	f.Add([]byte{}, uint16(len(base)))
 	f.Add([]byte{}, uint16(len(base)-1))
 	f.Add([]byte{}, uint16(100))
-	f.Add(at(0, 0, 8), uint16(len(base)))                              // no magic
-	f.Add(at(8, 99, 4), uint16(len(base)))                             // another layout
-	f.Add(at(slots, 3, 4), uint16(len(base)))                          // no power of two
-	f.Add(at(slots, 0, 4), uint16(len(base)))                          // none
-	f.Add(at(slots, 1<<31, 4), uint16(len(base)))                      // more than the file has
-	f.Add(at(head, ^uint64(0), 8), uint16(len(base)))                  // head far away
-	f.Add(at(head, 5, 8), uint16(len(base)))                           // one too many
-	f.Add(at(tail, 3, 8), uint16(len(base)))                           // tail beyond head
-	f.Add(at(shmabi.HeaderBytes+20, 7, 4), uint16(len(base)))          // wrong seq
-	f.Add(at(shmabi.HeaderBytes+27, 0, 1), uint16(len(base)))          // a record of no slots
-	f.Add(at(shmabi.HeaderBytes+27, 255, 1), uint16(len(base)))        // a record of too many
-	f.Add(at(shmabi.HeaderBytes+24, 65535, 2), uint16(len(base)))      // an unknown call
-	f.Add(at(shmabi.HeaderBytes, ^uint64(0), 8), uint16(len(base)))    // ends before it starts
-	f.Add(at(shmabi.HeaderBytes+2*32+20, 0, 4), uint16(len(base)))     // no open call
-	f.Add(at(shmabi.HeaderBytes+2*32+24, 65535, 2), uint16(len(base))) // an open call without a name
+	f.Add(at(0, 0, 8), uint16(len(base)))             // no magic
+	f.Add(at(8, 99, 4), uint16(len(base)))            // another layout
+	f.Add(at(slots, 3, 4), uint16(len(base)))         // no power of two
+	f.Add(at(slots, 0, 4), uint16(len(base)))         // none
+	f.Add(at(slots, 1<<31, 4), uint16(len(base)))     // more than the file has
+	f.Add(at(head, ^uint64(0), 8), uint16(len(base))) // head far away
+	f.Add(at(head, 9, 8), uint16(len(base)))          // one too many
+	f.Add(at(tail, 4, 8), uint16(len(base)))          // tail beyond head
+	const (
+		slot0 = shmabi.HeaderBytes + shmabi.SlotBytes*iota
+		slot1
+		slot2
+		slot3
+		slot4
+	)
+	f.Add(at(slot0+20, 7, 4), uint16(len(base)))          // wrong seq
+	f.Add(at(slot0+28, 0, 4), uint16(len(base)))          // a record of no slots
+	f.Add(at(slot0+28, 255, 4), uint16(len(base)))        // a record of too many
+	f.Add(at(slot0+28, 2, 4), uint16(len(base)))          // a record that holds another call
+	f.Add(at(slot0+24, 65535, 2), uint16(len(base)))      // an unknown call
+	f.Add(at(slot0, ^uint64(0), 8), uint16(len(base)))    // ends before it starts
+	f.Add(at(slot2+24, 4, 4), uint16(len(base)))          // more counts than the slot holds
+	f.Add(at(slot2+28, 5, 4), uint16(len(base)))          // no kind
+	f.Add(at(slot2+28, 0x80000077, 4), uint16(len(base))) // a kind of the future
+	f.Add(at(slot1+28, 1, 4), uint16(len(base)))          // a record that does not hold its counts
+	f.Add(at(slot3+20, 0, 4), uint16(len(base)))          // no open call
+	f.Add(at(slot3+28, 9, 4), uint16(len(base)))          // an open call longer than the ring
+	f.Add(at(slot3+28, 8, 4), uint16(len(base)))          // as long as the ring: it would hold itself
+	f.Add(at(slot3+24, 65535, 2), uint16(len(base)))      // an open call without a name
+	f.Add(at(slot3+26, 0, 2), uint16(len(base)))          // an unfinished call that is a run
+	f.Add(at(slot4+20, 0xffffffff, 4), uint16(len(base))) // very many polls
+	f.Add(at(slot4, ^uint64(0), 8), uint16(len(base)))    // begun after the end of time
 	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
 		content := overlay(base, patch)
 		content = content[:min(int(size), len(content))]
@@ -118,7 +138,9 @@ func FuzzRing(f *testing.F) {
 				break
 			}
 		}
-		r.Unfinished()
+		if left, unfinished := r.Left(); len(left) > 2 || unfinished && len(left) == 0 {
+			t.Fatalf("left %+v, unfinished %v", left, unfinished)
+		}
 	})
 }
 

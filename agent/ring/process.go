@@ -24,7 +24,10 @@ type Identity struct {
 	Parent     string // host/pid/start time of the parent process
 	Host       string
 	Executable string
-	Library    string // first line of MPI_Get_library_version
+	Library    string   // first line of MPI_Get_library_version
+	Events     []string // that are counted, in the order of Record.Counts
+	// Unavailable are the events that are not counted though they were asked for, each as "name: reason" or "name".
+	Unavailable []string
 }
 
 // State is how far a process has come.
@@ -118,7 +121,21 @@ func (p *Process) check() error {
 		Executable: text(h.Executable[:]),
 		Library:    text(h.Mpi_library[:]),
 	}
+	p.Events = fields(text(h.Events[:]), ',')
+	p.Unavailable = fields(text(h.Unavailable[:]), '\n')
+	if len(p.Events) > shmabi.MaxEvents {
+		return corrupt(p.name, "%d events", len(p.Events))
+	}
 	return nil
+}
+
+// fields is nil where there are none.
+func fields(text string, separator rune) []string {
+	list := strings.FieldsFunc(text, func(r rune) bool { return r == separator })
+	if len(list) == 0 {
+		return nil
+	}
+	return list
 }
 
 // text is what stands before the first NUL.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"sync/atomic"
+	"unsafe"
 
 	"moriens/internal/mpicall"
 	"moriens/internal/shmabi"
@@ -16,6 +17,20 @@ type Record struct {
 	Call  mpicall.ID
 	Path  uint32 // call path of the process's log, 0 = unknown
 	Lost  bool   // calls were dropped just before this one: the burst before it is unknown
+	// Polls are the further calls of a run of polls, by the places that they were made from in the order of
+	// their first: Enter is the entry of the run's first call, Exit the exit of its last.
+	Polls []Polls
+	// Counts are the values of Identity.Events in the burst before the call, shmabi.NoCount for one that could
+	// not be read; empty where none were.
+	Counts []int64
+}
+
+// Polls are calls of one function from one place, none of which found anything.
+type Polls struct {
+	Call  mpicall.ID
+	Path  uint32
+	First uint64 // entry of the first
+	Count uint64
 }
 
 // maxSlots bounds what a header may ask us to map: 2 GiB.
@@ -89,8 +104,8 @@ func (r *Reader) slot(number uint64) *shmabi.Slot {
 }
 
 // Read copies published records into dst, oldest first, gives their slots back to the writer and
-// returns how many there were; 0 means that all is read. After an error, which wraps ErrCorrupt, the
-// records returned with it are good and nothing more can be read.
+// returns how many there were; 0 means that all is read. The memory of dst's slices is used again. After
+// an error, which wraps ErrCorrupt, the records returned with it are good and nothing more can be read.
 func (r *Reader) Read(dst []Record) (int, error) {
 	if r.err != nil {
 		return 0, r.err
@@ -107,7 +122,11 @@ func (r *Reader) Read(dst []Record) (int, error) {
 			r.err = corrupt(r.name, "slot %d of %d: %+v", r.tail, r.slots, s)
 			break
 		}
-		dst[n] = record(s)
+		rec := &dst[n]
+		*rec = Record{Polls: rec.Polls[:0], Counts: rec.Counts[:0]}
+		if _, r.err = r.decode(r.tail, s, rec); r.err != nil {
+			break
+		}
 		n++
 		r.tail += uint64(s.Slots)
 	}
@@ -115,32 +134,66 @@ func (r *Reader) Read(dst []Record) (int, error) {
 	return n, r.err
 }
 
-// record never ends before it starts: a thread that moves to another CPU inside a call can find the
-// counter there a few ticks behind.
-func record(s shmabi.Slot) Record {
-	return Record{
-		Enter: s.Enter,
-		Exit:  max(s.Enter, s.Exit),
-		Call:  mpicall.ID(s.Call),
-		Path:  s.Path,
-		Lost:  s.Flags&shmabi.SlotLost != 0,
+// decode fills in rec from the record whose first slot, s, has that number, and returns the poll that is
+// under way in it, if any. Slots of kinds that this version does not know are passed over.
+func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Record, err error) {
+	rec.Enter = s.Enter
+	// Never before the entry: a thread that moves to another CPU inside a call can find the counter there
+	// a few ticks behind.
+	rec.Exit = max(s.Enter, s.Exit)
+	rec.Call, rec.Path, rec.Lost = mpicall.ID(s.Call), s.Path, s.Flags&shmabi.SlotLost != 0
+	for i := uint64(1); i < uint64(s.Slots); i++ {
+		at := r.slot(number + i)
+		switch kind := at.Slots; { // where a continuation slot has its kind
+		case kind == shmabi.SlotCounters:
+			c := *(*shmabi.Counters)(unsafe.Pointer(at))
+			if c.Count > shmabi.SlotEvents || len(rec.Counts)+int(c.Count) > shmabi.MaxEvents {
+				return nil, corrupt(r.name, "slot %d of %d: %d counts after %d", number+i, r.slots, c.Count, len(rec.Counts))
+			}
+			rec.Counts = append(rec.Counts, c.Value[:c.Count]...)
+		case kind == shmabi.SlotPolls:
+			p := *(*shmabi.Polls)(unsafe.Pointer(at))
+			if p.Steps >= 2 {
+				rec.Polls = append(rec.Polls, Polls{mpicall.ID(p.Call), p.Path, p.First, uint64(p.Steps / 2)})
+			}
+			if p.Steps%2 != 0 {
+				inside = &Record{Enter: max(rec.Exit, p.Enter), Call: mpicall.ID(p.Call), Path: p.Path}
+			}
+		case kind&continuation == 0:
+			return nil, corrupt(r.name, "slot %d of %d is of no kind: %#x", number+i, r.slots, kind)
+		}
 	}
+	return inside, nil
 }
 
-// Unfinished gives the call inside which the thread is or was, without its exit. It is for the rings
-// of processes that have died, once all records are read: a living writer may be changing it.
-func (r *Reader) Unfinished() (Record, bool) {
+// continuation is the bit that tells a continuation slot from a call slot.
+const continuation = 1 << 31
+
+// Left gives what a thread has left open: a run of polls that is not published, and last, if unfinished,
+// the call that it is inside, without its exit. It is for the rings of processes that have ended, once
+// all records are read: a living writer may be changing it.
+func (r *Reader) Left() (records []Record, unfinished bool) {
 	head, err := r.readable()
 	if r.err != nil || err != nil || head != r.tail {
-		return Record{}, false
+		return nil, false
 	}
-	slot := r.slot(head)
-	if atomic.LoadUint32(&slot.Seq) != uint32(head+1) {
-		return Record{}, false
+	seq := atomic.LoadUint32(&r.slot(head).Seq)
+	s := *r.slot(head)
+	if seq != uint32(head+1) || s.Slots == 0 || uint64(s.Slots) > r.slots {
+		return nil, false
 	}
-	rec := record(*slot)
-	rec.Exit = 0
-	return rec, true
+	var rec Record
+	inside, err := r.decode(head, s, &rec)
+	switch {
+	case err != nil:
+		return nil, false
+	case s.Flags&shmabi.SlotReturned == 0:
+		rec.Exit = 0
+		return []Record{rec}, true
+	case inside != nil:
+		return []Record{rec, *inside}, true
+	}
+	return []Record{rec}, false
 }
 
 // Dropped is how many records the writer has found no room for.

@@ -44,6 +44,7 @@ type By uint8
 const (
 	ByCalls By = iota // those between the same pair of call paths
 	ByNone            // all
+	ByAuto            // what Options.Choose finds best; Compute does not take it
 )
 
 func (b By) String() string {
@@ -66,7 +67,7 @@ func ParseBy(s string) (By, error) {
 // Options of a clustering. With Dims and Filter.Auto set, all else zero is what `run` does without
 // counters.
 type Options struct {
-	Dims []space.Dim
+	Dims []space.Dim // nil until Choose
 	By   By
 	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
 	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.

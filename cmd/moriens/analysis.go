@@ -14,8 +14,8 @@ import (
 
 // analysisFlags say how bursts become clusters.
 type analysisFlags struct {
-	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin." placeholder:"SPEC" default:"duration:log"`
-	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none)." enum:"calls,none" default:"calls"`
+	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
+	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"auto"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time." placeholder:"TIME" default:"auto"`
 	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters (default: found from the data)." placeholder:"EPS,MINPTS"`
 	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200))." placeholder:"K"`
@@ -26,16 +26,16 @@ type analysisFlags struct {
 func (a *analysisFlags) options() (partition.Options, error) {
 	o := partition.Options{MinPts: a.MinPoints, Resolution: a.Resolution, Workers: a.Threads}
 	var err error
-	if o.Dims, err = space.Parse(a.Dims); err != nil {
-		return o, usage(fmt.Errorf("--dims: %w", err), "for example --dims duration:log")
-	}
-	for _, d := range o.Dims {
-		if d.Num != space.Duration || d.Den != "" {
-			return o, usage(fmt.Errorf("--dims: %s is not measured", d), "this version measures no counters; the one quantity is duration")
+	if a.Dims != "" {
+		if o.Dims, err = space.Parse(a.Dims); err != nil {
+			return o, usage(fmt.Errorf("--dims: %w", err), "for example --dims duration:log")
 		}
 	}
-	if o.By, err = partition.ParseBy(a.By); err != nil {
-		return o, usage(fmt.Errorf("--by: %w", err), "--by calls or --by none")
+	o.By = partition.ByAuto
+	if a.By != "auto" {
+		if o.By, err = partition.ParseBy(a.By); err != nil {
+			return o, usage(fmt.Errorf("--by: %w", err), "--by calls, --by none or --by auto")
+		}
 	}
 	if a.MinDuration == "auto" {
 		o.Filter.Auto = true

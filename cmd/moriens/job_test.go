@@ -83,6 +83,7 @@ type manifest struct {
 			World, Rank int
 			How         string
 		} `json:"ranks_died"`
+		CountersUnavailable []string `json:"counters_unavailable"`
 	}
 }
 

@@ -2,13 +2,19 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"strings"
 
+	"moriens/analysis/space"
 	"moriens/internal/measure"
+	"moriens/internal/shmabi"
 )
 
 type runCommand struct {
-	Out string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Out    string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Events string `help:"What to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC where the processor counts)." placeholder:"LIST" env:"MORIENS_EVENTS"`
 	analysisFlags
 	shmFlag
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
@@ -19,6 +25,9 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if err := r.checkEvents(options.Dims); err != nil {
+		return err
+	}
 	command := r.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
@@ -27,7 +36,27 @@ func (r *runCommand) Run(log *slog.Logger) error {
 		return usage(errors.New("no launcher"), "name it after --, for example: moriens run -- mpirun -n 4 ./app")
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Options: options, Program: program(), Log: log,
+		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
+}
+
+// checkEvents finds what can be known before the run: more events than there is room for, and dimensions that
+// need what will not be counted.
+func (r *runCommand) checkEvents(dims []space.Dim) error {
+	if r.Events == "" {
+		return nil
+	}
+	events := strings.FieldsFunc(r.Events, func(c rune) bool { return c == ',' || c == ' ' })
+	if len(events) > shmabi.MaxEvents {
+		return usage(fmt.Errorf("--events: %d events, at most %d can be counted", len(events), shmabi.MaxEvents), "run the job again for the others")
+	}
+	for _, d := range dims {
+		for _, quantity := range []string{d.Num, d.Den} {
+			if quantity != "" && quantity != space.Duration && !slices.Contains(events, quantity) {
+				return usage(fmt.Errorf("--dims: %s needs %s, which is not among --events", d, quantity), "add it to --events")
+			}
+		}
+	}
+	return nil
 }

@@ -8,10 +8,12 @@ package live
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"moriens/analysis/partition"
+	"moriens/analysis/space"
 	"moriens/collector/store"
 )
 
@@ -83,7 +85,7 @@ func (l *Live) cluster() {
 	if !grown {
 		return
 	}
-	options := l.options
+	options, _ := l.options.Choose(l.bursts.CounterNames)
 	options.JobThreads = threads
 	result, err := partition.Compute(l.bursts, options)
 	if err != nil {
@@ -105,7 +107,9 @@ func (l *Live) gather() (threads int, grown bool) {
 			continue // without two clock samples a tick has no length yet
 		}
 		at := l.seen[v.Ring]
+		columns := l.columns(v.Ring.Process.Info.Events)
 		for _, c := range v.Chunks[at.chunks:] {
+			l.count(&c, columns)
 			noBurst := c.NoBurst
 			for i, path := range c.Path {
 				if len(noBurst) > 0 && int(noBurst[0]) == i {
@@ -123,4 +127,46 @@ func (l *Live) gather() (threads int, grown bool) {
 		l.seen[v.Ring] = at
 	}
 	return len(views), grown
+}
+
+// columns gives the number of each event's column, where all that are new have one from now on.
+func (l *Live) columns(events []string) []int {
+	places := make([]int, len(events))
+	for i, name := range events {
+		places[i] = slices.Index(l.bursts.CounterNames, name)
+		if places[i] < 0 {
+			places[i] = len(l.bursts.Counters)
+			l.bursts.CounterNames = append(l.bursts.CounterNames, name)
+			l.bursts.Counters = append(l.bursts.Counters, notRead(nil, l.bursts.Len()))
+		}
+	}
+	return places
+}
+
+// count appends the counts of a chunk's bursts.
+func (l *Live) count(c *store.Chunk, places []int) {
+	bursts := len(c.Path) - len(c.NoBurst)
+	for column := range l.bursts.Counters {
+		event := slices.Index(places, column)
+		if event < 0 {
+			l.bursts.Counters[column] = notRead(l.bursts.Counters[column], bursts)
+			continue
+		}
+		noBurst := c.NoBurst
+		for row, v := range c.Column(event) {
+			if len(noBurst) > 0 && int(noBurst[0]) == row {
+				noBurst = noBurst[1:]
+			} else {
+				l.bursts.Counters[column] = append(l.bursts.Counters[column], max(v, space.NotRead))
+			}
+		}
+	}
+}
+
+// notRead appends that many values that were not read.
+func notRead(column []int64, n int) []int64 {
+	for range n {
+		column = append(column, space.NotRead)
+	}
+	return column
 }

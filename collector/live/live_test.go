@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	"moriens/collector/store"
@@ -78,5 +80,64 @@ func TestClusterFollowsTheStore(t *testing.T) {
 	check("and one like no other", 10, 2, 1-1_000_000./(5*2001+4*80_001+1_000_000))
 	if got := l.Progress().Totals.Bursts; got != 10 {
 		t.Errorf("%d bursts in the totals", got)
+	}
+}
+
+// The columns of counters grow with the processes that count, and match the bursts row by row.
+func TestGatherCounts(t *testing.T) {
+	s := store.New()
+	agent, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sequence := uint64(0)
+	apply := func(m *moriensv1.ReportRequest) {
+		t.Helper()
+		sequence++
+		m.Sequence = sequence
+		if _, err := s.Apply(agent, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, at := range []uint64{1000, 2000} {
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
+			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: at, MonotonicNs: int64(at),
+		}}})
+	}
+	calls := func(ring uint64, c *moriensv1.Calls) {
+		c.Ring, c.Path, c.CallTicks = ring, make([]uint32, len(c.BurstTicks)), make([]uint64, len(c.BurstTicks))
+		for range c.BurstTicks {
+			c.Function = append(c.Function, 1)
+		}
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	}
+	start := func(id uint64, events ...string) {
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
+			Process: id, Rank: int32(id), Size: 9, Clock: moriensv1.Clock_CLOCK_TSC, Events: events,
+		}}})
+		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
+	}
+	l := New(s, partition.Options{By: partition.ByAuto}, slog.New(slog.DiscardHandler))
+
+	start(1)
+	calls(1, &moriensv1.Calls{BurstTicks: []uint64{0, 10}, NoBurst: []uint32{0}})
+	l.cluster()
+	start(2, "PAPI_TOT_CYC", "PAPI_TOT_INS")
+	calls(2, &moriensv1.Calls{
+		BurstTicks: []uint64{0, 20, 30}, NoBurst: []uint32{0}, NoCounts: []uint32{0, 2},
+		Counts: []*moriensv1.Counts{{Value: []int64{5}}, {Value: []int64{6}}},
+	})
+	calls(1, &moriensv1.Calls{First: 2, BurstTicks: []uint64{40}})
+	l.cluster()
+	const n = space.NotRead
+	want := space.Columns{
+		DurationNS: []int64{10, 40, 20, 30}, CounterNames: []string{"PAPI_TOT_CYC", "PAPI_TOT_INS"},
+		Counters: [][]int64{{n, n, 5, n}, {n, n, 6, n}},
+	}
+	if d := cmp.Diff(want, l.bursts.Columns); d != "" {
+		t.Error(d)
+	}
+	if p := l.Progress(); p.Clusters != 1 || p.Bursts != 4 {
+		t.Errorf("%+v", p)
 	}
 }

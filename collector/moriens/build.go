@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"moriens/collector/store"
@@ -58,6 +59,7 @@ func recount(f store.Frozen) *history {
 	}
 
 	h.worlds = assembleWorlds(processes, span)
+	h.run.Counters = counters(h.worlds)
 	for i, w := range h.worlds {
 		ranks := w.ranks()
 		h.run.Worlds = append(h.run.Worlds, trace.World{
@@ -73,7 +75,7 @@ func recount(f store.Frozen) *history {
 				if r.Calls == 0 {
 					continue
 				}
-				t := thread(r, func(ticks uint64) int64 { return line.at(ticks) - origin })
+				t := thread(r, places(h.run.Counters, p), func(ticks uint64) int64 { return line.at(ticks) - origin })
 				t.World, t.Rank, t.Thread = i, int(p.Info.Rank), int(r.Info.Thread)
 				t.Node = node[p.Agent]
 				h.run.Threads = append(h.run.Threads, t)
@@ -84,12 +86,60 @@ func recount(f store.Frozen) *history {
 	return h
 }
 
-// thread spreads a ring's chunks over a thread's columns.
-func thread(r *store.Ring, at func(ticks uint64) int64) trace.Thread {
+// counters are what any process counted, in the order of the ranks.
+func counters(worlds []*world) []trace.Counter {
+	var list []trace.Counter
+	for _, w := range worlds {
+		for _, p := range w.ranks() {
+			for _, name := range p.Info.Events {
+				if !slices.ContainsFunc(list, func(c trace.Counter) bool { return c.Name == name }) {
+					list = append(list, trace.Counter{Name: name, Unit: unit(name)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// unit is what an event's name says of its unit; empty where it says nothing.
+func unit(event string) string {
+	switch event {
+	case "sw:page-faults":
+		return "faults"
+	case "sw:context-switches":
+		return "switches"
+	case "sw:cpu-time":
+		return "ns"
+	}
+	if preset, isPreset := strings.CutPrefix(event, "PAPI_"); isPreset {
+		for _, s := range []struct{ suffix, unit string }{
+			{"_INS", "instructions"}, {"_CYC", "cycles"}, {"_OPS", "operations"}, {"_DCM", "misses"}, {"_ICM", "misses"}, {"_TCM", "misses"},
+		} {
+			if strings.HasSuffix(preset, s.suffix) {
+				return s.unit
+			}
+		}
+	}
+	return ""
+}
+
+// places says for each counter where it is among a process's events; -1: it is not.
+func places(counters []trace.Counter, p *store.Process) []int {
+	list := make([]int, len(counters))
+	for i, c := range counters {
+		list[i] = slices.Index(p.Info.Events, c.Name)
+	}
+	return list
+}
+
+// thread spreads a ring's chunks over a thread's columns. events has the place of each counter among the
+// events of the ring's process.
+func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thread {
 	n := int(r.Calls)
-	without := 0
+	without, runs := 0, 0
 	for _, c := range r.Chunks {
 		without += len(c.NoBurst)
+		runs += len(c.Polls)
 	}
 	t := trace.Thread{
 		Calls: trace.Calls{EnterNS: make([]int64, 0, n), ExitNS: make([]int64, 0, n), Path: make([]uint32, 0, n)},
@@ -98,6 +148,12 @@ func thread(r *store.Ring, at func(ticks uint64) int64) trace.Thread {
 			Before: make([]uint32, 0, n-without), After: make([]uint32, 0, n-without),
 			Cluster: make([]int32, n-without),
 		},
+	}
+	for range events {
+		t.Bursts.Counters = append(t.Bursts.Counters, make([]int64, 0, n-without))
+	}
+	if runs > 0 {
+		t.Calls.Count = make([]int64, 0, n)
 	}
 	before := uint32(0)
 	exitNS := int64(0)
@@ -122,8 +178,45 @@ func thread(r *store.Ring, at func(ticks uint64) int64) trace.Thread {
 			t.Calls.Path = append(t.Calls.Path, path)
 			before, ticks = path, exit
 		}
+		addPolls(&t.Calls, &c)
+		for k, event := range events {
+			t.Bursts.Counters[k] = appendCounts(t.Bursts.Counters[k], &c, event)
+		}
 		t.Calls.Unfinished = c.Unfinished
 	}
 	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
 	return t
+}
+
+// addPolls appends how many calls each row of a chunk stands for, where that is kept at all.
+func addPolls(calls *trace.Calls, c *store.Chunk) {
+	if calls.Count == nil {
+		return
+	}
+	first := len(calls.Count)
+	for range c.Path {
+		calls.Count = append(calls.Count, 1)
+	}
+	for i, row := range c.PollsRow {
+		calls.Count[first+int(row)] = int64(c.Polls[i])
+	}
+}
+
+// appendCounts appends an event's counts in a chunk's bursts to a column; event -1 was not counted.
+func appendCounts(column []int64, c *store.Chunk, event int) []int64 {
+	if event < 0 {
+		for range len(c.Path) - len(c.NoBurst) {
+			column = append(column, trace.NoCount)
+		}
+		return column
+	}
+	noBurst := c.NoBurst
+	for row, v := range c.Column(event) {
+		if len(noBurst) > 0 && int(noBurst[0]) == row {
+			noBurst = noBurst[1:]
+		} else {
+			column = append(column, v)
+		}
+	}
+	return column
 }

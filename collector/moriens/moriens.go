@@ -48,8 +48,11 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	h := recount(f)
 	lap("recount")
 
+	bursts := columns(h.run)
+	usual := options.Dims == nil
+	options, chosen := options.Choose(bursts.CounterNames)
 	options.JobThreads = len(h.run.Threads)
-	result, err := partition.Compute(columns(h.run), options)
+	result, err := partition.Compute(bursts, options)
 	if err != nil {
 		err = fmt.Errorf("cluster the bursts: %w", err)
 		h.notes = append(h.notes, err.Error())
@@ -66,13 +69,14 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 	if m.Empty, r.Advice = whyEmpty(h, f); m.Empty != "" {
 		return r, err
 	}
-	if len(h.run.Counters) == 0 {
+	if usual && options.Dims[0].Num == space.Duration {
 		note := "no hardware counters: bursts are told apart by their duration"
 		if options.By == partition.ByCalls {
 			note += ", those between different MPI call paths apart"
 		}
 		m.Notes = append(m.Notes, note)
 	}
+	m.Notes = append(m.Notes, chosen...)
 	m.Notes = append(m.Notes, result.Warnings...)
 	return r, err
 }
@@ -84,17 +88,30 @@ func columns(run *trace.Run) partition.Bursts {
 		n += run.Threads[i].Bursts.Len()
 	}
 	b := partition.Bursts{
-		Columns: space.Columns{DurationNS: make([]int64, 0, n)},
+		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
 		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
+	}
+	for k, c := range run.Counters {
+		b.CounterNames = append(b.CounterNames, c.Name)
+		b.Counters[k] = make([]int64, 0, n)
 	}
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
 		b.DurationNS = append(b.DurationNS, t.DurationNS...)
 		b.Before = append(b.Before, t.Before...)
 		b.After = append(b.After, t.After...)
+		for k, column := range t.Counters {
+			for _, v := range column {
+				b.Counters[k] = append(b.Counters[k], notRead(v))
+			}
+		}
 	}
 	return b
 }
+
+// notRead gives a missing count the value that the analysis knows it by. A count that went down, as that of a
+// gauge can, has no logarithm and no share either.
+func notRead(count int64) int64 { return max(count, space.NotRead) }
 
 // adopt puts labels and clusters into the run.
 func adopt(run *trace.Run, result *partition.Result) {

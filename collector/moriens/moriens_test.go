@@ -69,6 +69,73 @@ func id(t *testing.T, name string) uint32 {
 	return uint32(call)
 }
 
+// Two ranks that do not count the same, runs of polls, bursts without counts, an event that is nowhere and one that
+// is on one rank only.
+func TestRecountPollsAndCounts(t *testing.T) {
+	const n = trace.NoCount
+	s := store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(1000, 1000)
+	test, recv := id(t, "MPI_Test"), id(t, "MPI_Recv")
+	for rank, p := range []*moriensv1.Process{
+		{Events: []string{"PAPI_TOT_INS", "sde:::a::b"}, Unavailable: []string{"hw::X: no: PMU"}},
+		{Events: []string{"sw:cpu-time", "PAPI_TOT_INS"}, Unavailable: []string{"hw::X: no: PMU", "sde:::a::b: not registered"}},
+	} {
+		p.Process, p.Rank, p.Size, p.World, p.Clock = uint64(rank+1), int32(rank), 2, "w", moriensv1.Clock_CLOCK_TSC
+		f.process(p)
+		f.ring(&moriensv1.Ring{Ring: uint64(rank + 11), Process: p.Process})
+	}
+	f.calls(&moriensv1.Calls{
+		Ring: 11, OriginTicks: 1000, BurstTicks: []uint64{0, 10, 0, 20}, CallTicks: []uint64{1, 2, 3, 4},
+		Function: []uint32{recv, test, recv, test}, Path: []uint32{0, 0, 0, 0}, NoBurst: []uint32{0, 2},
+		PollsRow: []uint32{1, 3}, Polls: []uint64{1000, 2},
+		Counts: []*moriensv1.Counts{{Value: []int64{100}}, {Value: []int64{-7}}}, NoCounts: []uint32{0, 1, 2},
+	})
+	f.calls(&moriensv1.Calls{
+		Ring: 11, First: 4, OriginTicks: 1040, BurstTicks: []uint64{5}, CallTicks: []uint64{1}, Function: []uint32{recv}, Path: []uint32{0},
+		Counts: []*moriensv1.Counts{{Value: []int64{200}}, {Value: []int64{9}}},
+	})
+	f.calls(&moriensv1.Calls{
+		Ring: 12, OriginTicks: 1000, BurstTicks: []uint64{0, 10}, CallTicks: []uint64{1, 2}, Function: []uint32{recv, recv}, Path: []uint32{0, 0},
+		NoBurst: []uint32{0}, Counts: []*moriensv1.Counts{{Value: []int64{11}}, {Value: []int64{300}}}, NoCounts: []uint32{0},
+	})
+	f.clock(1_001_000, 1_001_000)
+	f.end(1, moriensv1.ProcessEnd_HOW_FINALIZED)
+	f.end(2, moriensv1.ProcessEnd_HOW_FINALIZED)
+
+	r, err := Conclude(s.Freeze(), Job{}, partition.Options{By: partition.ByAuto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []trace.Counter{{Name: "PAPI_TOT_INS", Unit: "instructions"}, {Name: "sde:::a::b"}, {Name: "sw:cpu-time", Unit: "ns"}}
+	if d := cmp.Diff(want, r.Run.Counters); d != "" {
+		t.Error(d)
+	}
+	first, second := &r.Run.Threads[0], &r.Run.Threads[1]
+	if d := cmp.Diff([]int64{1, 1000, 1, 2, 1}, first.Calls.Count); d != "" || second.Calls.Count != nil {
+		t.Errorf("counts %v and %v", first.Calls.Count, second.Calls.Count)
+	}
+	if d := cmp.Diff([][]int64{{n, 100, 200}, {n, -7, 9}, {n, n, n}}, first.Bursts.Counters); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([][]int64{{300}, {n}, {11}}, second.Bursts.Counters); d != "" {
+		t.Error(d)
+	}
+	r.Manifest.Describe(r.Run)
+	if d := cmp.Diff(map[string]int64{"MPI_Recv": 5, "MPI_Test": 1002}, r.Manifest.MPICalls); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]string{"hw::X", "sde:::a::b"}, r.Manifest.Losses.CountersUnavailable); d != "" {
+		t.Error(d)
+	}
+	notes := strings.Join(r.Manifest.Notes, "\n")
+	for _, note := range []string{"not counted: hw::X: no: PMU", "not counted on 1 of 2 ranks: sde:::a::b: not registered"} {
+		if !strings.Contains(notes, note) {
+			t.Errorf("no %q in\n%s", note, notes)
+		}
+	}
+}
+
 // Two ticks a nanosecond; the rank makes Init, Send, (calls lost), Recv, and dies in Barrier.
 func TestRecount(t *testing.T) {
 	s := store.New()
@@ -246,15 +313,15 @@ func TestConcludeWithoutClusters(t *testing.T) {
 	f.calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
 	f.clock(1<<40, 1<<40)
 	o := options(t)
-	o.Dims = []space.Dim{{Num: "PAPI_TOT_INS", Scale: space.Log}}
+	o.Filter = space.Filter{MinNS: -1}
 	r, err := Conclude(s.Freeze(), Job{}, o)
-	if err == nil || !strings.Contains(err.Error(), "PAPI_TOT_INS") {
+	if err == nil || !strings.Contains(err.Error(), "minimal duration") {
 		t.Errorf("error %v", err)
 	}
 	if b := r.Run.Threads[0].Bursts; b.Len() != 1 || b.Cluster[0] != 0 {
 		t.Errorf("bursts %+v", b)
 	}
-	if !strings.Contains(strings.Join(r.Manifest.Notes, ";"), "PAPI_TOT_INS") {
+	if !strings.Contains(strings.Join(r.Manifest.Notes, ";"), "minimal duration") {
 		t.Errorf("notes %q", r.Manifest.Notes)
 	}
 }

@@ -3,6 +3,7 @@ package moriens
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,7 +36,7 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 		c.MinPts = fmt.Sprint(o.MinPts)
 	}
 	for _, d := range o.Dims {
-		c.Dimensions = append(c.Dimensions, describeDim(d))
+		c.Dimensions = append(c.Dimensions, describeDim(d, run.Counters))
 	}
 	for _, g := range result.Groups {
 		c.Groups = append(c.Groups, rundir.Group{
@@ -60,11 +61,24 @@ func groupPath(run *trace.Run, path uint32, by partition.By) string {
 	return run.CallPaths[path].String()
 }
 
-func describeDim(d space.Dim) rundir.Dimension {
+func describeDim(d space.Dim, counters []trace.Counter) rundir.Dimension {
 	scale := d.Scale.String()
-	dim := rundir.Dimension{Name: strings.TrimSuffix(d.String(), ":"+scale), Scale: scale}
-	if d.Num == space.Duration && d.Den == "" {
-		dim.Unit = "ns"
+	unitOf := func(quantity string) string {
+		for _, c := range counters {
+			if c.Name == quantity {
+				return c.Unit
+			}
+		}
+		if quantity == space.Duration {
+			return "ns"
+		}
+		return ""
+	}
+	dim := rundir.Dimension{Name: strings.TrimSuffix(d.String(), ":"+scale), Scale: scale, Unit: unitOf(d.Num)}
+	if per := unitOf(d.Den); per != "" && dim.Unit != "" {
+		dim.Unit += "/" + per
+	} else if d.Den != "" {
+		dim.Unit = ""
 	}
 	return dim
 }
@@ -122,6 +136,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			describeEnd(m, i, p)
 		}
 	}
+	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
 }
@@ -148,6 +163,45 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 		m.Notes = append(m.Notes, fmt.Sprintf("rank %d on %s: %d threads could not record: %s",
 			p.Info.Rank, p.Info.Host, e.ThreadsFailed, syscall.Errno(e.Fault)))
 	}
+}
+
+// describeUnavailable names the events that could not be counted, each once, and adds a note for each
+// reason. The ranks of a job mostly lack the same.
+func describeUnavailable(m *rundir.Manifest, worlds []*world) []string {
+	events := make(map[string]map[string]bool) // by reason
+	ranks := make(map[string]int)
+	all := 0
+	for _, w := range worlds {
+		for _, p := range w.ranks() {
+			all++
+			here := make(map[string]bool) // reasons
+			for _, line := range p.Info.Unavailable {
+				name, reason, told := strings.Cut(line, ": ")
+				if !told {
+					reason = "there was no room to say why"
+				}
+				if events[reason] == nil {
+					events[reason] = make(map[string]bool)
+				}
+				events[reason][name], here[reason] = true, true
+			}
+			for reason := range here {
+				ranks[reason]++
+			}
+		}
+	}
+	var names []string
+	for _, reason := range slices.Sorted(maps.Keys(events)) {
+		of := slices.Sorted(maps.Keys(events[reason]))
+		names = append(names, of...)
+		where := ""
+		if ranks[reason] < all {
+			where = fmt.Sprintf(" on %d of %d ranks", ranks[reason], all)
+		}
+		m.Notes = append(m.Notes, fmt.Sprintf("not counted%s: %s: %s", where, strings.Join(of, ", "), reason))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // faults says which ranks could not record and whose records could not be read: one note per host and reason.

@@ -29,6 +29,12 @@ const maxSize = 1 << 24
 // maxTicks bounds the sum of all ticks of a ring, so that no later sum overflows.
 const maxTicks = math.MaxInt64
 
+// maxEvents bounds the columns of counts, which take 8 bytes a call each.
+const maxEvents = 8
+
+// maxPolls bounds a run of polls, so that no sum of them overflows; the shim ends a run after 0.1 s.
+const maxPolls = 1 << 40
+
 // ErrFrozen is returned for messages that come after Freeze.
 var ErrFrozen = errors.New("the run is over")
 
@@ -49,7 +55,7 @@ type Store struct {
 type Totals struct {
 	Agents, AgentsDone        int
 	Processes, ProcessesEnded int
-	Calls, Bursts             uint64
+	Calls, Bursts             uint64 // a run of polls is as many calls as it stands for
 	Dropped                   uint64 // calls that the shim had no room for
 	Abandoned                 uint64 // calls that were left by longjmp or an exception
 	Duplicates                uint64 // messages that came twice
@@ -81,8 +87,8 @@ type Process struct {
 type Ring struct {
 	Process *Process
 	Info    *moriensv1.Ring
-	Chunks  []Chunk // in time order
-	Calls   uint64
+	Chunks  []Chunk            // in time order
+	Calls   uint64             // rows of all chunks
 	End     *moriensv1.RingEnd // nil until it has ended
 	ticks   uint64             // sum over its calls and bursts
 }
@@ -95,7 +101,8 @@ func (r *Ring) Span() (first, last uint64) {
 	return r.Chunks[0].Origin, r.Chunks[0].Origin + r.ticks
 }
 
-// A Chunk is consecutive calls of a ring; the slices have one length.
+// A Chunk is consecutive calls of a ring, one a row, or runs of polls; the slices that are not sparse have
+// one length.
 type Chunk struct {
 	Origin     uint64   // ticks at which the first burst starts
 	Burst      []uint64 // ticks before each call
@@ -103,6 +110,31 @@ type Chunk struct {
 	Path       []uint32 // Store's number of the call path
 	NoBurst    []uint32 // rows, ascending, whose time before the call is no burst
 	Unfinished bool     // the process died inside the last call
+	PollsRow   []uint32 // rows, ascending, that are runs of polls,
+	Polls      []uint64 // and how many calls each stands for
+	// Counts are what the process's events counted in the burst before each call, in the order of Info.Events;
+	// trace.NoCount where that is not known. A column has a value for each row but those of NoCounts.
+	Counts   [][]int64
+	NoCounts []uint32 // ascending
+}
+
+// Column gives an event's count for each row, trace.NoCount where there is none. It must not be changed.
+func (c *Chunk) Column(event int) []int64 {
+	sparse := c.Counts[event]
+	if len(c.NoCounts) == 0 {
+		return sparse
+	}
+	column := make([]int64, len(c.Path))
+	without := c.NoCounts
+	for row := range column {
+		if len(without) > 0 && int(without[0]) == row {
+			without = without[1:]
+			column[row] = trace.NoCount
+		} else {
+			column[row], sparse = sparse[0], sparse[1:]
+		}
+	}
+	return column
 }
 
 // New returns an empty store.
@@ -224,6 +256,8 @@ func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
 	switch {
 	case s.processes[p.Process] != nil:
 		return fmt.Errorf("process %016x is there already", p.Process)
+	case len(p.Events) > maxEvents:
+		return fmt.Errorf("process %016x: %d events, at most %d can be", p.Process, len(p.Events), maxEvents)
 	case p.Size < 1 || p.Size > maxSize || p.Rank < 0 || p.Rank >= p.Size:
 		return fmt.Errorf("process %016x: rank %d of %d", p.Process, p.Rank, p.Size)
 	}
@@ -287,13 +321,25 @@ func (s *Store) addCalls(c *moriensv1.Calls) error {
 	}
 	r.Chunks = append(r.Chunks, Chunk{
 		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
-		NoBurst: c.NoBurst, Unfinished: c.Unfinished,
+		NoBurst: c.NoBurst, Unfinished: c.Unfinished, PollsRow: c.PollsRow, Polls: c.Polls,
+		Counts: columns(c.Counts), NoCounts: c.NoCounts,
 	})
 	r.ticks = ticks
 	r.Calls += uint64(len(c.Path))
 	s.totals.Calls += uint64(len(c.Path))
+	for _, n := range c.Polls {
+		s.totals.Calls += n - 1
+	}
 	s.totals.Bursts += uint64(len(c.Path) - len(c.NoBurst))
 	return nil
+}
+
+func columns(counts []*moriensv1.Counts) [][]int64 {
+	var list [][]int64
+	for _, c := range counts {
+		list = append(list, c.Value)
+	}
+	return list
 }
 
 // check judges a Calls message and returns the ring's ticks with it.
@@ -311,12 +357,8 @@ func (r *Ring) check(c *moriensv1.Calls) (ticks uint64, err error) {
 	case c.OriginTicks > maxTicks:
 		return 0, errors.New("its ticks overflow")
 	}
-	last := int64(-1)
-	for _, row := range c.NoBurst {
-		if int64(row) <= last || int(row) >= n {
-			return 0, errors.New("no_burst does not ascend within the rows")
-		}
-		last = int64(row)
+	if err := r.checkSparse(c); err != nil {
+		return 0, err
 	}
 	sum := r.ticks
 	for i := range n {
@@ -336,6 +378,40 @@ func (r *Ring) check(c *moriensv1.Calls) (ticks uint64, err error) {
 		return 0, errors.New("its ticks overflow")
 	}
 	return sum, nil
+}
+
+// checkSparse judges the columns that do not have a value for every row.
+func (r *Ring) checkSparse(c *moriensv1.Calls) error {
+	n := len(c.Function)
+	for _, rows := range []struct {
+		name string
+		rows []uint32
+	}{{"no_burst", c.NoBurst}, {"polls_row", c.PollsRow}, {"no_counts", c.NoCounts}} {
+		last := int64(-1)
+		for _, row := range rows.rows {
+			if int64(row) <= last || int(row) >= n {
+				return fmt.Errorf("%s does not ascend within the rows", rows.name)
+			}
+			last = int64(row)
+		}
+	}
+	if len(c.Polls) != len(c.PollsRow) {
+		return fmt.Errorf("%d runs of polls have %d numbers", len(c.PollsRow), len(c.Polls))
+	}
+	for _, polls := range c.Polls {
+		if polls < 2 || polls > maxPolls {
+			return fmt.Errorf("a run of %d polls", polls)
+		}
+	}
+	if events := len(r.Process.Info.Events); len(c.Counts) != events {
+		return fmt.Errorf("counts of %d events, the process has %d", len(c.Counts), events)
+	}
+	for _, column := range c.Counts {
+		if len(column.Value) != n-len(c.NoCounts) {
+			return fmt.Errorf("%d counts for %d rows without %d", len(column.Value), n, len(c.NoCounts))
+		}
+	}
+	return nil
 }
 
 func (s *Store) endRing(e *moriensv1.RingEnd) error {

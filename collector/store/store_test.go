@@ -75,6 +75,12 @@ func two(ring, first uint64) *moriensv1.Calls {
 	}
 }
 
+// counted gives a message the counts of one event.
+func counted(c *moriensv1.Calls) *moriensv1.Calls {
+	c.Counts = []*moriensv1.Counts{{Value: []int64{100, 200}}}
+	return c
+}
+
 func TestApplyHolds(t *testing.T) {
 	s := newStub(t)
 	s.must(process(1, 0, 2))
@@ -143,7 +149,7 @@ func TestApplyDropsDuplicates(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	with := func(change func(*moriensv1.Calls)) *moriensv1.ReportRequest {
-		c := two(11, 2)
+		c := counted(two(11, 2))
 		change(c)
 		return calls(c)
 	}
@@ -179,6 +185,16 @@ func TestApplyRefuses(t *testing.T) {
 		{"path not defined", with(func(c *moriensv1.Calls) { c.Path[1] = 4 }), "not defined"},
 		{"no_burst beyond rows", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }), "no_burst"},
 		{"no_burst descends", with(func(c *moriensv1.Calls) { c.NoBurst = []uint32{1, 0} }), "no_burst"},
+		{"polls_row beyond rows", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{2}, []uint64{5} }), "polls_row"},
+		{"polls without a row", with(func(c *moriensv1.Calls) { c.Polls = []uint64{5} }), "0 runs of polls have 1"},
+		{"a run of one", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{0}, []uint64{1} }), "run of 1"},
+		{"a run without end", with(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{0}, []uint64{math.MaxUint64} }), "a run of"},
+		{"no counts", with(func(c *moriensv1.Calls) { c.Counts = nil }), "counts of 0 events, the process has 1"},
+		{"short counts", with(func(c *moriensv1.Calls) { c.Counts[0].Value = c.Counts[0].Value[:1] }), "1 counts for 2 rows"},
+		{"counts for too many", with(func(c *moriensv1.Calls) { c.NoCounts = []uint32{1} }), "2 counts for 2 rows without 1"},
+		{"no_counts descends", with(func(c *moriensv1.Calls) { c.NoCounts = []uint32{1, 0} }), "no_counts"},
+		{"nine events", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
+			Process: 9, Size: 1, Events: make([]string, 9)}}}), "9 events"},
 		{"end of nobody's ring", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{
 			RingEnd: &moriensv1.RingEnd{Ring: 5}}}), "unknown ring"},
 		{"end of nobody", body(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{
@@ -187,10 +203,12 @@ func TestApplyRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := newStub(t)
-			s.must(process(1, 0, 1))
+			p := process(1, 0, 1)
+			p.GetProcess().Events = []string{"PAPI_TOT_INS"}
+			s.must(p)
 			s.must(ring(11, 1))
 			s.must(callPath(1, 3))
-			s.must(calls(two(11, 0)))
+			s.must(calls(counted(two(11, 0))))
 			before := s.store.Totals()
 			err := s.apply(tt.message)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -205,7 +223,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(two(11, 2))) // the ring goes on as if nothing had come
+			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had come
 		})
 	}
 }
@@ -263,4 +281,26 @@ func TestExpected(t *testing.T) {
 	check("back", 0, 1)
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	check("done", time.Hour, 0)
+}
+
+func TestColumn(t *testing.T) {
+	c := Chunk{Path: make([]uint32, 5), Counts: [][]int64{{7, 8, 9}, {1, 2, trace.NoCount}}, NoCounts: []uint32{0, 3}}
+	n := trace.NoCount
+	for event, want := range [][]int64{{n, 7, 8, n, 9}, {n, 1, 2, n, n}} {
+		if d := cmp.Diff(want, c.Column(event)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+func TestTotalsCountEachPoll(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 0, 1))
+	s.must(ring(11, 1))
+	c := two(11, 0)
+	c.PollsRow, c.Polls = []uint32{1}, []uint64{1000}
+	s.must(calls(c))
+	if got := s.store.Totals().Calls; got != 1001 {
+		t.Errorf("%d calls", got)
+	}
 }

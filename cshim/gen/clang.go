@@ -50,7 +50,7 @@ var extraSteps = map[string]extraStep{
 func renderWrappers(calls []call) []byte {
 	var b bytes.Buffer
 	b.WriteString(cHeader)
-	b.WriteString("#include \"record.h\"\n#include \"resolve.h\"\n")
+	b.WriteString("#include \"polls.h\"\n#include \"resolve.h\"\n")
 	if has(calls, "MPI_Session_init") {
 		b.WriteString("#include \"session.h\"\n")
 	}
@@ -60,11 +60,15 @@ func renderWrappers(calls []call) []byte {
 		b.WriteString("\tconst void *site = __builtin_return_address(0);\n")
 		fmt.Fprintf(&b, "\tint (*real)(%s) =\n\t\t(int (*)(%s))moriens_real(MORIENS_CALL_%s, site);\n", typeList(c), typeList(c), c.name)
 		b.WriteString("\tstruct moriens_span span;\n\n")
-		fmt.Fprintf(&b, "\tmoriens_enter(&span, MORIENS_CALL_%s, site, __builtin_frame_address(0));\n", c.name)
+		enter, exit := "moriens_enter", "moriens_exit(&span)"
+		if found := c.found(); found != "" {
+			enter, exit = "moriens_enter_poll", "moriens_exit_poll(&span, result, (const int *)"+found+")"
+		}
+		fmt.Fprintf(&b, "\t%s(&span, MORIENS_CALL_%s, site, __builtin_frame_address(0));\n", enter, c.name)
 		writeStep(&b, step.before)
 		fmt.Fprintf(&b, "\tint result = real(%s);\n", strings.Join(c.params, ", "))
 		writeStep(&b, step.returned)
-		b.WriteString("\tmoriens_exit(&span);\n")
+		writeStep(&b, exit)
 		writeStep(&b, step.after)
 		b.WriteString("\treturn result;\n}\n")
 	}

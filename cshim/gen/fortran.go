@@ -71,6 +71,10 @@ func renderFortran(calls []call) []byte {
 func writeFortran(b *bytes.Buffer, c call, symbol string) {
 	params := fortranParams(c)
 	step, special := fortranSteps[c.name]
+	if found := c.found(); found != "" {
+		fmt.Fprintf(b, "MORIENS_FORTRAN_POLL(%s, %s,\n\t(%s),\n\t(%s),\n\t%s)\n", c.name, symbol, parameterList(params), strings.Join(params, ", "), found)
+		return
+	}
 	if !special {
 		fmt.Fprintf(b, "MORIENS_FORTRAN(%s, %s,\n\t(%s),\n\t(%s))\n", c.name, symbol, parameterList(params), strings.Join(params, ", "))
 		return

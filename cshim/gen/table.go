@@ -156,6 +156,19 @@ func parseLine(fields []string) (call, error) {
 	return c, nil
 }
 
+// stateTest is Paraver's state of a call that tests or probes.
+const stateTest = 6
+
+// found names the parameter by which a polling call says whether it found anything; "" if c is none.
+func (c call) found() string {
+	for _, role := range []string{"flag", "outcount"} {
+		if c.state == stateTest && slices.Contains(c.params, role) {
+			return role
+		}
+	}
+	return ""
+}
+
 func maxID(calls []call) uint16 {
 	return calls[len(calls)-1].id
 }

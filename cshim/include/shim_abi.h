@@ -16,25 +16,38 @@
  * renamed once its header is complete, so a reader never sees half a header.
  *
  *    struct moriens_ring                        struct moriens_slot[slots]
- *   ┌──────────────┬───────────┬───────────┐   ┌────┬────┬────┬────┬─────┬────┐
- *   │ constants    │ head      │ tail      │   │call│call│call│    │ ... │    │
- *   │              │ dropped   │           │   └────┴────┴────┴────┴─────┴────┘
- *   └──────────────┴───────────┴───────────┘          ▲         ▲
- *     page 0         shim only   agent only         tail      head     (both count slots, mod slots)
+ *   ┌──────────────┬───────────┬───────────┐   ┌────┬────┬─────┬────┬────┬─────┬────┐
+ *   │ constants    │ head      │ tail      │   │call│call│count│call│poll│ ... │    │
+ *   │              │ dropped   │           │   │    │    │ ers │    │ s  │     │    │
+ *   └──────────────┴───────────┴───────────┘   └────┴────┴─────┴────┴────┴─────┴────┘
+ *     page 0         shim only   agent only            ▲                   ▲
+ *                                                     tail                head   (both count slots, mod slots)
+ *
+ * A record is a call slot and as many continuation slots as its `slots` says, less one; the last four
+ * bytes of a continuation slot say of what kind it is. A record may wrap round the end slot by slot.
  *
  * head and tail only ever grow; a slot's place is its number modulo slots. Slots in [tail, head) are
  * readable. The shim loads tail (acquire) to see whether there is room and publishes by storing head
  * (release); the agent loads head (acquire) and gives slots back by storing tail (release). The shim
- * never waits: with no room it counts the record in `dropped` and sets MORIENS_SLOT_LOST on the next
- * record that does find room.
+ * never waits: a record for which there is no room is dropped whole and counted in `dropped`, and the
+ * next record that does find room has MORIENS_SLOT_LOST.
  *
  * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
- * entry the shim fills enter, call, path, flags and, last (release), seq of the slot at head; at exit
- * it fills the rest and advances head. In the ring of a dead process the slot at head is an unfinished
- * call if its seq equals (uint32_t)(head + 1); otherwise it is stale.
+ * entry the shim fills enter, call, path, flags, the counters of the burst before it, slots and, last
+ * (release), seq of the slot at head; at exit it fills exit and advances head over the record. In the
+ * ring of a dead process the slot at head is an unfinished call if its seq equals (uint32_t)(head + 1)
+ * and the top bit of its slots, where a continuation slot has its kind, is not set; otherwise it is
+ * stale.
  *
- *   slot:  free ──entry──▶ open ──exit──▶ published ──agent──▶ free
- *                            └── process dies ──▶ unfinished (read once, by its seq)
+ * A polling call that found nothing is not published at its exit: the polls that follow it at once, and
+ * find nothing either, become part of its record (a run of polls) and are counted in its moriens_polls.
+ * The slot at head then has MORIENS_SLOT_RETURNED: it is a finished record, and is read as one when the
+ * process has died.
+ *
+ *   slot:  free ──entry──▶ open ──────────exit──────────▶ published ──agent──▶ free
+ *                           │└─exit of a failed poll─▶ returned ──▲
+ *                           │                           └── process dies ──▶ finished (and perhaps a poll under way)
+ *                           └── process dies ──▶ unfinished (read once, by its seq)
  *
  *   process.state:  SETUP ──▶ RUNNING ──MPI_Finalize──▶ FINALIZED
  *                                └──────MPI_Abort─────▶ ABORTED
@@ -47,9 +60,10 @@
 #ifndef MORIENS_SHIM_ABI_H
 #define MORIENS_SHIM_ABI_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#define MORIENS_ABI_VERSION 1u
+#define MORIENS_ABI_VERSION 2u
 #define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
 #define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
 
@@ -78,18 +92,48 @@ enum moriens_ring_state {
 /* moriens_slot.flags */
 enum moriens_slot_flag {
 	MORIENS_SLOT_LOST = 1, /* records were dropped just before this one: the burst before it is unknown */
+	MORIENS_SLOT_RETURNED = 2, /* a failed poll that has returned: exit is set, though head may not have moved */
 };
 
 /* A call: the first slot of a record. Times are ticks of moriens_process.clock. */
 struct moriens_slot {
-	uint64_t enter; /* outermost MPI call's entry */
-	uint64_t exit;  /* and its exit */
+	uint64_t enter; /* outermost MPI call's entry; the first one's in a run of polls */
+	uint64_t exit;  /* and its exit; the last one's in a run of polls */
 	uint32_t path;  /* call path, defined in the process file's log; 0 = unknown */
 	uint32_t seq;   /* low 32 bits of this slot's number + 1, stored last at entry */
 	uint16_t call;  /* MPI function, internal/mpicall */
-	uint8_t flags;  /* moriens_slot_flag */
-	uint8_t slots;  /* slots of this record, this one included */
-	uint32_t reserved;
+	uint16_t flags; /* moriens_slot_flag */
+	uint32_t slots; /* slots of this record, this one included */
+};
+
+/* Kinds of continuation slots. All have the top bit set, which no call slot's slots has. */
+#define MORIENS_SLOT_COUNTERS 0x80000001u
+#define MORIENS_SLOT_POLLS 0x80000002u
+
+#define MORIENS_MAX_EVENTS 8u
+#define MORIENS_SLOT_EVENTS 3u
+
+/* Stands for the value of an event that could not be read. */
+#define MORIENS_NO_COUNT INT64_MIN
+
+/* What the process's events counted in the burst before the call, in the order of moriens_process.events,
+ * three a slot. A record has all of these slots or none: without them the burst's counts are unknown. */
+struct moriens_counters {
+	int64_t value[MORIENS_SLOT_EVENTS];
+	uint32_t count; /* of value that are used */
+	uint32_t kind;  /* MORIENS_SLOT_COUNTERS */
+};
+
+/* Part of a run of polls: the calls of one function from one place that came after the record's first call.
+ * Programs ask in turn from several places: each has such a slot of its own, in the order of their first. */
+struct moriens_polls {
+	uint64_t first; /* entry of the first of them */
+	uint64_t enter; /* entry of the last of them */
+	uint32_t path;  /* as in moriens_slot */
+	uint32_t steps; /* entries and returns: odd while a call is under way, else twice the calls */
+	uint16_t call;  /* as in moriens_slot */
+	uint16_t reserved;
+	uint32_t kind; /* MORIENS_SLOT_POLLS */
 };
 
 struct moriens_ring {
@@ -144,7 +188,8 @@ struct moriens_process {
 	char host[256];
 	char executable[1024];
 	char mpi_library[1024]; /* first line of MPI_Get_library_version */
-	uint8_t pad2[1024];
+	char events[512];      /* that are counted, in the order of their values, separated by commas */
+	char unavailable[512]; /* that are not, though they were asked for: lines of "name: reason", or "name" */
 };
 
 /* The log of a process file: entries one after the other, each 8-byte aligned. */
@@ -179,6 +224,10 @@ struct moriens_log_path {
 };
 
 _Static_assert(sizeof(struct moriens_slot) == MORIENS_SLOT_BYTES, "a slot is half a cache line");
+_Static_assert(sizeof(struct moriens_counters) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(sizeof(struct moriens_polls) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(offsetof(struct moriens_slot, slots) == 28 && offsetof(struct moriens_counters, kind) == 28 &&
+	offsetof(struct moriens_polls, kind) == 28, "a call is told from a continuation by the last four bytes");
 _Static_assert(sizeof(struct moriens_ring) == MORIENS_HEADER_BYTES, "the slots start on a page");
 _Static_assert(sizeof(struct moriens_process) == MORIENS_HEADER_BYTES, "the log starts on a page");
 

@@ -13,14 +13,49 @@ package ringwriter
 #include "process.h"
 #include "ring.h"
 
-static bool ring_enter(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+static bool ring_enter(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path, const int64_t *counts, uint32_t n)
 {
-	return moriens_ring_enter(w, enter, call, path);
+	if (!moriens_ring_open(w, enter, call, path))
+		return false;
+	for (uint32_t i = 0; i < n; i += MORIENS_SLOT_EVENTS) {
+		struct moriens_counters *slot = moriens_ring_extend(w);
+		if (slot == NULL) {
+			moriens_ring_drop(w);
+			return false;
+		}
+		*slot = (struct moriens_counters){.kind = MORIENS_SLOT_COUNTERS};
+		while (slot->count < MORIENS_SLOT_EVENTS && i + slot->count < n) {
+			slot->value[slot->count] = counts[i + slot->count];
+			slot->count++;
+		}
+	}
+	moriens_ring_commit(w);
+	return true;
 }
 
 static void ring_exit(struct moriens_writer *w, uint64_t exit)
 {
 	moriens_ring_exit(w, exit);
+}
+
+static void ring_return(struct moriens_writer *w, uint64_t exit)
+{
+	moriens_ring_return(w, exit);
+}
+
+static bool ring_poll(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+{
+	return moriens_ring_poll(w, enter, call, path);
+}
+
+static void ring_polled(struct moriens_writer *w, uint64_t exit)
+{
+	moriens_ring_polled(w, exit);
+}
+
+static void ring_publish(struct moriens_writer *w)
+{
+	moriens_ring_publish(w);
 }
 */
 import "C"
@@ -46,6 +81,8 @@ type Identity struct {
 	PID        int
 	Clock      uint32 // of shmabi; 0: ClockMonotonicRaw
 	LogBytes   int    // 0: 64 KiB
+	// Events are separated by commas; Unavailable are lines of "name: reason".
+	Events, Unavailable string
 }
 
 // Process writes one process file.
@@ -106,6 +143,8 @@ func (identity Identity) c() C.struct_moriens_identity {
 	setText(id.host[:], identity.Host, "host")
 	setText(id.executable[:], identity.Executable, "/bin/app")
 	setText(id.mpi_library[:], identity.Library, "MPI")
+	setText(id.events[:], identity.Events, "")
+	setText(id.unavailable[:], identity.Unavailable, "")
 	return id
 }
 
@@ -238,9 +277,14 @@ func (r *Ring) ID() uint64 { return r.id }
 // FileName is the name of the ring's file in its directory.
 func (r *Ring) FileName() string { return r.name }
 
-// Enter opens a record, at ticks; false means that the ring had no room and the record was dropped.
-func (r *Ring) Enter(call mpicall.ID, path uint32, ticks uint64) bool {
-	return bool(C.ring_enter(r.writer, C.uint64_t(ticks), C.uint16_t(call), C.uint32_t(path)))
+// Enter opens a record, at ticks, with the counts of the process's events in the burst before it, if any;
+// false means that the ring had no room and the record was dropped.
+func (r *Ring) Enter(call mpicall.ID, path uint32, ticks uint64, counts ...int64) bool {
+	values := make([]C.int64_t, 0, len(counts))
+	for _, v := range counts {
+		values = append(values, C.int64_t(v))
+	}
+	return bool(C.ring_enter(r.writer, C.uint64_t(ticks), C.uint16_t(call), C.uint32_t(path), unsafe.SliceData(values), C.uint32_t(len(counts))))
 }
 
 // Exit publishes the record that is open.
@@ -249,13 +293,31 @@ func (r *Ring) Exit(ticks uint64) {
 }
 
 // Call writes a whole record; false means that it was dropped.
-func (r *Ring) Call(call mpicall.ID, path uint32, enter, exit uint64) bool {
-	if !r.Enter(call, path, enter) {
+func (r *Ring) Call(call mpicall.ID, path uint32, enter, exit uint64, counts ...int64) bool {
+	if !r.Enter(call, path, enter, counts...) {
 		return false
 	}
 	r.Exit(exit)
 	return true
 }
+
+// Return says that the call of the open record has returned and was a poll that found nothing: the record
+// stays open for more of them.
+func (r *Ring) Return(ticks uint64) { C.ring_return(r.writer, C.uint64_t(ticks)) }
+
+// Poll enters one more poll of the run that is open; false means that there is no room to count it.
+func (r *Ring) Poll(call mpicall.ID, path uint32, ticks uint64) bool {
+	return bool(C.ring_poll(r.writer, C.uint64_t(ticks), C.uint16_t(call), C.uint32_t(path)))
+}
+
+// Polled says that it has returned and found nothing.
+func (r *Ring) Polled(ticks uint64) { C.ring_polled(r.writer, C.uint64_t(ticks)) }
+
+// Publish publishes the run that is open.
+func (r *Ring) Publish() { C.ring_publish(r.writer) }
+
+// Drop gives up the record that is open.
+func (r *Ring) Drop() { C.moriens_ring_drop(r.writer) }
 
 // Close says that the ring's thread has ended.
 func (r *Ring) Close() {

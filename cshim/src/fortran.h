@@ -7,18 +7,34 @@
 #ifndef MORIENS_FORTRAN_H
 #define MORIENS_FORTRAN_H
 
-#include "record.h"
+#include "polls.h"
 #include "resolve.h"
 
 /* Out of line, for there are over a thousand Fortran wrappers. */
 void moriens_fortran_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame);
 void moriens_fortran_exit(struct moriens_span *span);
+void moriens_fortran_enter_poll(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame);
+void moriens_fortran_exit_poll(struct moriens_span *span, word ierror, word found);
 
 /* The error that a call left in ierror, which may be absent in mpi_f08; it then ended the program if it failed. */
 static inline int moriens_fortran_error(word ierror)
 {
 	return ierror != 0 ? *(const int *)ierror : 0;
 }
+
+/* The wrapper of a polling call: see polls.h. found is a LOGICAL, which is 0 where it is false, or a number. */
+#define MORIENS_FORTRAN_POLL(call, symbol, parameters, arguments, found) \
+	MORIENS_PUBLIC void symbol parameters \
+	{ \
+		static moriens_function known; \
+		const void *site = __builtin_return_address(0); \
+		void (*real) parameters = (void (*) parameters)moriens_real_fortran(&known, #symbol, site); \
+		struct moriens_span span; \
+\
+		moriens_fortran_enter_poll(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
+		real arguments; \
+		moriens_fortran_exit_poll(&span, ierror, found); \
+	}
 
 /* The wrapper of a call under a Fortran symbol. Steps are described in cshim/gen/clang.go. */
 #define MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, before, returned, after) \

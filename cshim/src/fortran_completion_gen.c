@@ -45,49 +45,61 @@ MORIENS_FORTRAN(MPI_Waitsome, mpi_waitsome_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror))
 
-MORIENS_FORTRAN(MPI_Test, mpi_test_,
+MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
+	(request, flag, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_test_, mpi_test__, MPI_TEST, MPI_Test_f, MPI_Test_f08)
-MORIENS_FORTRAN(MPI_Test, mpi_test_f08_,
+MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_f08_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
-MORIENS_FORTRAN(MPI_Test, mpi_test_f08ts_,
+	(request, flag, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_f08ts_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
+	(request, flag, status, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Testall, mpi_testall_,
+MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
+	(count, requests, flag, statuses, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_testall_, mpi_testall__, MPI_TESTALL, MPI_Testall_f, MPI_Testall_f08)
-MORIENS_FORTRAN(MPI_Testall, mpi_testall_f08_,
+MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_f08_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
-MORIENS_FORTRAN(MPI_Testall, mpi_testall_f08ts_,
+	(count, requests, flag, statuses, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_f08ts_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
+	(count, requests, flag, statuses, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Testany, mpi_testany_,
+MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
+	(count, requests, index, flag, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_testany_, mpi_testany__, MPI_TESTANY, MPI_Testany_f, MPI_Testany_f08)
-MORIENS_FORTRAN(MPI_Testany, mpi_testany_f08_,
+MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_f08_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
-MORIENS_FORTRAN(MPI_Testany, mpi_testany_f08ts_,
+	(count, requests, index, flag, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_f08ts_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
+	(count, requests, index, flag, status, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Testsome, mpi_testsome_,
+MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
 MORIENS_FORTRAN_NAMES(mpi_testsome_, mpi_testsome__, MPI_TESTSOME, MPI_Testsome_f, MPI_Testsome_f08)
-MORIENS_FORTRAN(MPI_Testsome, mpi_testsome_f08_,
+MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_f08_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
-MORIENS_FORTRAN(MPI_Testsome, mpi_testsome_f08ts_,
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
+MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
 
 MORIENS_FORTRAN(MPI_Cancel, mpi_cancel_,
 	(word request, word ierror),
@@ -111,49 +123,61 @@ MORIENS_FORTRAN(MPI_Request_free, mpi_request_free_f08ts_,
 	(word request, word ierror),
 	(request, ierror))
 
-MORIENS_FORTRAN(MPI_Request_get_status, mpi_request_get_status_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
+	(request, flag, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_, mpi_request_get_status__, MPI_REQUEST_GET_STATUS, MPI_Request_get_status_f, MPI_Request_get_status_f08)
-MORIENS_FORTRAN(MPI_Request_get_status, mpi_request_get_status_f08_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_f08_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
-MORIENS_FORTRAN(MPI_Request_get_status, mpi_request_get_status_f08ts_,
+	(request, flag, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_f08ts_,
 	(word request, word flag, word status, word ierror),
-	(request, flag, status, ierror))
+	(request, flag, status, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Request_get_status_all, mpi_request_get_status_all_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
+	(count, requests, flag, statuses, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_all_, mpi_request_get_status_all__, MPI_REQUEST_GET_STATUS_ALL, MPI_Request_get_status_all_f, MPI_Request_get_status_all_f08)
-MORIENS_FORTRAN(MPI_Request_get_status_all, mpi_request_get_status_all_f08_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_f08_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
-MORIENS_FORTRAN(MPI_Request_get_status_all, mpi_request_get_status_all_f08ts_,
+	(count, requests, flag, statuses, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_f08ts_,
 	(word count, word requests, word flag, word statuses, word ierror),
-	(count, requests, flag, statuses, ierror))
+	(count, requests, flag, statuses, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Request_get_status_any, mpi_request_get_status_any_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
+	(count, requests, index, flag, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_any_, mpi_request_get_status_any__, MPI_REQUEST_GET_STATUS_ANY, MPI_Request_get_status_any_f, MPI_Request_get_status_any_f08)
-MORIENS_FORTRAN(MPI_Request_get_status_any, mpi_request_get_status_any_f08_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_f08_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
-MORIENS_FORTRAN(MPI_Request_get_status_any, mpi_request_get_status_any_f08ts_,
+	(count, requests, index, flag, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_f08ts_,
 	(word count, word requests, word index, word flag, word status, word ierror),
-	(count, requests, index, flag, status, ierror))
+	(count, requests, index, flag, status, ierror),
+	flag)
 
-MORIENS_FORTRAN(MPI_Request_get_status_some, mpi_request_get_status_some_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_some_, mpi_request_get_status_some__, MPI_REQUEST_GET_STATUS_SOME, MPI_Request_get_status_some_f, MPI_Request_get_status_some_f08)
-MORIENS_FORTRAN(MPI_Request_get_status_some, mpi_request_get_status_some_f08_,
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_f08_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
-MORIENS_FORTRAN(MPI_Request_get_status_some, mpi_request_get_status_some_f08ts_,
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
+MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	outcount)
 
 MORIENS_FORTRAN(MPI_Grequest_start, mpi_grequest_start_,
 	(word queryfn, word freefn, word cancelfn, word state, word request, word ierror),

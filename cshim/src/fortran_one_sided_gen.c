@@ -262,16 +262,19 @@ MORIENS_FORTRAN(MPI_Win_wait, mpi_win_wait_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_test, mpi_win_test_,
+MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_,
 	(word win, word flag, word ierror),
-	(win, flag, ierror))
+	(win, flag, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_win_test_, mpi_win_test__, MPI_WIN_TEST, MPI_Win_test_f, MPI_Win_test_f08)
-MORIENS_FORTRAN(MPI_Win_test, mpi_win_test_f08_,
+MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_f08_,
 	(word win, word flag, word ierror),
-	(win, flag, ierror))
-MORIENS_FORTRAN(MPI_Win_test, mpi_win_test_f08ts_,
+	(win, flag, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_f08ts_,
 	(word win, word flag, word ierror),
-	(win, flag, ierror))
+	(win, flag, ierror),
+	flag)
 
 MORIENS_FORTRAN(MPI_Win_lock, mpi_win_lock_,
 	(word locktype, word target, word assertion, word win, word ierror),

@@ -56,16 +56,19 @@ MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_f08ts_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
 
-MORIENS_FORTRAN(MPI_Parrived, mpi_parrived_,
+MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_,
 	(word request, word partition, word flag, word ierror),
-	(request, partition, flag, ierror))
+	(request, partition, flag, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_parrived_, mpi_parrived__, MPI_PARRIVED, MPI_Parrived_f, MPI_Parrived_f08)
-MORIENS_FORTRAN(MPI_Parrived, mpi_parrived_f08_,
+MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_f08_,
 	(word request, word partition, word flag, word ierror),
-	(request, partition, flag, ierror))
-MORIENS_FORTRAN(MPI_Parrived, mpi_parrived_f08ts_,
+	(request, partition, flag, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_f08ts_,
 	(word request, word partition, word flag, word ierror),
-	(request, partition, flag, ierror))
+	(request, partition, flag, ierror),
+	flag)
 
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_c_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),

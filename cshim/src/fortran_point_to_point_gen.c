@@ -166,16 +166,19 @@ MORIENS_FORTRAN(MPI_Probe, mpi_probe_f08ts_,
 	(word source, word tag, word comm, word status, word ierror),
 	(source, tag, comm, status, ierror))
 
-MORIENS_FORTRAN(MPI_Iprobe, mpi_iprobe_,
+MORIENS_FORTRAN_POLL(MPI_Iprobe, mpi_iprobe_,
 	(word source, word tag, word comm, word flag, word status, word ierror),
-	(source, tag, comm, flag, status, ierror))
+	(source, tag, comm, flag, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_iprobe_, mpi_iprobe__, MPI_IPROBE, MPI_Iprobe_f, MPI_Iprobe_f08)
-MORIENS_FORTRAN(MPI_Iprobe, mpi_iprobe_f08_,
+MORIENS_FORTRAN_POLL(MPI_Iprobe, mpi_iprobe_f08_,
 	(word source, word tag, word comm, word flag, word status, word ierror),
-	(source, tag, comm, flag, status, ierror))
-MORIENS_FORTRAN(MPI_Iprobe, mpi_iprobe_f08ts_,
+	(source, tag, comm, flag, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Iprobe, mpi_iprobe_f08ts_,
 	(word source, word tag, word comm, word flag, word status, word ierror),
-	(source, tag, comm, flag, status, ierror))
+	(source, tag, comm, flag, status, ierror),
+	flag)
 
 MORIENS_FORTRAN(MPI_Mprobe, mpi_mprobe_,
 	(word source, word tag, word comm, word message, word status, word ierror),
@@ -188,16 +191,19 @@ MORIENS_FORTRAN(MPI_Mprobe, mpi_mprobe_f08ts_,
 	(word source, word tag, word comm, word message, word status, word ierror),
 	(source, tag, comm, message, status, ierror))
 
-MORIENS_FORTRAN(MPI_Improbe, mpi_improbe_,
+MORIENS_FORTRAN_POLL(MPI_Improbe, mpi_improbe_,
 	(word source, word tag, word comm, word flag, word message, word status, word ierror),
-	(source, tag, comm, flag, message, status, ierror))
+	(source, tag, comm, flag, message, status, ierror),
+	flag)
 MORIENS_FORTRAN_NAMES(mpi_improbe_, mpi_improbe__, MPI_IMPROBE, MPI_Improbe_f, MPI_Improbe_f08)
-MORIENS_FORTRAN(MPI_Improbe, mpi_improbe_f08_,
+MORIENS_FORTRAN_POLL(MPI_Improbe, mpi_improbe_f08_,
 	(word source, word tag, word comm, word flag, word message, word status, word ierror),
-	(source, tag, comm, flag, message, status, ierror))
-MORIENS_FORTRAN(MPI_Improbe, mpi_improbe_f08ts_,
+	(source, tag, comm, flag, message, status, ierror),
+	flag)
+MORIENS_FORTRAN_POLL(MPI_Improbe, mpi_improbe_f08ts_,
 	(word source, word tag, word comm, word flag, word message, word status, word ierror),
-	(source, tag, comm, flag, message, status, ierror))
+	(source, tag, comm, flag, message, status, ierror),
+	flag)
 
 MORIENS_FORTRAN(MPI_Mrecv, mpi_mrecv_,
 	(word buf, word count, word type, word message, word status, word ierror),

@@ -5,6 +5,8 @@
 
 #define DEFAULT_RING_BYTES (4u << 20)
 #define MAX_RING_BYTES (1u << 30)
+#define DEFAULT_POLL_GAP_US 20u
+#define MAX_POLL_GAP_US 1000000u
 
 /* A directory entry holds 255 bytes; "moriens-", a user's number and a dash come before the name. */
 #define MAX_RUN_BYTES 200
@@ -21,6 +23,26 @@ static uint64_t power_of_two(const char *text)
 	return bytes;
 }
 
+static uint64_t poll_gap(const char *text)
+{
+	char *end;
+
+	if (text == NULL || text[0] == '\0')
+		return DEFAULT_POLL_GAP_US;
+	uint64_t us = strtoull(text, &end, 10);
+	if (*end != '\0')
+		return DEFAULT_POLL_GAP_US;
+	return us < MAX_POLL_GAP_US ? us : MAX_POLL_GAP_US;
+}
+
+/* NULL where it is not set or empty. */
+static const char *text_of(const char *name)
+{
+	const char *text = getenv(name);
+
+	return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
 bool moriens_options_record(void)
 {
 	const char *run = getenv("MORIENS_RUN");
@@ -30,10 +52,13 @@ bool moriens_options_record(void)
 
 bool moriens_options_read(struct moriens_options *options)
 {
-	const char *shm = getenv("MORIENS_SHM");
+	const char *shm = text_of("MORIENS_SHM");
 
 	options->run = getenv("MORIENS_RUN");
-	options->shm = shm != NULL && shm[0] != '\0' ? shm : "/dev/shm";
+	options->shm = shm != NULL ? shm : "/dev/shm";
 	options->ring_bytes = power_of_two(getenv("MORIENS_RING"));
+	options->poll_gap_us = poll_gap(getenv("MORIENS_POLL_GAP"));
+	options->events = text_of("MORIENS_EVENTS");
+	options->papi = text_of("MORIENS_PAPI");
 	return options->run != NULL && strlen(options->run) <= MAX_RUN_BYTES && strchr(options->run, '/') == NULL;
 }

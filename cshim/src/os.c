@@ -1,5 +1,6 @@
 #include "os.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -186,6 +187,21 @@ uint64_t moriens_os_cpus(void)
 
 	errno = saved;
 	return cpus > 0 ? (uint64_t)cpus : 1;
+}
+
+bool moriens_os_has_pmu(void)
+{
+	int saved = errno;
+	bool found = false;
+	DIR *devices = opendir("/sys/bus/event_source/devices");
+
+	for (struct dirent *d; devices != NULL && !found && (d = readdir(devices)) != NULL;)
+		/* x86; its processors of two kinds; ARM. */
+		found = strcmp(d->d_name, "cpu") == 0 || strcmp(d->d_name, "cpu_core") == 0 || strncmp(d->d_name, "armv", 4) == 0;
+	if (devices != NULL)
+		closedir(devices);
+	errno = saved;
+	return found;
 }
 
 uint64_t moriens_os_random(void)

@@ -49,6 +49,9 @@ int moriens_os_touch(int directory, const char *name);
 uint64_t moriens_os_free_bytes(int directory);
 uint64_t moriens_os_cpus(void);
 
+/* Whether the kernel has a driver for a hardware performance monitoring unit. */
+bool moriens_os_has_pmu(void);
+
 uint64_t moriens_os_random(void);
 uint32_t moriens_os_pid(void);
 uint32_t moriens_os_tid(void);

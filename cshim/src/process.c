@@ -45,6 +45,8 @@ int moriens_process_create(struct moriens_process_file *p, int directory, size_t
 	copy_text(h->host, identity->host, sizeof h->host);
 	copy_text(h->executable, identity->executable, sizeof h->executable);
 	copy_text(h->mpi_library, identity->mpi_library, sizeof h->mpi_library);
+	copy_text(h->events, identity->events, sizeof h->events);
+	copy_text(h->unavailable, identity->unavailable, sizeof h->unavailable);
 	p->header = h;
 	p->log = (char *)p->file.memory + MORIENS_HEADER_BYTES;
 	return 0;

@@ -20,6 +20,8 @@ struct moriens_identity {
 	char host[256];
 	char executable[1024];
 	char mpi_library[1024];
+	char events[512];
+	char unavailable[512];
 };
 
 struct moriens_process_file {

@@ -12,6 +12,7 @@
 
 #include "base.h"
 #include "clock.h"
+#include "counters.h"
 #include "mpi_calls_gen.h"
 #include "paths.h"
 #include "ring.h"
@@ -19,8 +20,15 @@
 enum moriens_thread_state {
 	MORIENS_THREAD_NEW = 0,    /* has not called MPI since it was initialised */
 	MORIENS_THREAD_RECORDS,    /* has a ring */
+	MORIENS_THREAD_POLLS,      /* has a ring, with a run of polls open: polls.h */
 	MORIENS_THREAD_UNRECORDED, /* has none; its calls are counted */
 	MORIENS_THREAD_OFF,        /* the process does not record */
+};
+
+/* The run of polls that is open. Times are ticks. */
+struct moriens_poll_run {
+	uint64_t start; /* entry of its first call */
+	uint64_t last;  /* exit of its last */
 };
 
 struct moriens_thread {
@@ -31,6 +39,8 @@ struct moriens_thread {
 	uintptr_t stack_low, stack_high;
 	struct moriens_path_entry *cache;
 	struct moriens_writer ring;
+	struct moriens_poll_run polls;
+	struct moriens_thread_counters counters;
 };
 
 extern _Thread_local struct moriens_thread moriens_thread;
@@ -38,6 +48,7 @@ extern _Thread_local struct moriens_thread moriens_thread;
 enum moriens_span_kind {
 	MORIENS_SPAN_NONE = 0,  /* nothing to do at exit */
 	MORIENS_SPAN_RECORD,    /* a record is open */
+	MORIENS_SPAN_POLL,      /* one more poll of the run that is open */
 	MORIENS_SPAN_OUTERMOST, /* outermost, without a record */
 	MORIENS_SPAN_INIT,      /* MPI_Init or MPI_Session_init: the set-up is made at its exit */
 };
@@ -55,16 +66,28 @@ void moriens_enter_slow(struct moriens_span *span);
 void moriens_exit_slow(struct moriens_span *span);
 uint32_t moriens_path_miss(struct moriens_path_entry *entry, uintptr_t site);
 
-/* Opens the record of the outermost call, which has begun. */
-static inline void moriens_open(struct moriens_thread *t, struct moriens_span *span)
+static inline uint32_t moriens_path_of(struct moriens_thread *t, const struct moriens_span *span)
 {
 	uintptr_t site = (uintptr_t)span->site;
 	struct moriens_path_entry *entry = moriens_path_slot(t->cache, site);
-	uint32_t path = likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
 
+	return likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
+}
+
+/* Opens the record of the outermost call, which has begun. */
+static inline void moriens_open(struct moriens_thread *t, struct moriens_span *span)
+{
+	/* First of all: what follows is not the program's computation. */
+	if (unlikely(t->counters.on))
+		moriens_counters_enter(&t->counters);
 	t->outermost = span->frame;
-	t->site = site;
-	t->open = likely(moriens_ring_enter(&t->ring, span->enter, (uint16_t)span->call, path));
+	t->site = (uintptr_t)span->site;
+	t->open = likely(moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_path_of(t, span))) &&
+		(likely(!t->counters.on) || moriens_counters_write(&t->counters, &t->ring));
+	if (likely(t->open))
+		moriens_ring_commit(&t->ring);
+	else
+		t->counters.known = false;
 	span->kind = t->open ? MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
 }
 
@@ -92,6 +115,8 @@ static inline void moriens_exit(struct moriens_span *span)
 	struct moriens_thread *t = &moriens_thread;
 
 	if (likely(span->kind == MORIENS_SPAN_RECORD && t->outermost == span->frame)) {
+		if (unlikely(t->counters.on))
+			moriens_counters_exit(&t->counters);
 		moriens_ring_exit(&t->ring, moriens_ticks());
 		t->outermost = 0;
 	} else if (span->kind != MORIENS_SPAN_NONE) {

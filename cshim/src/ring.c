@@ -38,23 +38,56 @@ static void count(uint64_t *counter)
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
-void moriens_ring_abandon(struct moriens_writer *w)
+/* What is open, if anything, will never be published. */
+static void give_up(struct moriens_writer *w)
 {
-	count(&w->ring->abandoned);
+	/* Or it would be taken for the call in which the process died. */
+	if (w->open != 0)
+		__atomic_store_n(&moriens_ring_slot(w, 0)->seq, 0, __ATOMIC_RELEASE);
+	w->open = 0;
+	w->places = 0;
 	w->lost = true;
 }
 
-bool moriens_ring_find_room(struct moriens_writer *w)
+void moriens_ring_drop(struct moriens_writer *w)
+{
+	give_up(w);
+	count(&w->ring->dropped);
+}
+
+void moriens_ring_abandon(struct moriens_writer *w)
+{
+	give_up(w);
+	count(&w->ring->abandoned);
+}
+
+bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+{
+	struct moriens_polls *polls = w->places < MORIENS_POLL_PLACES ? moriens_ring_extend(w) : NULL;
+
+	if (polls == NULL)
+		return false;
+	*polls = (struct moriens_polls){
+		.first = enter,
+		.enter = enter,
+		.path = path,
+		.steps = 1,
+		.call = call,
+		.kind = MORIENS_SLOT_POLLS,
+	};
+	w->polled = w->place[w->places++] = polls;
+	__atomic_store_n(&moriens_ring_slot(w, 0)->slots, w->open, __ATOMIC_RELEASE);
+	return true;
+}
+
+bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots)
 {
 	uint64_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE);
 
 	/* A tail that the reader cannot have stored is damage done by a stray pointer: without this it
 	 * would let us overwrite what was not read, or stop us for good. */
-	if (tail > w->head || w->head - tail >= w->count) {
-		count(&w->ring->dropped);
-		w->lost = true;
+	if (tail > w->head || slots > w->count || w->head - tail > w->count - slots)
 		return false;
-	}
 	w->limit = tail + w->count;
 	return true;
 }

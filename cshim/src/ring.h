@@ -10,13 +10,20 @@
 #include "base.h"
 #include "shim_abi.h"
 
+/* More places than the polling loops of a program take turns at. */
+#define MORIENS_POLL_PLACES 8
+
 struct moriens_writer {
 	struct moriens_ring *ring;
 	struct moriens_slot *slots;
 	uint64_t head;  /* the ring's head; only we write it */
 	uint64_t limit; /* head may come this far before we must look at the reader's tail again */
 	uint32_t count; /* slots in the ring */
+	uint32_t open;  /* slots of the record that is open, 0 = none is */
 	bool lost;      /* records were dropped since the last one that was published */
+	uint32_t places;              /* in the run of polls that is open, and their slots: */
+	struct moriens_polls *place[MORIENS_POLL_PLACES];
+	struct moriens_polls *polled; /* that of the poll under way */
 };
 
 struct moriens_ring_identity {
@@ -34,34 +41,107 @@ void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots,
 
 void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state state);
 
-/* Looks at the reader's tail; false: no room, and the record is counted as dropped. */
-bool moriens_ring_find_room(struct moriens_writer *w);
+/* Looks at the reader's tail: whether there is room for a record of that many slots at head. */
+bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots);
 
-/* Counts the record that is open as one that will never be published. */
+/* Counts a record for which there is no room: the one that is open, or one that could not be opened. */
+void moriens_ring_drop(struct moriens_writer *w);
+
+/* Counts a call that will never return: the one whose record is open, or a poll after a run. */
 void moriens_ring_abandon(struct moriens_writer *w);
 
-/* Opens a record. False: there was no room, do not exit it. */
-static inline bool moriens_ring_enter(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+/* The slot that is n slots behind head. */
+static inline struct moriens_slot *moriens_ring_slot(struct moriens_writer *w, uint32_t n)
 {
-	if (unlikely(w->head == w->limit) && !moriens_ring_find_room(w))
+	return &w->slots[(w->head + n) & (w->count - 1)];
+}
+
+/* Opens a record, which nobody sees before moriens_ring_commit. False: there was no room, and it is dropped. */
+static inline bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+{
+	if (unlikely(w->head >= w->limit) && !moriens_ring_find_room(w, 1)) {
+		moriens_ring_drop(w);
 		return false;
-	struct moriens_slot *slot = &w->slots[w->head & (w->count - 1)];
+	}
+	struct moriens_slot *slot = moriens_ring_slot(w, 0);
 	slot->enter = enter;
 	slot->call = call;
 	slot->path = path;
 	slot->flags = w->lost ? MORIENS_SLOT_LOST : 0;
-	__atomic_store_n(&slot->seq, (uint32_t)(w->head + 1), __ATOMIC_RELEASE);
+	w->open = 1;
 	return true;
 }
 
+/* One more slot for the record that is open, to be filled and given its kind before the record is
+ * committed or published. NULL: there is no room for it. */
+static inline void *moriens_ring_extend(struct moriens_writer *w)
+{
+	if (unlikely(w->head + w->open >= w->limit) && !moriens_ring_find_room(w, w->open + 1))
+		return NULL;
+	return moriens_ring_slot(w, w->open++);
+}
+
+/* From here on the open record tells where a process died that did not come back from the call. */
+static inline void moriens_ring_commit(struct moriens_writer *w)
+{
+	struct moriens_slot *slot = moriens_ring_slot(w, 0);
+
+	slot->slots = w->open;
+	__atomic_store_n(&slot->seq, (uint32_t)(w->head + 1), __ATOMIC_RELEASE);
+}
+
 /* Publishes the record that is open. */
+static inline void moriens_ring_publish(struct moriens_writer *w)
+{
+	moriens_ring_slot(w, 0)->slots = w->open;
+	w->lost = false;
+	w->head += w->open;
+	w->open = 0;
+	w->places = 0;
+	__atomic_store_n(&w->ring->head, w->head, __ATOMIC_RELEASE);
+}
+
+/* The same, at the exit of its call. */
 static inline void moriens_ring_exit(struct moriens_writer *w, uint64_t exit)
 {
-	struct moriens_slot *slot = &w->slots[w->head & (w->count - 1)];
+	moriens_ring_slot(w, 0)->exit = exit;
+	moriens_ring_publish(w);
+}
+
+/* The call of the open record was a poll that found nothing. The record stays open for a run of polls;
+ * a process that dies now leaves it as finished. */
+static inline void moriens_ring_return(struct moriens_writer *w, uint64_t exit)
+{
+	struct moriens_slot *slot = moriens_ring_slot(w, 0);
+
 	slot->exit = exit;
-	slot->slots = 1;
-	w->lost = false;
-	__atomic_store_n(&w->ring->head, ++w->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->flags, slot->flags | MORIENS_SLOT_RETURNED, __ATOMIC_RELEASE);
+}
+
+/* A run's poll from a place that has no slot yet. False: no room for one. */
+bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path);
+
+/* One more poll of the run is entered. False: it cannot be part of it, there being no room to count it. */
+static inline bool moriens_ring_poll(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)
+{
+	for (uint32_t i = 0; i < w->places; i++) {
+		struct moriens_polls *polls = w->place[i];
+		if (likely(polls->path == path && polls->call == call)) {
+			w->polled = polls;
+			polls->enter = enter;
+			__atomic_store_n(&polls->steps, polls->steps + 1, __ATOMIC_RELEASE);
+			return true;
+		}
+	}
+	return moriens_ring_add_place(w, enter, call, path);
+}
+
+/* It has returned, and found nothing. */
+static inline void moriens_ring_polled(struct moriens_writer *w, uint64_t exit)
+{
+	/* In this order: a process that dies in between died inside the last poll. */
+	moriens_ring_slot(w, 0)->exit = exit;
+	__atomic_store_n(&w->polled->steps, w->polled->steps + 1, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "clock.h"
 #include "mpi_family.h"
 #include "options.h"
+#include "polls.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -156,7 +157,10 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	}
 	ring_bytes = options.ring_bytes;
 	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
+	moriens_polls_limit(options.poll_gap_us);
 	identify(site, &identity);
+	moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
+		identity.unavailable, sizeof identity.unavailable);
 	error = moriens_os_open_directory(directory_path, &directory);
 	if (error == 0 && !ranked)
 		error = ENOSYS;

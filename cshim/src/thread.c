@@ -1,6 +1,7 @@
 #include "mpi_family.h"
 #include "options.h"
 #include "os.h"
+#include "polls.h"
 #include "record.h"
 #include "run.h"
 #include "session.h"
@@ -21,8 +22,11 @@ static void thread_ends(void *argument)
 	struct moriens_thread *t = &moriens_thread;
 
 	(void)argument;
+	if (t->state == MORIENS_THREAD_POLLS)
+		moriens_polls_end(t);
 	if (t->state != MORIENS_THREAD_RECORDS)
 		return;
+	moriens_counters_end(&t->counters);
 	moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
 	moriens_os_unmap(t->ring.ring, moriens_ring_bytes(t->ring.count));
 	moriens_os_unmap(t->cache, MORIENS_PATH_CACHE * sizeof *t->cache);
@@ -84,6 +88,7 @@ static void begin_thread(struct moriens_thread *t)
 	if (end_key_made)
 		pthread_setspecific(end_key, t);
 	learn_stack(t);
+	moriens_counters_begin(&t->counters);
 	t->state = MORIENS_THREAD_RECORDS;
 }
 
@@ -122,6 +127,9 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 			return;
 		/* The outermost call is gone without an exit: see record.h. */
 		t->outermost = 0;
+		t->counters.known = false;
+		if (t->state == MORIENS_THREAD_POLLS)
+			moriens_polls_end(t);
 		if (t->state == MORIENS_THREAD_RECORDS && t->open)
 			moriens_ring_abandon(&t->ring);
 	}
@@ -141,6 +149,8 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 	} else {
 		span->enter = moriens_ticks();
 	}
+	if (t->state == MORIENS_THREAD_POLLS)
+		moriens_polls_end(t);
 	if (t->state == MORIENS_THREAD_RECORDS)
 		moriens_open(t, span);
 	else if (t->state == MORIENS_THREAD_UNRECORDED)
@@ -188,8 +198,10 @@ MORIENS_COLD void moriens_finalized(struct moriens_span *span)
 
 	if (span->kind == MORIENS_SPAN_NONE || moriens_run_state() != MORIENS_RUN_RECORDS || moriens_sessions() != 0)
 		return;
-	if (t->state == MORIENS_THREAD_RECORDS)
+	if (t->state == MORIENS_THREAD_RECORDS) {
 		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
+		moriens_counters_end(&t->counters);
+	}
 	t->state = MORIENS_THREAD_OFF;
 	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
 	moriens_run_end();

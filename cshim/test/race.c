@@ -1,7 +1,7 @@
 /*
  * Threads that call MPI for the first time all at once, while nothing is set up yet: MPI was initialised
  * behind the shim's back, as an MPI program in Fortran does under some MPI libraries. Each makes its calls
- * from 32 places; threads come and go.
+ * from 32 places, and ends in the midst of a run of polls; threads come and go.
  *
  *	race THREADS GENERATIONS
  */
@@ -17,10 +17,14 @@ static pthread_barrier_t start;
 
 static void *run(void *argument)
 {
+	int flag;
+
 	(void)argument;
 	pthread_barrier_wait(&start);
 	for (int i = 0; i < 50; i++)
 		(void)(PLACES_16), (void)(PLACES_16);
+	for (int i = 0; i < 10; i++)
+		MPI_Iprobe(0, 0, 0, (word)&flag, 0);
 	return NULL;
 }
 

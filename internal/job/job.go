@@ -28,6 +28,7 @@ type Preload struct {
 	Run       string // MORIENS_RUN
 	Shm       string // MORIENS_SHM: the directory that holds the rings' directory
 	Directory string // MORIENS_DIR: the run directory
+	Events    string // MORIENS_EVENTS: what to count; empty: it is left as it is
 }
 
 // A StartError is a launcher that did not start.
@@ -148,8 +149,15 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	set("MORIENS_RUN", p.Run)
 	set("MORIENS_SHM", p.Shm)
 	set("MORIENS_DIR", directory)
-	if values["MORIENS_RING"] != "" {
-		names = append(names, "MORIENS_RING")
+	if p.Events != "" {
+		set("MORIENS_EVENTS", p.Events)
+	} else if values["MORIENS_EVENTS"] != "" {
+		names = append(names, "MORIENS_EVENTS")
+	}
+	for _, option := range []string{"MORIENS_RING", "MORIENS_POLL_GAP", "MORIENS_PAPI"} {
+		if values[option] != "" {
+			names = append(names, option)
+		}
 	}
 
 	const list = "OMPI_MCA_mca_base_env_list"

@@ -39,6 +39,8 @@ func TestEnvironment(t *testing.T) {
 		{"with -x, which excludes the list", "mpirun -n 2 -x FOO app", "", "mpirun " + exports + " -n 2 -x FOO app", map[string]string{list: ""}},
 		{"with the list on the command line", "mpirun --mca mca_base_env_list FOO app", "", "mpirun --mca mca_base_env_list FOO app", map[string]string{list: ""}},
 		{"a script", "./job.sh -x", "", "./job.sh -x", map[string]string{list: ""}},
+		{"options for the shim", "mpirun app", "MORIENS_PAPI=/p.so MORIENS_EVENTS=x MORIENS_POLL_GAP=5", "mpirun app", map[string]string{
+			list: names + ";MORIENS_EVENTS;MORIENS_POLL_GAP;MORIENS_PAPI", "MORIENS_EVENTS": "x"}},
 		{"an option for the shim", "mpirun app", "MORIENS_RING=65536", "mpirun app", map[string]string{list: names + ";MORIENS_RING"}},
 		{"something preloaded already", "srun app", "LD_PRELOAD=/x.so", "srun app", map[string]string{"LD_PRELOAD": "/opt/moriens/libmoriens.so:/x.so"}},
 		{"always", "srun app", "", "srun app", map[string]string{
@@ -66,6 +68,15 @@ func TestEnvironment(t *testing.T) {
 		if _, _, err := environment([]string{"mpirun"}, nil, p); err == nil || hint.Of(err) == "" {
 			t.Errorf("%s: %v", library, err)
 		}
+	}
+}
+
+func TestEnvironmentOfEvents(t *testing.T) {
+	p := preload
+	p.Events = "sw:cpu-time"
+	_, env, err := environment([]string{"mpirun"}, []string{"MORIENS_EVENTS=x"}, p)
+	if got := last(env, "MORIENS_EVENTS"); got != p.Events || err != nil {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -38,6 +38,7 @@ type RunConfig struct {
 	Command []string
 	Out     string // run directory; empty = a new one named by date and time
 	Shm     string // where the rings' directory is made
+	Events  string // what to count; empty: what is usual where the job runs
 	Options partition.Options
 	Program rundir.Program
 	Log     *slog.Logger
@@ -100,7 +101,7 @@ func Run(c RunConfig) (status int, err error) {
 	go func() { agentDone <- node.Run(agentCtx) }()
 
 	started := time.Now()
-	j, err := job.Start(c.Command, job.Preload{Library: library, Run: run, Shm: c.Shm, Directory: out})
+	j, err := job.Start(c.Command, job.Preload{Library: library, Run: run, Shm: c.Shm, Directory: out, Events: c.Events})
 	if err != nil {
 		stopAgent()
 		<-agentDone

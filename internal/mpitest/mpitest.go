@@ -108,14 +108,13 @@ func (m MPI) App(t testing.TB, name string, options ...string) string {
 	out := filepath.Join(t.TempDir(), name)
 	// MPICH's header tells gcc that a null status array is too small.
 	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-o", out}
-	args = append(args, options...)
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")
 	}
 	if exists(source + ".cc") {
-		run(t, exec.Command(m.CXX, append(args, "-Wno-cast-function-type", source+".cc")...))
+		run(t, exec.Command(m.CXX, append(append(args, "-Wno-cast-function-type", source+".cc"), options...)...))
 	} else {
-		run(t, exec.Command(m.CC, append(args, source+".c", "-lpthread", "-ldl")...))
+		run(t, exec.Command(m.CC, append(append(args, source+".c", "-lpthread", "-ldl"), options...)...))
 	}
 	return out
 }
@@ -173,6 +172,16 @@ func Functions(t testing.TB, path string) map[string]bool {
 		}
 	}
 	return functions
+}
+
+// SoftwarePMU builds what makes PAPI take the kernel's software events for the processor's own; to be preloaded.
+func SoftwarePMU(t testing.TB) string {
+	t.Helper()
+	testenv.Need(t, "gcc")
+	out := filepath.Join(t.TempDir(), "softpmu.so")
+	run(t, exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", out,
+		filepath.Join(Root(t), "testdata", "softpmu.c"), "-ldl"))
+	return out
 }
 
 func run(t testing.TB, cmd *exec.Cmd) string {

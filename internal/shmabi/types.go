@@ -3,7 +3,7 @@
 package shmabi
 
 const (
-	Version      = 0x1
+	Version      = 0x2
 	ProcessMagic = 0x434f525049524f4d
 	RingMagic    = 0x474e495249524f4d
 	HeaderBytes  = 0x1000
@@ -28,7 +28,15 @@ const (
 	RingClosed = 0x2
 )
 
-const SlotLost = 0x1
+const (
+	SlotLost     = 0x1
+	SlotReturned = 0x2
+	SlotCounters = 0x80000001
+	SlotPolls    = 0x80000002
+	SlotEvents   = 0x3
+	MaxEvents    = 0x8
+	NoCount      = -0x8000000000000000
+)
 
 const (
 	LogModuleKind = 0x1
@@ -44,14 +52,27 @@ const (
 
 type (
 	Slot struct {
+		Enter uint64
+		Exit  uint64
+		Path  uint32
+		Seq   uint32
+		Call  uint16
+		Flags uint16
+		Slots uint32
+	}
+	Counters struct {
+		Value [3]int64
+		Count uint32
+		Kind  uint32
+	}
+	Polls struct {
+		First    uint64
 		Enter    uint64
-		Exit     uint64
 		Path     uint32
-		Seq      uint32
+		Steps    uint32
 		Call     uint16
-		Flags    uint8
-		Slots    uint8
-		Reserved uint32
+		Reserved uint16
+		Kind     uint32
 	}
 	Ring struct {
 		Magic        uint64
@@ -96,7 +117,8 @@ type (
 		Host           [256]int8
 		Executable     [1024]int8
 		Mpi_library    [1024]int8
-		Pad2           [1024]uint8
+		Events         [512]int8
+		Unavailable    [512]int8
 	}
 	LogEntry struct {
 		Bytes  uint32

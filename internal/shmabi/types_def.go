@@ -33,7 +33,15 @@ const (
 	RingClosed = C.MORIENS_RING_CLOSED
 )
 
-const SlotLost = C.MORIENS_SLOT_LOST
+const (
+	SlotLost     = C.MORIENS_SLOT_LOST
+	SlotReturned = C.MORIENS_SLOT_RETURNED
+	SlotCounters = C.MORIENS_SLOT_COUNTERS
+	SlotPolls    = C.MORIENS_SLOT_POLLS
+	SlotEvents   = C.MORIENS_SLOT_EVENTS
+	MaxEvents    = C.MORIENS_MAX_EVENTS
+	NoCount      = C.MORIENS_NO_COUNT
+)
 
 const (
 	LogModuleKind = C.MORIENS_LOG_MODULE
@@ -49,6 +57,8 @@ const (
 
 type (
 	Slot      C.struct_moriens_slot
+	Counters  C.struct_moriens_counters
+	Polls     C.struct_moriens_polls
 	Ring      C.struct_moriens_ring
 	Process   C.struct_moriens_process
 	LogEntry  C.struct_moriens_log_entry

@@ -74,8 +74,13 @@ func describeHosts(run *trace.Run) []Host {
 func countCalls(run *trace.Run) map[string]int64 {
 	byPath := make([]int64, len(run.CallPaths))
 	for i := range run.Threads {
-		for _, p := range run.Threads[i].Calls.Path {
-			byPath[p]++
+		calls := &run.Threads[i].Calls
+		for k, p := range calls.Path {
+			if calls.Count == nil {
+				byPath[p]++
+			} else {
+				byPath[p] += calls.Count[k]
+			}
 		}
 	}
 	byName := make(map[string]int64)

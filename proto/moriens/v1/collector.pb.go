@@ -135,7 +135,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10, 0}
 }
 
 type ReportRequest struct {
@@ -492,6 +492,8 @@ type Process struct {
 	MpiLibrary    string                 `protobuf:"bytes,8,opt,name=mpi_library,json=mpiLibrary,proto3" json:"mpi_library,omitempty"`
 	Pid           uint32                 `protobuf:"varint,9,opt,name=pid,proto3" json:"pid,omitempty"`
 	Clock         Clock                  `protobuf:"varint,10,opt,name=clock,proto3,enum=moriens.v1.Clock" json:"clock,omitempty"`
+	Events        []string               `protobuf:"bytes,11,rep,name=events,proto3" json:"events,omitempty"`           // that are counted, in the order of Calls.counters
+	Unavailable   []string               `protobuf:"bytes,12,rep,name=unavailable,proto3" json:"unavailable,omitempty"` // events that were asked for and are not counted: "name: reason" or "name"
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -594,6 +596,20 @@ func (x *Process) GetClock() Clock {
 		return x.Clock
 	}
 	return Clock_CLOCK_UNSPECIFIED
+}
+
+func (x *Process) GetEvents() []string {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *Process) GetUnavailable() []string {
+	if x != nil {
+		return x.Unavailable
+	}
+	return nil
 }
 
 // Ring is one thread of a process that calls MPI.
@@ -779,12 +795,13 @@ func (x *Frame) GetOffset() uint64 {
 	return 0
 }
 
-// Calls are consecutive outermost MPI calls of one ring, each with the computation burst before it.
-// All columns have one length.
+// Calls are consecutive outermost MPI calls of one ring, one a row, each with the computation burst before
+// it. A row can also be a run of polls: failed calls of one function from one place that follow each other
+// at once. All columns but the sparse ones have one length.
 type Calls struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Ring        uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	First       uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`                                    // number of the first call within the ring, from 0, lost calls not counted
+	First       uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`                                    // number of the first row within the ring, from 0, lost calls not counted
 	OriginTicks uint64                 `protobuf:"varint,3,opt,name=origin_ticks,json=originTicks,proto3" json:"origin_ticks,omitempty"`     // where the first burst starts: the exit of the call before it
 	BurstTicks  []uint64               `protobuf:"varint,4,rep,packed,name=burst_ticks,json=burstTicks,proto3" json:"burst_ticks,omitempty"` // from the exit of the call before to this call's entry
 	CallTicks   []uint64               `protobuf:"varint,5,rep,packed,name=call_ticks,json=callTicks,proto3" json:"call_ticks,omitempty"`    // from this call's entry to its exit
@@ -793,7 +810,14 @@ type Calls struct {
 	// Rows whose time before the entry is no burst: the first call of a thread, or calls were lost before it.
 	NoBurst []uint32 `protobuf:"varint,8,rep,packed,name=no_burst,json=noBurst,proto3" json:"no_burst,omitempty"`
 	// The last row is a call inside which the process died; its call_ticks is 0.
-	Unfinished    bool `protobuf:"varint,9,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	Unfinished bool `protobuf:"varint,9,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	// Rows that are runs of polls, ascending, and how many calls each stands for.
+	PollsRow []uint32 `protobuf:"varint,10,rep,packed,name=polls_row,json=pollsRow,proto3" json:"polls_row,omitempty"`
+	Polls    []uint64 `protobuf:"varint,11,rep,packed,name=polls,proto3" json:"polls,omitempty"`
+	// One for each of the process's events.
+	Counts []*Counts `protobuf:"bytes,12,rep,name=counts,proto3" json:"counts,omitempty"`
+	// Rows, ascending, that have no value in any of counts: the events were not read at both ends of the burst.
+	NoCounts      []uint32 `protobuf:"varint,13,rep,packed,name=no_counts,json=noCounts,proto3" json:"no_counts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -891,11 +915,85 @@ func (x *Calls) GetUnfinished() bool {
 	return false
 }
 
+func (x *Calls) GetPollsRow() []uint32 {
+	if x != nil {
+		return x.PollsRow
+	}
+	return nil
+}
+
+func (x *Calls) GetPolls() []uint64 {
+	if x != nil {
+		return x.Polls
+	}
+	return nil
+}
+
+func (x *Calls) GetCounts() []*Counts {
+	if x != nil {
+		return x.Counts
+	}
+	return nil
+}
+
+func (x *Calls) GetNoCounts() []uint32 {
+	if x != nil {
+		return x.NoCounts
+	}
+	return nil
+}
+
+// Counts are what one event counted in the bursts of a Calls message: a value for each row that is not in
+// no_counts. The smallest sint64 stands for a value that could not be read.
+type Counts struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Value         []int64                `protobuf:"zigzag64,1,rep,packed,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Counts) Reset() {
+	*x = Counts{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Counts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Counts) ProtoMessage() {}
+
+func (x *Counts) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Counts.ProtoReflect.Descriptor instead.
+func (*Counts) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Counts) GetValue() []int64 {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // RingEnd says that nothing more will come of a ring.
 type RingEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`         // sent
+	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`         // rows sent
 	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`     // lost because the ring was full
 	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`      // why the ring could not be read to its end; empty = it could
 	Abandoned     uint64                 `protobuf:"varint,5,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // calls without a record, left by longjmp or an exception
@@ -905,7 +1003,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -917,7 +1015,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -930,7 +1028,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -983,7 +1081,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -995,7 +1093,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1008,7 +1106,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -1067,7 +1165,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1177,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1190,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -1142,7 +1240,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1154,7 +1252,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1167,7 +1265,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -1201,7 +1299,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1213,7 +1311,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1226,7 +1324,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -1264,7 +1362,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x12\n" +
-	"\x04cpus\x18\x05 \x01(\rR\x04cpus\"\x89\x02\n" +
+	"\x04cpus\x18\x05 \x01(\rR\x04cpus\"\xc3\x02\n" +
 	"\aProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x12\n" +
@@ -1279,7 +1377,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"mpiLibrary\x12\x10\n" +
 	"\x03pid\x18\t \x01(\rR\x03pid\x12'\n" +
 	"\x05clock\x18\n" +
-	" \x01(\x0e2\x11.moriens.v1.ClockR\x05clock\"L\n" +
+	" \x01(\x0e2\x11.moriens.v1.ClockR\x05clock\x12\x16\n" +
+	"\x06events\x18\v \x03(\tR\x06events\x12 \n" +
+	"\vunavailable\x18\f \x03(\tR\vunavailable\"L\n" +
 	"\x04Ring\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x18\n" +
 	"\aprocess\x18\x02 \x01(\x06R\aprocess\x12\x16\n" +
@@ -1291,7 +1391,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05Frame\x12\x16\n" +
 	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
 	"\bbuild_id\x18\x02 \x01(\fR\abuildId\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x04R\x06offset\"\xff\x01\n" +
+	"\x06offset\x18\x03 \x01(\x04R\x06offset\"\xfb\x02\n" +
 	"\x05Calls\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
@@ -1305,7 +1405,14 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bno_burst\x18\b \x03(\rR\anoBurst\x12\x1e\n" +
 	"\n" +
 	"unfinished\x18\t \x01(\bR\n" +
-	"unfinished\"\x85\x01\n" +
+	"unfinished\x12\x1b\n" +
+	"\tpolls_row\x18\n" +
+	" \x03(\rR\bpollsRow\x12\x14\n" +
+	"\x05polls\x18\v \x03(\x04R\x05polls\x12*\n" +
+	"\x06counts\x18\f \x03(\v2\x12.moriens.v1.CountsR\x06counts\x12\x1b\n" +
+	"\tno_counts\x18\r \x03(\rR\bnoCounts\"\x1e\n" +
+	"\x06Counts\x12\x14\n" +
+	"\x05value\x18\x01 \x03(\x12R\x05value\"\x85\x01\n" +
 	"\aRingEnd\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x18\n" +
@@ -1363,7 +1470,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(ProcessEnd_How)(0),    // 1: moriens.v1.ProcessEnd.How
@@ -1375,11 +1482,12 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*CallPath)(nil),       // 7: moriens.v1.CallPath
 	(*Frame)(nil),          // 8: moriens.v1.Frame
 	(*Calls)(nil),          // 9: moriens.v1.Calls
-	(*RingEnd)(nil),        // 10: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 11: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 12: moriens.v1.ClockSample
-	(*Fault)(nil),          // 13: moriens.v1.Fault
-	(*Done)(nil),           // 14: moriens.v1.Done
+	(*Counts)(nil),         // 10: moriens.v1.Counts
+	(*RingEnd)(nil),        // 11: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 12: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 13: moriens.v1.ClockSample
+	(*Fault)(nil),          // 14: moriens.v1.Fault
+	(*Done)(nil),           // 15: moriens.v1.Done
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	4,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
@@ -1387,22 +1495,23 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	6,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
 	7,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
 	9,  // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	10, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	11, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	12, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	13, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	14, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	11, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	12, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	13, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	14, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	15, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
 	0,  // 10: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
 	8,  // 11: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	1,  // 12: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 13: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	2,  // 14: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	3,  // 15: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	15, // [15:16] is the sub-list for method output_type
-	14, // [14:15] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	10, // 12: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	1,  // 13: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 14: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	2,  // 15: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	3,  // 16: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	16, // [16:17] is the sub-list for method output_type
+	15, // [15:16] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -1428,7 +1537,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,39 @@
+/*
+ * PAPI, loaded when it is asked for: the shim is not linked to it and works where it is absent.
+ * The functions are those of papi.h under their own names; declared here because a machine that builds
+ * the shim need not have that header.
+ */
+#ifndef MORIENS_PAPI_H
+#define MORIENS_PAPI_H
+
+#include "base.h"
+
+#define MORIENS_PAPI_OK 0
+#define MORIENS_PAPI_NULL (-1)
+
+struct moriens_papi {
+	int (*library_init)(int version);
+	int (*get_opt)(int option, void *value);
+	int (*thread_init)(unsigned long (*id)(void));
+	int (*event_name_to_code)(const char *name, int *code);
+	int (*get_event_component)(int code);
+	int (*create_eventset)(int *set);
+	int (*add_event)(int set, int code);
+	int (*start)(int set);
+	int (*read)(int set, long long *values);
+	int (*stop)(int set, long long *values);
+	int (*cleanup_eventset)(int set);
+	int (*destroy_eventset)(int *set);
+	char *(*strerror)(int error);
+};
+
+extern struct moriens_papi moriens_papi;
+
+/* Loads and initialises PAPI, once per process; name: the library's file, or NULL. Returns NULL, or why
+ * it cannot be used. */
+const char *moriens_papi_load(const char *name);
+
+/* What an error code means. */
+const char *moriens_papi_reason(int error);
+
+#endif
