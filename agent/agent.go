@@ -168,15 +168,18 @@ func (n *Node) definePaths(a *Agent) {
 	if a.logDead {
 		return
 	}
-	modules, paths, err := a.process.ReadLog()
+	l, err := a.process.ReadLog()
 	if err != nil {
 		a.logDead = true
 		n.unreadable(a.path, err)
 	}
-	for _, m := range modules {
+	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}
-	for _, p := range paths {
+	for _, note := range l.Notes {
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
+	}
+	for _, p := range l.Paths {
 		if a.defined[p.ID] {
 			continue
 		}
@@ -184,6 +187,7 @@ func (n *Node) definePaths(a *Agent) {
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
 			m := a.modules[f.Module] // none for 0
+			n.sources.add(m, f.Offset)
 			c.Frames = append(c.Frames, &moriensv1.Frame{Module: m.Path, BuildId: m.BuildID, Offset: f.Offset})
 		}
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: c}})

@@ -37,6 +37,8 @@ const (
 	defaultGrace = 5 * time.Second
 	// flushGrace is how long the last messages may take to be acknowledged.
 	flushGrace = 60 * time.Second
+	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
+	resolveGrace = 30 * time.Second
 )
 
 // Config says which run's processes a node looks for and whom it tells.
@@ -64,7 +66,8 @@ type Node struct {
 	directory *ring.Directory
 	claim     *os.File          // closed when the directory is given up
 	agents    map[uint64]*Agent // by process; those that have not ended
-	orphans   []*thread         // rings whose process file has not been seen yet
+	sources   sources
+	orphans   []*thread // rings whose process file has not been seen yet
 	clocks    map[uint32]*sampler
 	over      chan struct{} // closed when no new process will come
 	overOnce  sync.Once
@@ -101,6 +104,7 @@ func New(config Config) (*Node, error) {
 		directory: directory,
 		claim:     claim,
 		agents:    make(map[uint64]*Agent),
+		sources:   make(sources),
 		clocks:    make(map[uint32]*sampler),
 		over:      make(chan struct{}),
 	}, nil
@@ -125,6 +129,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	err := ctx.Err()
 	if err == nil {
+		n.resolve(ctx)
 		for _, s := range n.clocks {
 			n.sample(s)
 		}
@@ -135,6 +140,7 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	stop()
 	<-upDone // what it has to say, Flush has said
+	n.sources.close()
 	return errors.Join(err, n.directory.Remove())
 }
 

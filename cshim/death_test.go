@@ -256,7 +256,7 @@ func TestLibrary(t *testing.T) {
 		_, fortran := wrappedFunction(name)
 		if _, c := mpicall.ByName(name); c {
 			inC++
-		} else if !fortran {
+		} else if !fortran && name != "dlclose" { // cshim/src/unload.c
 			t.Errorf("exports %s", name)
 		}
 	}

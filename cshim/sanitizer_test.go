@@ -17,13 +17,14 @@ import (
 // the MPI library's own affair: it keeps much until the process ends.
 func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
-	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1",
+	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1", "MORIENS_CALLPATH=6",
 		"MORIENS_EVENTS=sw:cpu-time,sde:::a::b,sw:page-faults,PAPI_TOT_INS,sw:context-switches"}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		programs := [][]string{
 			{mpi.App(t, "threads"), "4", "50"},
 			{mpi.Fortran(t, "fortran", "F08"), t.TempDir()},
 			{mpi.App(t, "polls"), "each", "500"},
+			{mpi.App(t, "callpath"), "3", "2000"},
 		}
 		for _, p := range conformance(t, mpi) {
 			programs = append(programs, p.build(t, mpi))

@@ -6,7 +6,6 @@
 package trace
 
 import (
-	"fmt"
 	"math"
 	"path"
 	"strings"
@@ -119,30 +118,6 @@ type Message struct {
 	SendNS, PhysicalSendNS int64
 	RecvNS, PhysicalRecvNS int64
 	Bytes, Tag             int64
-}
-
-// A CallPath is an MPI function and the return addresses that lead to its call, innermost first.
-type CallPath struct {
-	Function string // e.g. MPI_Send; empty in CallPath 0
-	Frames   []Frame
-}
-
-// A Frame is a return address within a file that was mapped.
-type Frame struct {
-	Module  string // file name of the executable or library; empty = in no module
-	BuildID string // hexadecimal GNU build id; empty where the module has none
-	Offset  uint64 // return address minus the module's load address
-}
-
-// String returns the function with its innermost frame, e.g. "MPI_Send@lmp+0x1f3c".
-func (p CallPath) String() string {
-	switch {
-	case p.Function == "":
-		return "?"
-	case len(p.Frames) == 0 || p.Frames[0].Module == "":
-		return p.Function
-	}
-	return fmt.Sprintf("%s@%s+%#x", p.Function, p.Frames[0].Module, p.Frames[0].Offset)
 }
 
 // A Cluster is a group of bursts that behave alike.

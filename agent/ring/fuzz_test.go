@@ -45,6 +45,7 @@ func sample(f *testing.F) (processFile, ringFile []byte) {
 	}
 	module := p.Module("/bin/app", []byte{1, 2})
 	p.Path(ringwriter.Frame{Module: module, Offset: 3})
+	p.Note("a note")
 	w, err := p.Thread(8)
 	if err != nil {
 		f.Fatal(err)
@@ -183,13 +184,13 @@ func FuzzProcess(f *testing.F) {
 		defer p.Close()
 		_ = p.State().String()
 		p.Losses()
-		_, _, err = p.ReadLog()
+		_, err = p.ReadLog()
 		if err != nil && !errors.Is(err, ring.ErrCorrupt) {
 			t.Fatal(err)
 		}
-		modules, paths, again := p.ReadLog()
-		if len(modules)+len(paths) != 0 || (again == nil) != (err == nil) {
-			t.Fatalf("a second read gave %v, %v, %v", modules, paths, again)
+		log, again := p.ReadLog()
+		if len(log.Modules)+len(log.Paths)+len(log.Notes) != 0 || (again == nil) != (err == nil) {
+			t.Fatalf("a second read gave %v, %v", log, again)
 		}
 	})
 }

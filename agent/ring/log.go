@@ -27,20 +27,26 @@ type Frame struct {
 	Offset uint64 // from the module's load address
 }
 
+// Log is what a process has defined.
+type Log struct {
+	Modules []Module
+	Paths   []Path
+	Notes   []string // lines for the user; valid UTF-8
+}
+
 // ReadLog decodes what the process has defined since the last call. A module comes before the first
 // path that names it. After an error, which wraps ErrCorrupt, what is returned with it is good and
 // nothing more can be decoded.
-func (p *Process) ReadLog() ([]Module, []Path, error) {
+func (p *Process) ReadLog() (Log, error) {
 	if p.err != nil {
-		return nil, nil, p.err
+		return Log{}, p.err
 	}
 	head := atomic.LoadUint64(&p.header.Log_head)
 	if head < p.read || head > uint64(len(p.log)) {
 		p.err = corrupt(p.name, "log of %d bytes, %d read, room for %d", head, p.read, len(p.log))
-		return nil, nil, p.err
+		return Log{}, p.err
 	}
-	var modules []Module
-	var paths []Path
+	var log Log
 	for p.read < head {
 		body := p.log[p.read:head]
 		if len(body) < shmabi.LogEntryBytes {
@@ -58,12 +64,17 @@ func (p *Process) ReadLog() ([]Module, []Path, error) {
 		case shmabi.LogModuleKind:
 			var m Module
 			if m, ok = decodeModule(body, int(entry.Length)); ok {
-				modules = append(modules, m)
+				log.Modules = append(log.Modules, m)
 			}
 		case shmabi.LogPathKind:
 			var path Path
 			if path, ok = decodePath(body, int(entry.Length)); ok {
-				paths = append(paths, path)
+				log.Paths = append(log.Paths, path)
+			}
+		case shmabi.LogNoteKind:
+			if ok = len(body) >= shmabi.LogEntryBytes+int(entry.Length); ok {
+				note := string(body[shmabi.LogEntryBytes:][:entry.Length])
+				log.Notes = append(log.Notes, strings.ToValidUTF8(note, "\uFFFD"))
 			}
 		}
 		if !ok {
@@ -72,7 +83,7 @@ func (p *Process) ReadLog() ([]Module, []Path, error) {
 		}
 		p.read += uint64(entry.Bytes)
 	}
-	return modules, paths, p.err
+	return log, p.err
 }
 
 // view looks at the start of b, which is 8-byte aligned and large enough, as a T.

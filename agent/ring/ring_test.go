@@ -393,30 +393,33 @@ func TestLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	expect := func(wantModules []ring.Module, wantPaths []ring.Path) {
+	expect := func(want ring.Log) {
 		t.Helper()
-		modules, paths, err := p.ReadLog()
+		log, err := p.ReadLog()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(wantModules, modules); diff != "" {
-			t.Error(diff)
-		}
-		if diff := cmp.Diff(wantPaths, paths); diff != "" {
+		if diff := cmp.Diff(want, log); diff != "" {
 			t.Error(diff)
 		}
 	}
-	expect(nil, nil)
+	expect(ring.Log{})
 	app := w.Module("/bin/app", []byte{1, 2, 3})
 	w.Path(ringwriter.Frame{Module: app, Offset: 0x10}, ringwriter.Frame{Offset: 0x20})
-	expect([]ring.Module{{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}}},
-		[]ring.Path{{ID: 1, Frames: []ring.Frame{{Module: 1, Offset: 0x10}, {Offset: 0x20}}}})
+	expect(ring.Log{
+		Modules: []ring.Module{{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}}},
+		Paths:   []ring.Path{{ID: 1, Frames: []ring.Frame{{Module: 1, Offset: 0x10}, {Offset: 0x20}}}},
+	})
 	lib := w.Module("/lib/odd name", nil)
+	w.Note("a note")
 	w.Path(ringwriter.Frame{Module: lib, Offset: 0x30})
 	w.Path()
-	expect([]ring.Module{{ID: 2, Path: "/lib/odd name"}},
-		[]ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}})
-	expect(nil, nil)
+	expect(ring.Log{
+		Modules: []ring.Module{{ID: 2, Path: "/lib/odd name"}},
+		Paths:   []ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}},
+		Notes:   []string{"a note"},
+	})
+	expect(ring.Log{})
 }
 
 func TestDirectory(t *testing.T) {

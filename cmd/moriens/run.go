@@ -12,9 +12,13 @@ import (
 	"moriens/internal/shmabi"
 )
 
+// maxCallpath is MORIENS_MAX_CALLPATH of cshim/src/unwind.h.
+const maxCallpath = 64
+
 type runCommand struct {
-	Out    string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
-	Events string `help:"What to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC where the processor counts)." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	Out      string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
+	Events   string `help:"What to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC where the processor counts)." placeholder:"LIST" env:"MORIENS_EVENTS"`
+	Callpath int    `help:"Frames of a call path, 1 to 64; more than the place of the MPI call needs libunwind (default: 1)." placeholder:"N"`
 	analysisFlags
 	shmFlag
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
@@ -28,6 +32,9 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	if err := r.checkEvents(options.Dims); err != nil {
 		return err
 	}
+	if r.Callpath < 0 || r.Callpath > maxCallpath {
+		return usage(fmt.Errorf("--callpath=%d", r.Callpath), fmt.Sprintf("a call path has 1 to %d frames", maxCallpath))
+	}
 	command := r.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
@@ -36,7 +43,7 @@ func (r *runCommand) Run(log *slog.Logger) error {
 		return usage(errors.New("no launcher"), "name it after --, for example: moriens run -- mpirun -n 4 ./app")
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Options: options, Program: program(), Log: log,
+		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Callpath: r.Callpath, Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

@@ -38,9 +38,10 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 	for _, d := range o.Dims {
 		c.Dimensions = append(c.Dimensions, describeDim(d, run.Counters))
 	}
+	names := run.Names()
 	for _, g := range result.Groups {
 		c.Groups = append(c.Groups, rundir.Group{
-			Before: groupPath(run, g.Before, o.By), After: groupPath(run, g.After, o.By),
+			Before: groupPath(names, g.Before, o.By), After: groupPath(names, g.After, o.By),
 			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
 			Eps: rundir.Number(g.Eps), EpsFrom: g.From.String(), Knee: rundir.Number(g.Knee), MinPts: g.MinPts,
 			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
@@ -54,11 +55,11 @@ func describeClusters(run *trace.Run, result *partition.Result, o partition.Opti
 	return c
 }
 
-func groupPath(run *trace.Run, path uint32, by partition.By) string {
+func groupPath(names []string, path uint32, by partition.By) string {
 	if by == partition.ByNone {
 		return ""
 	}
-	return run.CallPaths[path].String()
+	return names[path]
 }
 
 func describeDim(d space.Dim, counters []trace.Counter) rundir.Dimension {
@@ -137,8 +138,28 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
+	m.Notes = append(m.Notes, notes(f)...)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
+}
+
+// notes is what the shim had to say, each text once.
+func notes(f store.Frozen) []string {
+	ranks := make(map[string]int)
+	for _, p := range f.Processes {
+		for _, text := range p.Notes {
+			ranks[text]++
+		}
+	}
+	var list []string
+	for _, text := range slices.Sorted(maps.Keys(ranks)) {
+		if ranks[text] < len(f.Processes) {
+			list = append(list, fmt.Sprintf("%s (%d of %d ranks)", text, ranks[text], len(f.Processes)))
+			continue
+		}
+		list = append(list, text)
+	}
+	return list
 }
 
 // describeEnd counts what a process could not record, and says how it ended if not by MPI_Finalize.

@@ -2,9 +2,12 @@ package store
 
 import (
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
 
@@ -13,6 +16,8 @@ import (
 type paths struct {
 	list []trace.CallPath // by number; 0 is unknown
 	byID map[string]uint32
+	// Where frames are in the source, as agents have said, without those fields of the key.
+	places map[trace.Frame]trace.Frame
 }
 
 // A localPath is a call path as one process numbered it, with the functions that it was seen to call:
@@ -28,7 +33,7 @@ type functionNumber struct {
 }
 
 func newPaths() paths {
-	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32)}
+	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32), places: make(map[trace.Frame]trace.Frame)}
 }
 
 // number returns the number of a function called from a call path of p, which is defined or 0, an
@@ -59,4 +64,41 @@ func (t *paths) intern(p trace.CallPath) uint32 {
 		t.byID[id.String()] = number
 	}
 	return number
+}
+
+// frameOf is what identifies a frame.
+func frameOf(f *moriensv1.Frame) trace.Frame {
+	frame := trace.Frame{Offset: f.Offset}
+	if f.Module != "" {
+		// Nodes may mount the same file in different places.
+		frame.Module = strings.ToValidUTF8(filepath.Base(f.Module), "\uFFFD")
+		frame.BuildID = fmt.Sprintf("%x", f.BuildId)
+	}
+	return frame
+}
+
+// place remembers where a frame is in the source. Where nodes differ, because not all have the debugging information, the one
+// that names a line counts.
+func (t *paths) place(f *moriensv1.Frame) {
+	key := frameOf(f)
+	if t.places[key].Line != 0 {
+		return
+	}
+	placed := key
+	placed.Function, placed.File, placed.Line = f.Function, f.File, int(f.Line)
+	t.places[key] = placed
+}
+
+// placed lists the call paths with their places in the source.
+func (t *paths) placed() []trace.CallPath {
+	list := slices.Clone(t.list)
+	for i := range list {
+		list[i].Frames = slices.Clone(list[i].Frames)
+		for k, f := range list[i].Frames {
+			if p, known := t.places[f]; known {
+				list[i].Frames[k] = p
+			}
+		}
+	}
+	return list
 }

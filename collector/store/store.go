@@ -10,8 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -80,6 +78,7 @@ type Process struct {
 	Info  *moriensv1.Process
 	End   *moriensv1.ProcessEnd // nil until it has ended
 	Rings []*Ring               // by order of arrival
+	Notes []string              // lines for the user
 	local map[uint32]localPath  // the shim's call paths
 }
 
@@ -229,6 +228,18 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addRing(b.Ring)
 	case *moriensv1.ReportRequest_CallPath:
 		return s.addCallPath(b.CallPath)
+	case *moriensv1.ReportRequest_Symbols:
+		for _, f := range b.Symbols.Frames {
+			s.paths.place(f)
+		}
+		return nil
+	case *moriensv1.ReportRequest_Note:
+		p := s.processes[b.Note.Process]
+		if p == nil {
+			return fmt.Errorf("note of unknown process %016x", b.Note.Process)
+		}
+		p.Notes = append(p.Notes, b.Note.Text)
+		return nil
 	case *moriensv1.ReportRequest_Calls:
 		return s.addCalls(b.Calls)
 	case *moriensv1.ReportRequest_RingEnd:
@@ -291,12 +302,7 @@ func (s *Store) addCallPath(c *moriensv1.CallPath) error {
 	}
 	frames := make([]trace.Frame, len(c.Frames))
 	for i, f := range c.Frames {
-		frames[i].Offset = f.Offset
-		if f.Module != "" {
-			// Nodes may mount the same file in different places.
-			frames[i].Module = strings.ToValidUTF8(filepath.Base(f.Module), "�")
-			frames[i].BuildID = fmt.Sprintf("%x", f.BuildId)
-		}
+		frames[i] = frameOf(f)
 	}
 	p.local[c.Path] = localPath{frames: frames}
 	return nil

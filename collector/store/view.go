@@ -65,7 +65,7 @@ func (s *Store) Freeze() Frozen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = true
-	f := Frozen{CallPaths: s.paths.list, Totals: s.totals}
+	f := Frozen{CallPaths: s.paths.placed(), Totals: s.totals}
 	for _, a := range s.agents {
 		f.Agents = append(f.Agents, a)
 	}

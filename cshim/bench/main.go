@@ -27,6 +27,7 @@ type variant struct {
 
 var variants = []variant{
 	{"return address", nil},
+	{"five frames", []string{"MORIENS_CALLPATH=5"}},
 }
 
 var launchers = []struct{ name, cc, launcher string }{

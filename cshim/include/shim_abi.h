@@ -196,6 +196,7 @@ struct moriens_process {
 enum moriens_log_kind {
 	MORIENS_LOG_MODULE = 1, /* struct moriens_log_module, then its path without NUL */
 	MORIENS_LOG_PATH = 2,   /* struct moriens_log_path, then its frames, innermost first */
+	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
 };
 
 struct moriens_log_entry {

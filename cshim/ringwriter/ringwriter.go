@@ -114,7 +114,7 @@ func New(dir string, identity Identity) (*Process, error) {
 	if errno := C.moriens_process_create(p.file, p.directory, C.size_t(logBytes), &id); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
 	}
-	if errno := C.moriens_paths_init(p.paths, p.file); errno != 0 {
+	if errno := C.moriens_paths_init(p.paths, p.file, 1); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
 	}
 	C.moriens_process_set_state(p.file, C.MORIENS_PROCESS_RUNNING)
@@ -187,9 +187,11 @@ func (p *Process) Path(frames ...Frame) uint32 {
 	return uint32(C.moriens_paths_define(p.paths, &c[0], C.uint16_t(len(frames))))
 }
 
-// Intern numbers a return address of this test's own program, as the shim does.
-func (p *Process) Intern(site uintptr) uint32 {
-	return uint32(C.moriens_paths_intern(p.paths, C.uintptr_t(site)))
+// Note leaves a line for the user.
+func (p *Process) Note(text string) {
+	c := C.CString(text)
+	defer C.free(unsafe.Pointer(c))
+	C.moriens_process_note(p.file, c)
 }
 
 // ThreadFailed counts a thread that could get no ring, and calls that it made.
@@ -228,7 +230,7 @@ func (p *Process) Exit() {
 	p.rings = nil
 	C.moriens_os_unmap(unsafe.Pointer(p.file.header), p.file.file.bytes)
 	C.moriens_os_close(p.directory)
-	C.moriens_os_unmap(unsafe.Pointer(p.paths.table), C.size_t(p.paths.table_size)*C.sizeof_struct_moriens_path_entry)
+	C.moriens_os_unmap(p.paths.memory, p.paths.memory_bytes)
 	C.free(unsafe.Pointer(p.paths))
 	C.free(unsafe.Pointer(p.file))
 }

@@ -5,6 +5,8 @@
 #include <link.h>
 #include <string.h>
 
+uint64_t moriens_module_unloads;
+
 struct search {
 	uintptr_t address;
 	struct moriens_module *module;
@@ -45,9 +47,11 @@ static int look(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!inside)
 		return 0;
 	s->module->base = info->dlpi_addr;
-	for (int i = 0; i < info->dlpi_phnum && s->module->build_id_bytes == 0; i++) {
+	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		if (segment->p_type == PT_NOTE)
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			s->module->frames = info->dlpi_addr + segment->p_vaddr;
+		else if (segment->p_type == PT_NOTE && s->module->build_id_bytes == 0)
 			read_build_id((const char *)(info->dlpi_addr + segment->p_vaddr), segment->p_memsz, s->module);
 	}
 	strncpy(s->module->path, info->dlpi_name, sizeof s->module->path - 1);
@@ -64,4 +68,24 @@ bool moriens_module_find(uintptr_t address, struct moriens_module *module)
 	if (module->path[0] == '\0') /* the loader has no name for the executable */
 		moriens_os_executable(module->path, sizeof module->path);
 	return true;
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	uint64_t *unloads = argument;
+
+	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+		*unloads = info->dlpi_subs;
+	return 1; /* every object tells the same */
+}
+
+void moriens_module_look_for_unloads(void)
+{
+	uint64_t unloads = 0;
+	uint64_t known = __atomic_load_n(&moriens_module_unloads, __ATOMIC_RELAXED);
+
+	dl_iterate_phdr(count_unloads, &unloads);
+	while (known < unloads &&
+	       !__atomic_compare_exchange_n(&moriens_module_unloads, &known, unloads, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 }

@@ -8,6 +8,7 @@
 
 struct moriens_module {
 	uintptr_t base; /* what the loader added to the file's addresses */
+	uintptr_t frames; /* its .eh_frame_hdr, 0 = it has none */
 	uint32_t build_id_bytes;
 	uint8_t build_id[MORIENS_BUILD_ID_BYTES];
 	char path[1024];
@@ -15,5 +16,14 @@ struct moriens_module {
 
 /* False: the address lies in no loaded file, such as code made at run time. */
 bool moriens_module_find(uintptr_t address, struct moriens_module *module);
+
+/*
+ * How many times libraries were unloaded, as far as we know; atomic. When it has grown, another library can
+ * lie where one was, and what was known of an address holds no more.
+ */
+extern uint64_t moriens_module_unloads;
+
+/* Asks the loader. */
+void moriens_module_look_for_unloads(void);
 
 #endif

@@ -1,4 +1,5 @@
 #include "options.h"
+#include "unwind.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,15 @@ static const char *text_of(const char *name)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
+static uint32_t frames(const char *text)
+{
+	uint64_t wanted = text == NULL ? 0 : strtoull(text, NULL, 10);
+
+	if (wanted == 0)
+		return 1;
+	return wanted < MORIENS_MAX_CALLPATH ? (uint32_t)wanted : MORIENS_MAX_CALLPATH;
+}
+
 bool moriens_options_record(void)
 {
 	const char *run = getenv("MORIENS_RUN");
@@ -60,5 +70,6 @@ bool moriens_options_read(struct moriens_options *options)
 	options->poll_gap_us = poll_gap(getenv("MORIENS_POLL_GAP"));
 	options->events = text_of("MORIENS_EVENTS");
 	options->papi = text_of("MORIENS_PAPI");
+	options->callpath = frames(getenv("MORIENS_CALLPATH"));
 	return options->run != NULL && strlen(options->run) <= MAX_RUN_BYTES && strchr(options->run, '/') == NULL;
 }

@@ -1,34 +1,49 @@
 #include "paths.h"
 #include "module.h"
+#include "unwind.h"
 
 #include <errno.h>
 #include <string.h>
 
-/* A path of depth one takes this much of the log. */
-#define PATH_BYTES (sizeof(struct moriens_log_path) + sizeof(struct moriens_log_frame))
+size_t moriens_paths_bytes(size_t paths, uint32_t depth)
+{
+	return paths * (sizeof(struct moriens_log_path) + depth * sizeof(struct moriens_log_frame));
+}
 
-int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *process)
+int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *process, uint32_t depth)
 {
 	uint32_t size = 64;
+	size_t known, addresses;
 
 	memset(p, 0, sizeof *p);
 	p->process = process;
+	p->depth = depth;
 	pthread_mutex_init(&p->lock, NULL);
-	while (size < 2 * (process->file.bytes / PATH_BYTES))
+	while (size < 2 * (process->file.bytes / moriens_paths_bytes(1, depth)))
 		size *= 2;
-	p->table_size = size;
-	p->table = moriens_os_memory(size * sizeof *p->table);
-	return p->table == NULL ? ENOMEM : 0;
+	p->size = size;
+	known = size * sizeof *p->known;
+	addresses = size * depth * sizeof *p->addresses;
+	p->memory_bytes = known + addresses + size * sizeof *p->defined;
+	p->memory = moriens_os_memory(p->memory_bytes);
+	if (p->memory == NULL)
+		return ENOMEM;
+	p->known = p->memory;
+	p->addresses = (uintptr_t *)((char *)p->memory + known);
+	p->defined = (uint32_t *)((char *)p->memory + known + addresses);
+	return 0;
 }
 
-static uint64_t hash_text(const char *text)
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t count)
 {
-	uint64_t h = 0xcbf29ce484222325u; /* FNV-1a */
+	const uint8_t *b = bytes;
 
-	for (; *text != '\0'; text++)
-		h = (h ^ (uint8_t)*text) * 0x100000001b3u;
+	for (size_t i = 0; i < count; i++)
+		h = (h ^ b[i]) * 0x100000001b3u; /* FNV-1a */
 	return h;
 }
+
+#define HASH_START 0xcbf29ce484222325u
 
 uint32_t moriens_paths_define_module(struct moriens_paths *p, const char *path, const uint8_t *build_id, uint32_t build_id_bytes)
 {
@@ -64,49 +79,120 @@ uint32_t moriens_paths_define(struct moriens_paths *p, const struct moriens_log_
 /* The module's number; 0 when the log or our table is full. */
 static uint32_t number_of(struct moriens_paths *p, const struct moriens_module *module)
 {
-	uint64_t name = hash_text(module->path);
+	uint64_t identity = hash_bytes(HASH_START, module->path, strlen(module->path) + 1);
 	uint32_t room = sizeof p->module / sizeof p->module[0];
 
+	identity = hash_bytes(identity, module->build_id, module->build_id_bytes);
 	for (uint32_t i = 0; i < p->modules && i < room; i++)
-		if (p->module[i].base == module->base && p->module[i].name == name)
+		if (p->module[i] == identity)
 			return i + 1;
 	if (p->modules >= room)
 		return 0;
-	p->module[p->modules] = (struct moriens_path_module){module->base, name};
+	p->module[p->modules] = identity;
 	return moriens_paths_define_module(p, module->path, module->build_id, module->build_id_bytes);
 }
 
-static struct moriens_path_entry *find(struct moriens_paths *p, uintptr_t site)
+static uint64_t hash_chain(const uintptr_t *chain, uint32_t count)
 {
-	uint32_t i = (uint32_t)((site * 0x9e3779b97f4a7c15u) >> 32);
+	uint64_t hash = 0;
 
-	while (p->table[i & (p->table_size - 1)].site != 0 && p->table[i & (p->table_size - 1)].site != site)
-		i++;
-	return &p->table[i & (p->table_size - 1)];
+	for (uint32_t i = 0; i < count; i++)
+		hash = moriens_path_hash(hash, chain[i]);
+	return hash;
 }
 
-uint32_t moriens_paths_intern(struct moriens_paths *p, uintptr_t site)
+/* The entry of a chain, or the empty one that it can have. Under the lock. */
+static uint32_t place_of(const struct moriens_paths *p, const uintptr_t *chain, uint32_t count, uint64_t hash)
 {
-	struct moriens_module module;
-	/* Before the lock: a constructor that calls MPI holds the loader's locks and would wait for ours. */
-	bool known = moriens_module_find(site, &module);
-	uint32_t path = 0;
+	uint32_t mask = p->size - 1;
+	uint32_t i = (uint32_t)(hash >> 32) & mask;
+
+	while (p->known[i].count != 0 &&
+	       (p->known[i].hash != hash || p->known[i].count != count ||
+		memcmp(&p->addresses[(size_t)i * p->depth], chain, count * sizeof *chain) != 0))
+		i = (i + 1) & mask;
+	return i;
+}
+
+/* Under the lock. */
+static void forget_unloaded(struct moriens_paths *p)
+{
+	uint64_t unloads = __atomic_load_n(&moriens_module_unloads, __ATOMIC_ACQUIRE);
+
+	if (p->unloads == unloads)
+		return;
+	memset(p->known, 0, p->size * sizeof *p->known);
+	p->used = 0;
+	p->unloads = unloads;
+}
+
+bool moriens_paths_find(struct moriens_paths *p, const uintptr_t *chain, uint32_t count, uint32_t *path)
+{
+	uint64_t hash = hash_chain(chain, count);
 
 	pthread_mutex_lock(&p->lock);
-	struct moriens_path_entry *entry = find(p, site);
-	if (entry->site == site) {
-		path = entry->path;
+	forget_unloaded(p);
+	const struct moriens_known_path *entry = &p->known[place_of(p, chain, count, hash)];
+	bool found = entry->count != 0;
+	*path = entry->path;
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+/* The number of a path that may have been defined under other addresses. Under the lock. */
+static uint32_t number_of_frames(struct moriens_paths *p, const struct moriens_log_frame *frames, uint32_t count)
+{
+	uint32_t mask = p->size - 1;
+	uint32_t i = (uint32_t)(hash_bytes(HASH_START, frames, count * sizeof *frames) >> 32) & mask;
+	uint64_t head = p->process->header->log_head;
+	uint32_t path;
+
+	for (; p->defined[i] != 0; i = (i + 1) & mask) {
+		const struct moriens_log_path *other = (const void *)(p->process->log + (size_t)(p->defined[i] - 1) * 8);
+		if (other->entry.length == count && memcmp(other + 1, frames, count * sizeof *frames) == 0)
+			return other->path;
+	}
+	path = moriens_paths_define(p, frames, (uint16_t)count);
+	if (path != 0)
+		p->defined[i] = (uint32_t)(head / 8) + 1;
+	return path;
+}
+
+uint32_t moriens_paths_intern(struct moriens_paths *p, const uintptr_t *chain, uint32_t count)
+{
+	struct moriens_log_frame frames[MORIENS_MAX_CALLPATH];
+	uint64_t hash = hash_chain(chain, count);
+	uint32_t path = 0;
+	bool room = true;
+
+	if (moriens_paths_find(p, chain, count, &path))
+		return path;
+	for (uint32_t i = 0; i < count; i++) {
+		struct moriens_module module;
+		/* Before the lock: a constructor that calls MPI holds the loader's locks and would wait for ours. */
+		bool known = moriens_module_find(chain[i], &module);
+		frames[i] = (struct moriens_log_frame){.offset = chain[i] - (known ? module.base : 0)};
+		if (known) {
+			pthread_mutex_lock(&p->lock);
+			frames[i].module = number_of(p, &module);
+			pthread_mutex_unlock(&p->lock);
+			room = room && frames[i].module != 0;
+		}
+	}
+	pthread_mutex_lock(&p->lock);
+	forget_unloaded(p);
+	uint32_t place = place_of(p, chain, count, hash);
+	struct moriens_known_path *entry = &p->known[place];
+	if (entry->count != 0) {
+		path = entry->path; /* another thread was first */
 	} else {
-		struct moriens_log_frame frame = {.module = known ? number_of(p, &module) : 0, .offset = site};
-		if (frame.module != 0)
-			frame.offset -= module.base;
-		if (!known || frame.module != 0)
-			path = moriens_paths_define(p, &frame, 1);
+		path = room ? number_of_frames(p, frames, count) : 0;
 		if (path == 0)
 			__atomic_fetch_add(&p->process->header->paths_lost, 1, __ATOMIC_RELAXED);
-		if (p->table_used < p->table_size / 4 * 3) {
-			*entry = (struct moriens_path_entry){site, path};
-			p->table_used++;
+		if (p->used < p->size / 4 * 3) {
+			*entry = (struct moriens_known_path){hash, path, count};
+			memcpy(&p->addresses[(size_t)place * p->depth], chain, count * sizeof *chain);
+			p->used++;
 		}
 	}
 	pthread_mutex_unlock(&p->lock);

@@ -1,9 +1,11 @@
 /*
- * Call paths and their numbers. A path of depth one is the return address of the MPI call; the
- * process's log defines it the first time that any thread comes by.
+ * Call paths and their numbers in this process. A path is the return address of the MPI call and, where the user
+ * asks for more than one frame, those of its callers; the process's log defines it the first time that any
+ * thread comes by. Threads keep what they have met in caches of their own: callpath.h.
  *
- * A thread keeps the numbers it has met in a cache of its own, so that the usual lookup is one
- * comparison, without a lock.
+ * In the log a frame is a module and an offset, so that a library that is unloaded and loaded elsewhere keeps its
+ * numbers. In memory paths are found by their addresses; all addresses are forgotten when a library was unloaded,
+ * because another can lie there now.
  */
 #ifndef MORIENS_PATHS_H
 #define MORIENS_PATHS_H
@@ -13,43 +15,48 @@
 
 #include <pthread.h>
 
-#define MORIENS_PATH_CACHE 256 /* entries, a power of two: more MPI call sites than most programs have */
-
-struct moriens_path_entry {
-	uintptr_t site;
+struct moriens_known_path {
+	uint64_t hash;
 	uint32_t path;
-};
-
-struct moriens_path_module {
-	uintptr_t base;
-	uint64_t name; /* hash of its path: another library can come to lie where one was unloaded */
+	uint32_t count; /* of addresses, 0 = no entry */
 };
 
 struct moriens_paths {
 	struct moriens_process_file *process;
 	pthread_mutex_t lock;
-	struct moriens_path_entry *table; /* open addressing, never more than three quarters full */
-	uint32_t table_size;
-	uint32_t table_used;
+	uint32_t depth;   /* frames of the longest path */
+	uint32_t size;    /* of the tables, a power of two: open addressing, never more than three quarters full */
+	uint32_t used;    /* of known */
+	uint64_t unloads; /* of moriens_module_unloads when known was last emptied */
+	struct moriens_known_path *known;
+	uintptr_t *addresses; /* of known[i] from i * depth on */
+	uint32_t *defined;    /* where in the log the paths are, by their frames: an eighth of the place, + 1 */
+	void *memory;         /* holds the three tables */
+	size_t memory_bytes;
 	uint32_t paths;   /* defined so far */
 	uint32_t modules; /* defined so far */
-	struct moriens_path_module module[256];
+	uint64_t module[256]; /* hash of its file's name and build id */
 };
 
-/* Returns an errno value. */
-int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *process);
+/* Bytes of log that this many paths of that depth take. */
+size_t moriens_paths_bytes(size_t paths, uint32_t depth);
 
-/* The number of the path that ends in this return address; 0 when the log is full, which is counted. */
-uint32_t moriens_paths_intern(struct moriens_paths *p, uintptr_t site);
+/* Returns an errno value. */
+int moriens_paths_init(struct moriens_paths *p, struct moriens_process_file *process, uint32_t depth);
+
+static inline uint64_t moriens_path_hash(uint64_t hash, uintptr_t address)
+{
+	return (hash ^ address) * 0x9e3779b97f4a7c15u;
+}
+
+/* The number of the path with these return addresses, innermost first; false: it has none yet. */
+bool moriens_paths_find(struct moriens_paths *p, const uintptr_t *chain, uint32_t count, uint32_t *path);
+
+/* The same, and defines it where that is new; 0 when the log is full, which is counted. */
+uint32_t moriens_paths_intern(struct moriens_paths *p, const uintptr_t *chain, uint32_t count);
 
 /* Define a module or a path in the log and return its number, or 0 when the log is full. Under the lock. */
 uint32_t moriens_paths_define_module(struct moriens_paths *p, const char *path, const uint8_t *build_id, uint32_t build_id_bytes);
 uint32_t moriens_paths_define(struct moriens_paths *p, const struct moriens_log_frame *frames, uint16_t count);
-
-static inline struct moriens_path_entry *moriens_path_slot(struct moriens_path_entry *cache, uintptr_t site)
-{
-	/* Return addresses of one program differ in their low bits most. */
-	return &cache[(site ^ site >> 8) & (MORIENS_PATH_CACHE - 1)];
-}
 
 #endif

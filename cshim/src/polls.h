@@ -34,7 +34,7 @@ static inline bool moriens_poll_joins(struct moriens_thread *t, const struct mor
 	/* Signed: on another CPU the counter can be a few ticks behind. */
 	return (int64_t)(span->enter - run->last) <= moriens_poll_limits.gap &&
 	       span->enter - run->start < moriens_poll_limits.run &&
-	       moriens_ring_poll(&t->ring, span->enter, (uint16_t)span->call, moriens_path_of(t, span));
+	       moriens_ring_poll(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span));
 }
 
 static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame)

@@ -78,3 +78,15 @@ bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size
 	__atomic_store_n(&p->header->log_head, head + bytes, __ATOMIC_RELEASE);
 	return true;
 }
+
+void moriens_process_note(struct moriens_process_file *p, const char *text)
+{
+	size_t length = strlen(text);
+	struct moriens_log_entry note = {
+		.bytes = (uint32_t)((sizeof note + length + 7) & ~(size_t)7),
+		.kind = MORIENS_LOG_NOTE,
+		.length = (uint16_t)length,
+	};
+
+	moriens_process_log(p, &note, sizeof note, text, length);
+}

@@ -41,4 +41,7 @@ void moriens_process_set_state(struct moriens_process_file *p, enum moriens_proc
 /* Appends an entry made of two parts, padded with zeros to 8 bytes. False: the log is full. One caller at a time. */
 bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size_t fixed_bytes, const void *rest, size_t rest_bytes);
 
+/* Says something to the user, by way of the log and the agent. */
+void moriens_process_note(struct moriens_process_file *p, const char *text);
+
 #endif

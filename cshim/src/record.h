@@ -11,10 +11,10 @@
 #define MORIENS_RECORD_H
 
 #include "base.h"
+#include "callpath.h"
 #include "clock.h"
 #include "counters.h"
 #include "mpi_calls_gen.h"
-#include "paths.h"
 #include "ring.h"
 
 enum moriens_thread_state {
@@ -37,7 +37,7 @@ struct moriens_thread {
 	uintptr_t outermost; /* its frame; 0 = there is none */
 	uintptr_t site;      /* its return address */
 	uintptr_t stack_low, stack_high;
-	struct moriens_path_entry *cache;
+	struct moriens_path_cache *cache;
 	struct moriens_writer ring;
 	struct moriens_poll_run polls;
 	struct moriens_thread_counters counters;
@@ -64,14 +64,10 @@ struct moriens_span {
 
 void moriens_enter_slow(struct moriens_span *span);
 void moriens_exit_slow(struct moriens_span *span);
-uint32_t moriens_path_miss(struct moriens_path_entry *entry, uintptr_t site);
 
-static inline uint32_t moriens_path_of(struct moriens_thread *t, const struct moriens_span *span)
+static inline uint32_t moriens_span_path(struct moriens_thread *t, const struct moriens_span *span)
 {
-	uintptr_t site = (uintptr_t)span->site;
-	struct moriens_path_entry *entry = moriens_path_slot(t->cache, site);
-
-	return likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
+	return moriens_path_of(t->cache, (uintptr_t)span->site, span->frame);
 }
 
 /* Opens the record of the outermost call, which has begun. */
@@ -82,7 +78,7 @@ static inline void moriens_open(struct moriens_thread *t, struct moriens_span *s
 		moriens_counters_enter(&t->counters);
 	t->outermost = span->frame;
 	t->site = (uintptr_t)span->site;
-	t->open = likely(moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_path_of(t, span))) &&
+	t->open = likely(moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span))) &&
 		(likely(!t->counters.on) || moriens_counters_write(&t->counters, &t->ring));
 	if (likely(t->open))
 		moriens_ring_commit(&t->ring);

@@ -3,6 +3,7 @@
 #include "mpi_family.h"
 #include "options.h"
 #include "polls.h"
+#include "unwind.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_BYTES (256u << 10) /* some 8,000 call paths */
+#define LOG_PATHS 8192u /* for so many call paths there is room */
 #define MIN_LOG_BYTES (16u << 10)
 #define LATER_THREADS 4 /* their rings are so much smaller than the first thread's */
 
@@ -77,16 +78,18 @@ static int create_ring(int directory, uint32_t thread, struct moriens_writer *ri
 }
 
 /* Creates the process file and the first ring; both get their names, or neither is left. */
-static int create_files(int directory, const struct moriens_identity *identity, struct moriens_writer *ring)
+static int create_files(int directory, const struct moriens_identity *identity, uint32_t depth, struct moriens_writer *ring)
 {
 	struct moriens_process_file *process = &moriens_run.process;
 	struct moriens_file ring_file;
 	char ring_name[64];
 	int error;
 
-	for (uint64_t bytes = affordable(directory, LOG_BYTES, MIN_LOG_BYTES);; bytes /= 2) {
+	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + 4095) & ~(uint64_t)4095;
+
+	for (uint64_t bytes = affordable(directory, log_bytes, MIN_LOG_BYTES);; bytes /= 2) {
 		error = moriens_process_create(process, directory, bytes, identity);
-		if (error != ENOSPC || bytes == MIN_LOG_BYTES)
+		if (error != ENOSPC || bytes <= MIN_LOG_BYTES)
 			break;
 	}
 	if (error != 0)
@@ -96,7 +99,7 @@ static int create_files(int directory, const struct moriens_identity *identity, 
 		moriens_os_discard(directory, &process->file);
 		return error;
 	}
-	error = moriens_paths_init(&moriens_run.paths, process);
+	error = moriens_paths_init(&moriens_run.paths, process, depth);
 	if (error == 0) {
 		process->header->threads = 1;
 		moriens_process_set_state(process, MORIENS_PROCESS_RUNNING);
@@ -142,6 +145,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	struct moriens_options options;
 	struct moriens_identity identity = {.rank = -1, .size = 0};
 	bool ranked = moriens_mpi_rank(site, &identity.rank, &identity.size);
+	uint32_t depth;
 	int directory = -1;
 	int error;
 
@@ -156,6 +160,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		return false;
 	}
 	ring_bytes = options.ring_bytes;
+	depth = options.callpath == 1 || moriens_unwind_load() ? options.callpath : 1;
 	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
 	moriens_polls_limit(options.poll_gap_us);
 	identify(site, &identity);
@@ -165,7 +170,9 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	if (error == 0 && !ranked)
 		error = ENOSYS;
 	if (error == 0)
-		error = create_files(directory, &identity, ring);
+		error = create_files(directory, &identity, depth, ring);
+	if (error == 0 && depth != options.callpath)
+		moriens_process_note(&moriens_run.process, "call paths have one frame only: libunwind.so.8 cannot be loaded");
 	if (error != 0)
 		leave_word(directory, identity.rank, error);
 	if (directory >= 0)

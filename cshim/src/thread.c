@@ -29,7 +29,7 @@ static void thread_ends(void *argument)
 	moriens_counters_end(&t->counters);
 	moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
 	moriens_os_unmap(t->ring.ring, moriens_ring_bytes(t->ring.count));
-	moriens_os_unmap(t->cache, MORIENS_PATH_CACHE * sizeof *t->cache);
+	moriens_path_cache_free(t->cache);
 	/* Another library's destructor, run after ours, may still call MPI. */
 	t->state = MORIENS_THREAD_UNRECORDED;
 }
@@ -78,7 +78,7 @@ static bool outermost_lives(const struct moriens_thread *t)
 static void begin_thread(struct moriens_thread *t)
 {
 	pthread_once(&hooks_once, make_hooks);
-	t->cache = moriens_os_memory(MORIENS_PATH_CACHE * sizeof *t->cache);
+	t->cache = moriens_path_cache_new(moriens_run.paths.depth);
 	if (t->cache == NULL)
 		moriens_run_thread_failed(ENOMEM);
 	if (t->cache == NULL || (t->ring.ring == NULL && !moriens_run_add_thread(&t->ring))) {
@@ -171,13 +171,6 @@ MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 		moriens_open(t, span);
 		moriens_exit(span);
 	}
-}
-
-MORIENS_COLD uint32_t moriens_path_miss(struct moriens_path_entry *entry, uintptr_t site)
-{
-	entry->path = moriens_paths_intern(&moriens_run.paths, site);
-	entry->site = site;
-	return entry->path;
 }
 
 MORIENS_COLD void moriens_aborting(struct moriens_span *span)

@@ -152,3 +152,33 @@ func TestStatus(t *testing.T) {
 	(&Status{}).Show("nothing")
 	(&Status{}).Close()
 }
+
+// The table names functions briefly, and tells places in one function apart.
+func TestSites(t *testing.T) {
+	at := func(function string, offset uint64, more ...trace.Frame) trace.CallPath {
+		return trace.CallPath{Function: function, Frames: append([]trace.Frame{{Module: "app", Offset: offset, Function: "NS::Comm::send"}}, more...)}
+	}
+	main := trace.Frame{Module: "app", Offset: 0x90, Function: "main"}
+	run := &trace.Run{CallPaths: []trace.CallPath{
+		{}, at("MPI_Send", 0x10), at("MPI_Send", 0x20), at("MPI_Recv", 0x10), at("MPI_Recv", 0x10, main), {Function: "MPI_Init"},
+	}}
+	run.CallPaths[2].Frames[0].File, run.CallPaths[2].Frames[0].Line = "/src/comm.cc", 7
+	for _, tt := range []struct {
+		paths []uint32
+		want  []string
+	}{
+		{[]uint32{1, 2}, []string{"MPI_Send@Comm::send", "MPI_Send@comm.cc:7"}},
+		{[]uint32{3, 4}, []string{"MPI_Recv@Comm::send", "MPI_Recv@Comm::send"}}, // one place: clusters.json has the callers
+		{[]uint32{0, 5}, []string{"?", "MPI_Init"}},
+	} {
+		x := trace.Cluster{Before: []trace.PathCount{{Path: tt.paths[0]}}, After: []trace.PathCount{{Path: tt.paths[1]}}}
+		if got, want := callsRound(run, &x, sites(run, []trace.Cluster{x})), tt.want[0]+" → "+tt.want[1]; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	run.CallPaths[2].Frames[0].File = ""
+	x := trace.Cluster{Before: []trace.PathCount{{Path: 1}}, After: []trace.PathCount{{Path: 2}}}
+	if got, want := callsRound(run, &x, sites(run, []trace.Cluster{x})), "MPI_Send@Comm::send+0x10 → MPI_Send@Comm::send+0x20"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

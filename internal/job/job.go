@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -29,6 +30,7 @@ type Preload struct {
 	Shm       string // MORIENS_SHM: the directory that holds the rings' directory
 	Directory string // MORIENS_DIR: the run directory
 	Events    string // MORIENS_EVENTS: what to count; empty: it is left as it is
+	Callpath  int    // MORIENS_CALLPATH: frames of a call path; 0 = as the environment says
 }
 
 // A StartError is a launcher that did not start.
@@ -151,10 +153,13 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	set("MORIENS_DIR", directory)
 	if p.Events != "" {
 		set("MORIENS_EVENTS", p.Events)
-	} else if values["MORIENS_EVENTS"] != "" {
-		names = append(names, "MORIENS_EVENTS")
+		delete(values, "MORIENS_EVENTS")
 	}
-	for _, option := range []string{"MORIENS_RING", "MORIENS_POLL_GAP", "MORIENS_PAPI"} {
+	if p.Callpath > 0 {
+		set("MORIENS_CALLPATH", strconv.Itoa(p.Callpath))
+		delete(values, "MORIENS_CALLPATH")
+	}
+	for _, option := range []string{"MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_POLL_GAP", "MORIENS_PAPI"} {
 		if values[option] != "" {
 			names = append(names, option)
 		}

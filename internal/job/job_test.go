@@ -62,6 +62,12 @@ func TestEnvironment(t *testing.T) {
 			}
 		})
 	}
+	deep := preload
+	deep.Callpath = 5
+	_, env, err := environment([]string{"mpirun"}, []string{"MORIENS_CALLPATH=2"}, deep)
+	if got := last(env, "MORIENS_CALLPATH"); got != "5" || err != nil || last(env, list) != names+";MORIENS_CALLPATH" {
+		t.Errorf("MORIENS_CALLPATH=%s, %v, in %q", got, err, env)
+	}
 	for _, library := range []string{"/opt/my tools/libmoriens.so", "/opt/a:b/libmoriens.so"} {
 		p := preload
 		p.Library = library

@@ -39,6 +39,7 @@ var rules = []rule{
 	{"cshim/gen", []string{}, []string{}},
 	{"cshim/bench", []string{}, []string{}},
 	{"cshim", []string{"internal"}, nil},
+	{"agent/symbol", []string{}, []string{"github.com/ianlancetaylor/demangle"}},
 	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},
 	{"collector", []string{"collector", "proto", "trace", "analysis", "internal"}, nil},
 	{"analysis", []string{"analysis", "internal/units"}, []string{"gonum.org"}},

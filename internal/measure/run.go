@@ -39,9 +39,11 @@ type RunConfig struct {
 	Out     string // run directory; empty = a new one named by date and time
 	Shm     string // where the rings' directory is made
 	Events  string // what to count; empty: what is usual where the job runs
-	Options partition.Options
-	Program rundir.Program
-	Log     *slog.Logger
+	// Callpath is how many frames a call path has; 0 = as MORIENS_CALLPATH says, else 1.
+	Callpath int
+	Options  partition.Options
+	Program  rundir.Program
+	Log      *slog.Logger
 }
 
 // Run runs a job under measurement and returns the exit status that this process should end with. An
@@ -101,7 +103,9 @@ func Run(c RunConfig) (status int, err error) {
 	go func() { agentDone <- node.Run(agentCtx) }()
 
 	started := time.Now()
-	j, err := job.Start(c.Command, job.Preload{Library: library, Run: run, Shm: c.Shm, Directory: out, Events: c.Events})
+	j, err := job.Start(c.Command, job.Preload{
+		Library: library, Run: run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath,
+	})
 	if err != nil {
 		stopAgent()
 		<-agentDone

@@ -41,6 +41,7 @@ const (
 const (
 	LogModuleKind = 0x1
 	LogPathKind   = 0x2
+	LogNoteKind   = 0x3
 )
 
 const (

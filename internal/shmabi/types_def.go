@@ -46,6 +46,7 @@ const (
 const (
 	LogModuleKind = C.MORIENS_LOG_MODULE
 	LogPathKind   = C.MORIENS_LOG_PATH
+	LogNoteKind   = C.MORIENS_LOG_NOTE
 )
 
 const (

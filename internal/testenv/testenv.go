@@ -7,6 +7,7 @@ package testenv
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 )
 
@@ -26,6 +27,17 @@ func NeedFile(t testing.TB, path string) {
 	if _, err := os.Stat(path); err != nil {
 		Lacking(t, "no file "+path)
 	}
+}
+
+// NeedLibrary requires a shared library, such as libunwind.so.8, in one of the places where systems keep them.
+func NeedLibrary(t testing.TB, name string) {
+	t.Helper()
+	for _, dir := range []string{"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/lib/*-linux-gnu", "/usr/lib/*-linux-gnu"} {
+		if found, _ := filepath.Glob(filepath.Join(dir, name)); len(found) > 0 {
+			return
+		}
+	}
+	Lacking(t, "no library "+name)
 }
 
 // NeedRoot requires the test to run as root, for mounts.

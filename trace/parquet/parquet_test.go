@@ -28,6 +28,7 @@ type bursts struct {
 }
 
 func content(run *trace.Run) (all []bursts) {
+	names := run.Names()
 	for _, t := range run.Threads {
 		b := t.Bursts
 		if b.Len() == 0 {
@@ -35,8 +36,8 @@ func content(run *trace.Run) (all []bursts) {
 		}
 		x := bursts{t.World, t.Rank, t.Thread, b.StartNS, b.DurationNS, nil, nil, b.Cluster, b.Counters, b.Weight}
 		for k := range b.StartNS {
-			x.Before = append(x.Before, run.CallPaths[b.Before[k]].String())
-			x.After = append(x.After, run.CallPaths[b.After[k]].String())
+			x.Before = append(x.Before, names[b.Before[k]])
+			x.After = append(x.After, names[b.After[k]])
 		}
 		all = append(all, x)
 	}

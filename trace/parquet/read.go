@@ -194,15 +194,32 @@ func (r *reader) path(v pq.Value) uint32 {
 	return i
 }
 
-// parsePath is the inverse of trace.CallPath.String, for the frame that is in the text.
+// parsePath gives a call path that prints as text does. Whether what stands before an offset is a module or a function, with
+// frames further out perhaps, the text does not tell; it becomes the module.
 func parsePath(text string) trace.CallPath {
 	function, place, ok := strings.Cut(text, "@")
-	if i := strings.LastIndex(place, "+0x"); ok && i > 0 {
+	if !ok || place == "" {
+		return trace.CallPath{Function: text}
+	}
+	var frame trace.Frame
+	if i := strings.LastIndex(place, "+0x"); i > 0 {
 		if offset, err := strconv.ParseUint(place[i+3:], 16, 64); err == nil {
-			return trace.CallPath{Function: function, Frames: []trace.Frame{{Module: place[:i], Offset: offset}}}
+			frame.Module, frame.Offset = place[:i], offset
 		}
 	}
-	return trace.CallPath{Function: text}
+	if i := strings.LastIndexByte(place, ':'); frame.Module == "" && i > 0 {
+		if line, err := strconv.ParseInt(place[i+1:], 10, 32); err == nil && line > 0 {
+			frame.File, frame.Line = place[:i], int(line)
+		}
+	}
+	if frame == (trace.Frame{}) {
+		frame.Function = place
+	}
+	p := trace.CallPath{Function: function, Frames: []trace.Frame{frame}}
+	if p.String() != text {
+		return trace.CallPath{Function: text}
+	}
+	return p
 }
 
 // A columnReader reads a column of a row group in batches, across its pages.

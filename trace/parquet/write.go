@@ -54,8 +54,8 @@ type batch struct {
 
 func newBatch(run *trace.Run, out *pq.GenericWriter[any]) *batch {
 	b := &batch{run: run, out: out, columns: out.ColumnWriters(), values: make([]pq.Value, rowsPerBatch)}
-	for _, p := range run.CallPaths {
-		b.paths = append(b.paths, pq.ByteArrayValue([]byte(p.String())))
+	for _, name := range run.Names() {
+		b.paths = append(b.paths, pq.ByteArrayValue([]byte(name)))
 	}
 	return b
 }

@@ -59,10 +59,13 @@ func pairNames(run *trace.Run, list []pair) []string {
 		if s == "" {
 			s = "?"
 		}
-		if place && len(p.Frames) > 0 {
-			s += fmt.Sprintf(" +%x", p.Frames[0].Offset)
+		if !place || len(p.Frames) == 0 {
+			return s
 		}
-		return s
+		if f := p.Frames[0]; f.Function == "" && f.Line == 0 {
+			return s + fmt.Sprintf(" +%x", f.Offset)
+		}
+		return s + " " + short(p.Frames[0].Brief())
 	}
 	names := make([]string, len(list))
 	count := make(map[string]int)
@@ -75,7 +78,27 @@ func pairNames(run *trace.Run, list []pair) []string {
 			names[i] = name(p.before, true) + " → " + name(p.after, true)
 		}
 	}
+	clear(count)
+	for _, n := range names {
+		count[n]++
+	}
+	for i, p := range list { // several calls in one function
+		if count[names[i]] > 1 {
+			names[i] += fmt.Sprintf(" (%d, %d)", p.before, p.after)
+		}
+	}
 	return names
+}
+
+// maxPlace is how much of a place a label has room for.
+const maxPlace = 28
+
+func short(place string) string {
+	r := []rune(place)
+	if len(r) <= maxPlace {
+		return place
+	}
+	return "…" + string(r[len(r)-maxPlace+1:])
 }
 
 // of spreads the points of a row by a fixed hash, so that density shows.

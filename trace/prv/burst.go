@@ -83,6 +83,7 @@ type eventLine struct {
 	timeNS       int64
 	counters     []counterDelta
 	calls        []callEvent // with the type's value, 0 for an end
+	callers      []callEvent // of the call that begins
 	label        int32       // of a cluster's begin; 0 where none begins
 	clusterEnded bool
 	sets         bool
@@ -96,7 +97,7 @@ type counterDelta struct {
 }
 
 func (l *eventLine) reset(timeNS int64) {
-	*l = eventLine{timeNS: timeNS, counters: l.counters[:0], calls: l.calls[:0]}
+	*l = eventLine{timeNS: timeNS, counters: l.counters[:0], calls: l.calls[:0], callers: l.callers[:0]}
 }
 
 // events takes an event record; paths gives the call path of an event.

@@ -16,6 +16,7 @@ const (
 	classCounter
 	classSet
 	classMPI
+	classCaller
 	classCluster
 )
 
@@ -75,6 +76,8 @@ func (r *reader) events(line []byte) error {
 			l.counters = append(l.counters, counterDelta{int(kind.column), value})
 		case classMPI:
 			l.calls = append(l.calls, callEvent{kind.eventType, value})
+		case classCaller:
+			l.callers = append(l.callers, callEvent{kind.eventType, value})
 		case classCluster:
 			if value == clusterEnd {
 				l.clusterEnded = true
@@ -106,6 +109,9 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classCluster
 	case eventType >= typeMPI && eventType <= typeMPILast:
 		k.class = classMPI
+	case eventType > typeCaller && eventType <= typeCaller+maxCallerLevel,
+		eventType > typeCallerLine && eventType <= typeCallerLine+maxCallerLevel:
+		k.class = classCaller
 	case eventType >= typePreset && eventType < typeCountersEnd:
 		column, ok := r.columns[eventType]
 		if !ok {
@@ -121,30 +127,50 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 	return k, nil
 }
 
-// A pathTable makes one call path of each function.
+// A pathTable makes one call path of each function with the callers that the trace tells.
 type pathTable struct {
-	paths   []trace.CallPath
-	byName  map[string]uint32
-	byEvent map[callEvent]uint32
+	paths  []trace.CallPath
+	byText map[string]uint32
+	// Without callers by event, with callers by callEvent.key.
+	byEvent   map[callEvent]uint32
+	byCallers map[string]uint32
+	key       []byte
 }
 
 func (p *pathTable) init() {
 	p.paths = []trace.CallPath{{}}
-	p.byName = map[string]uint32{"": 0}
+	p.byText = map[string]uint32{pathText(trace.CallPath{}): 0}
 	p.byEvent = make(map[callEvent]uint32)
+	p.byCallers = make(map[string]uint32)
 }
 
-func (p *pathTable) of(e callEvent, l *labels) uint32 {
-	if i, ok := p.byEvent[e]; ok {
+func (p *pathTable) of(e callEvent, callers []callEvent, l *labels) uint32 {
+	if len(callers) == 0 {
+		i, ok := p.byEvent[e]
+		if !ok {
+			i = p.intern(trace.CallPath{Function: callName(e, l.calls)})
+			p.byEvent[e] = i
+		}
 		return i
 	}
-	name := callName(e, l.calls)
-	i, ok := p.byName[name]
+	p.key = e.key(p.key[:0], callers)
+	i, ok := p.byCallers[string(p.key)]
 	if !ok {
-		i = uint32(len(p.paths))
-		p.paths = append(p.paths, trace.CallPath{Function: name})
-		p.byName[name] = i
+		i = p.intern(trace.CallPath{Function: callName(e, l.calls), Frames: l.frames(callers)})
+		p.byCallers[string(p.key)] = i
 	}
-	p.byEvent[e] = i
 	return i
 }
+
+func (p *pathTable) intern(path trace.CallPath) uint32 {
+	text := pathText(path)
+	i, ok := p.byText[text]
+	if !ok {
+		i = uint32(len(p.paths))
+		p.paths = append(p.paths, path)
+		p.byText[text] = i
+	}
+	return i
+}
+
+func pathText(p trace.CallPath) string { return fmt.Sprintf("%#v", p) }

@@ -23,6 +23,8 @@ const (
 	typeMPI         = 50000001 // point-to-point; 2 collective, 3 other, 4 one-sided, 5 I/O
 	typeMPILast     = 50000005
 	typeMPIOther    = 50000003
+	typeCaller      = 70000000 // + the level of a frame, 1 the innermost: the function that made the call
+	typeCallerLine  = 80000000 // + the level: its line
 	typeCluster     = 90000001
 )
 
@@ -82,7 +84,8 @@ func clusterLabel(value int64) (label int32, ok bool) {
 // A coding gives the run's call paths and counters their numbers in the trace; the same run always gets the same.
 type coding struct {
 	calls    []callCode // by call path
-	counters []uint32   // event type by counter
+	callers  *callers
+	counters []uint32 // event type by counter
 }
 
 type callCode struct {
@@ -98,6 +101,7 @@ func newCoding(run *trace.Run) *coding {
 	for i, p := range run.CallPaths {
 		c.calls[i] = codeCall(p.Function, foreign)
 	}
+	c.callers = codeCallers(run)
 	taken := make(map[uint32]bool)
 	for i, counter := range run.Counters {
 		t, ok := presetType(counter.Name)

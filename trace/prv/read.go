@@ -56,7 +56,7 @@ func ReadFile(path string, o Options) (*Result, error) {
 }
 
 // Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say stays
-// zero in the model: frames of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
+// zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
 // Memory is bounded by the input: a few times its size, and that of the declared objects.
 func Read(in io.Reader, o Options) (*Result, error) {
 	labels, err := readLabels(o.Labels)
@@ -117,7 +117,7 @@ func (r *reader) read() error {
 		return &Error{1, err}
 	}
 	r.columns = make(map[uint32]int)
-	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.labels) }
+	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.event.callers, r.labels) }
 	for {
 		line, err := r.lines.next()
 		if err == io.EOF {

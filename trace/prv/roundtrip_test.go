@@ -2,6 +2,7 @@ package prv
 
 import (
 	"bytes"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -47,23 +48,33 @@ func diff(t fatal, want, got *trace.Run) {
 	}
 }
 
-// canonical is the run as far as a Paraver trace can hold it: call paths by function and numbered as they come, counters by name,
+// canonical is the run as far as a Paraver trace can hold it: call paths by function and callers and numbered as they come, counters by name,
 // the minute of the start, no Eps.
 func canonical(run *trace.Run) *trace.Run {
 	c := *run
 	c.Start = run.Start.UTC().Truncate(time.Minute)
 	c.CallPaths, c.Counters, c.Threads = nil, nil, nil
-	number := map[string]uint32{"": 0}
+	number := map[string]uint32{pathText(trace.CallPath{}): 0}
 	c.CallPaths = []trace.CallPath{{}}
 	path := func(old []uint32) []uint32 {
 		var ids []uint32
 		for _, p := range old {
-			name := run.CallPaths[p].Function
-			id, ok := number[name]
+			path := trace.CallPath{Function: run.CallPaths[p].Function}
+			for _, f := range run.CallPaths[p].Frames {
+				f = trace.Frame{Function: f.Function, File: f.File, Line: f.Line}
+				if f.File != "" {
+					f.File = filepath.Base(f.File)
+				}
+				path.Frames = append(path.Frames, f)
+			}
+			for n := len(path.Frames); n > 0 && path.Frames[n-1] == (trace.Frame{}); n-- {
+				path.Frames = path.Frames[:n-1]
+			}
+			id, ok := number[pathText(path)]
 			if !ok {
 				id = uint32(len(c.CallPaths))
-				number[name] = id
-				c.CallPaths = append(c.CallPaths, trace.CallPath{Function: name})
+				number[pathText(path)] = id
+				c.CallPaths = append(c.CallPaths, path)
 			}
 			ids = append(ids, id)
 		}

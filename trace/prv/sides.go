@@ -13,13 +13,14 @@ import (
 // labels are what a reader takes from the .pcf.
 type labels struct {
 	calls    map[callEvent]string
+	callers  map[callEvent]string // by typeCaller or typeCallerLine: all levels share their labels
 	counters map[uint32]trace.Counter
 }
 
 // readLabels takes the labels of calls and counters. Labels only name things, and traces carry all sorts of .pcf:
 // a line that makes no sense is passed over.
 func readLabels(in io.Reader) (*labels, error) {
-	l := &labels{make(map[callEvent]string), make(map[uint32]trace.Counter)}
+	l := &labels{make(map[callEvent]string), make(map[callEvent]string), make(map[uint32]trace.Counter)}
 	var types []uint32 // of the EVENT_TYPE section, for its values
 	inTypes, inValues := false, false
 	err := textLines(in, func(line string) {
@@ -48,6 +49,9 @@ func readLabels(in io.Reader) (*labels, error) {
 			for _, t := range types {
 				if t >= typeMPI && t <= typeMPILast && number != 0 && rest != "" {
 					l.calls[callEvent{t, number}] = rest
+				}
+				if base, _, ok := callerLevel(t); ok && rest != "" {
+					l.callers[callEvent{base, number}] = rest
 				}
 			}
 		}

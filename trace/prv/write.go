@@ -233,6 +233,9 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 	case isCall:
 		code := &w.coding.calls[c.t.Calls.Path[beginning.index]]
 		event(code.eventType, code.value)
+		for _, caller := range w.coding.callers.events[c.t.Calls.Path[beginning.index]] {
+			event(caller.eventType, caller.value)
+		}
 	}
 	if len(b) > empty {
 		b = append(b, '\n')

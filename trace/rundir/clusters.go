@@ -78,17 +78,21 @@ type Cluster struct {
 
 // A CallPath is one call path and how many bursts of the cluster touch it.
 type CallPath struct {
-	Name     string  `json:"name"`
+	Name     string  `json:"name"` // trace.Run.Names
 	Function string  `json:"function"`
 	Bursts   int     `json:"bursts"`
 	Frames   []Frame `json:"frames"` // innermost first
 }
 
-// A Frame is a return address: the file, its build id, and the offset from its load address.
+// A Frame is a return address: the file, its build id, and the offset from its load address; and where its call is in the source.
 type Frame struct {
 	Module  string `json:"module"`
 	BuildID string `json:"build_id"`
 	Offset  string `json:"offset"` // hexadecimal: a JSON number loses bits beyond 2^53
+
+	Function string `json:"function"` // demangled; empty = unknown
+	File     string `json:"file"`     // source file; empty = unknown
+	Line     int    `json:"line"`     // 0 = unknown
 }
 
 // A CounterStat is a counter over the bursts of a cluster.
@@ -109,16 +113,17 @@ func (c *Clusters) Describe(run *trace.Run) {
 		Missing: share(t.missingNS, t.timeNS), MissingBursts: t.missing,
 	}
 	c.Clusters = make([]Cluster, len(run.Clusters))
+	names := run.Names()
 	for i := range run.Clusters {
-		c.Clusters[i] = describeCluster(run, &run.Clusters[i])
+		c.Clusters[i] = describeCluster(run, &run.Clusters[i], names)
 	}
 }
 
-func describeCluster(run *trace.Run, x *trace.Cluster) Cluster {
+func describeCluster(run *trace.Run, x *trace.Cluster, names []string) Cluster {
 	d := Cluster{
 		ID: x.ID, Colour: palette.Cluster(x.ID).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
 		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare,
-		Before: describePaths(run, x.Before), After: describePaths(run, x.After), Counters: []CounterStat{},
+		Before: describePaths(run, x.Before, names), After: describePaths(run, x.After, names), Counters: []CounterStat{},
 	}
 	for k := range min(len(x.CounterMean), len(x.CounterStd), len(run.Counters)) {
 		d.Counters = append(d.Counters, CounterStat{run.Counters[k].Name, Number(x.CounterMean[k]), Number(x.CounterStd[k])})
@@ -126,13 +131,13 @@ func describeCluster(run *trace.Run, x *trace.Cluster) Cluster {
 	return d
 }
 
-func describePaths(run *trace.Run, counts []trace.PathCount) []CallPath {
+func describePaths(run *trace.Run, counts []trace.PathCount, names []string) []CallPath {
 	paths := make([]CallPath, len(counts))
 	for i, n := range counts {
 		p := run.CallPaths[n.Path]
-		paths[i] = CallPath{Name: p.String(), Function: p.Function, Bursts: n.Bursts, Frames: []Frame{}}
+		paths[i] = CallPath{Name: names[n.Path], Function: p.Function, Bursts: n.Bursts, Frames: []Frame{}}
 		for _, f := range p.Frames {
-			paths[i].Frames = append(paths[i].Frames, Frame{f.Module, f.BuildID, fmt.Sprintf("%#x", f.Offset)})
+			paths[i].Frames = append(paths[i].Frames, Frame{f.Module, f.BuildID, fmt.Sprintf("%#x", f.Offset), f.Function, f.File, f.Line})
 		}
 	}
 	return paths

@@ -10,7 +10,14 @@ import (
 // zero length, an unfinished call, a rank without records, a second thread, a message, communicators.
 func Small() *trace.Run {
 	frame := func(offset uint64) []trace.Frame {
-		return []trace.Frame{{Module: "app", BuildID: "8f3c", Offset: offset}, {Module: "libc.so.6", BuildID: "01ab", Offset: 0x2724a}}
+		inner := trace.Frame{Module: "app", BuildID: "8f3c", Offset: offset}
+		switch offset {
+		case 0x1f3c, 0x1f80:
+			inner.Function, inner.File, inner.Line = "Halo::exchange", "/src/halo.cc", 42
+		case 0x2000:
+			inner.Function = "norm"
+		}
+		return []trace.Frame{inner, {Module: "libc.so.6", BuildID: "01ab", Offset: 0x2724a}}
 	}
 	run := &trace.Run{
 		Start:      time.Date(2026, 3, 4, 15, 6, 0, 0, time.UTC),

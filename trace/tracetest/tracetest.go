@@ -30,9 +30,11 @@ func Run(t *rapid.T) *trace.Run {
 	}
 	for i := range 1 + small(6, "paths") {
 		f := functions[small(len(functions)-2, "function")]
-		run.CallPaths = append(run.CallPaths, trace.CallPath{
-			Function: f, Frames: []trace.Frame{{Module: "app", BuildID: "00ff", Offset: uint64(0x1000 + i)}},
-		})
+		path := trace.CallPath{Function: f}
+		for k := range 1 + small(2, "frames") {
+			path.Frames = append(path.Frames, frame(t, uint64(0x1000+i+0x100*k)))
+		}
+		run.CallPaths = append(run.CallPaths, path)
 	}
 	for i := range small(3, "counters") {
 		run.Counters = append(run.Counters, trace.Counter{Name: counterNames[i]})
@@ -55,6 +57,18 @@ func Run(t *rapid.T) *trace.Run {
 	messages(t, run)
 	run.SummariseClusters()
 	return run
+}
+
+// frame draws one of which nothing, the function, or the line too is known.
+func frame(t *rapid.T, offset uint64) trace.Frame {
+	f := trace.Frame{Module: "app", BuildID: "00ff", Offset: offset}
+	if f.Function = rapid.SampledFrom([]string{"", "main", "Halo::exchange", "List<int (*)(char, int)>::sort"}).Draw(t, "caller"); f.Function == "" {
+		return f
+	}
+	if f.Line = rapid.IntRange(0, 2).Draw(t, "line"); f.Line > 0 {
+		f.File = rapid.SampledFrom([]string{"/src/halo.cc", "../lib/list.h", "odd name (1).c"}).Draw(t, "file")
+	}
+	return f
 }
 
 func thread(t *rapid.T, run *trace.Run, world, rank, number, node, clusters int) trace.Thread {

@@ -22,9 +22,33 @@ static double now_ns(void)
 
 static int rank, flag, value, received;
 
-static void iprobe(void)
+static __attribute__((noinline)) void iprobe(void)
 {
 	MPI_Iprobe(MPI_ANY_SOURCE, 9, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+}
+
+/* From 16 stacks that differ in their return addresses only. */
+static unsigned turn;
+
+#define LEVEL(name, below, bit) \
+	static __attribute__((noinline)) void name(void) \
+	{ \
+		if (turn & (bit)) \
+			below(); \
+		else \
+			below(); \
+		__asm__ volatile(""); \
+	}
+
+LEVEL(level_1, iprobe, 1u)
+LEVEL(level_2, level_1, 2u)
+LEVEL(level_3, level_2, 4u)
+LEVEL(level_4, level_3, 8u)
+
+static void iprobe_varied(void)
+{
+	turn++;
+	level_4();
 }
 
 static void test_null(void)
@@ -68,6 +92,7 @@ static const struct kind {
 	int share; /* its rounds make this many times fewer */
 } kinds[] = {
 	{"Iprobe", iprobe, 1, 1},
+	{"Iprobe from 16 paths", iprobe_varied, 1, 1},
 	{"Test", test_null, 1, 1},
 	{"self Isend/Recv/Wait", self_message, 3, 1},
 	{"Allreduce on SELF", allreduce_self, 1, 1},

@@ -135,7 +135,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12, 0}
 }
 
 type ReportRequest struct {
@@ -154,6 +154,8 @@ type ReportRequest struct {
 	//	*ReportRequest_ClockSample
 	//	*ReportRequest_Fault
 	//	*ReportRequest_Done
+	//	*ReportRequest_Symbols
+	//	*ReportRequest_Note
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -293,6 +295,24 @@ func (x *ReportRequest) GetDone() *Done {
 	return nil
 }
 
+func (x *ReportRequest) GetSymbols() *Symbols {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Symbols); ok {
+			return x.Symbols
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetNote() *Note {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Note); ok {
+			return x.Note
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -337,6 +357,14 @@ type ReportRequest_Done struct {
 	Done *Done `protobuf:"bytes,11,opt,name=done,proto3,oneof"`
 }
 
+type ReportRequest_Symbols struct {
+	Symbols *Symbols `protobuf:"bytes,20,opt,name=symbols,proto3,oneof"`
+}
+
+type ReportRequest_Note struct {
+	Note *Note `protobuf:"bytes,21,opt,name=note,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -356,6 +384,10 @@ func (*ReportRequest_ClockSample) isReportRequest_Body() {}
 func (*ReportRequest_Fault) isReportRequest_Body() {}
 
 func (*ReportRequest_Done) isReportRequest_Body() {}
+
+func (*ReportRequest_Symbols) isReportRequest_Body() {}
+
+func (*ReportRequest_Note) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -736,10 +768,14 @@ func (x *CallPath) GetFrames() []*Frame {
 
 // Frame is a return address, as an offset into the file it lies in.
 type Frame struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Module        string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"` // path of the executable or library; empty = in none
-	BuildId       []byte                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
-	Offset        uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Module  string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"` // path of the executable or library; empty = in none
+	BuildId []byte                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
+	Offset  uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	// Of the call before it, in Symbols only.
+	Function      string `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"` // demangled, without arguments; empty = unknown
+	File          string `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`         // source file; empty = unknown
+	Line          uint32 `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`        // 0 = unknown
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -795,6 +831,125 @@ func (x *Frame) GetOffset() uint64 {
 	return 0
 }
 
+func (x *Frame) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Frame) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Frame) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+// Symbols say where frames of call paths are in the program's source. They come when the node's processes have ended.
+type Symbols struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Frames        []*Frame               `protobuf:"bytes,1,rep,name=frames,proto3" json:"frames,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Symbols) Reset() {
+	*x = Symbols{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Symbols) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Symbols) ProtoMessage() {}
+
+func (x *Symbols) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
+func (*Symbols) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Symbols) GetFrames() []*Frame {
+	if x != nil {
+		return x.Frames
+	}
+	return nil
+}
+
+// Note is a line for the user.
+type Note struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Note) Reset() {
+	*x = Note{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Note) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Note) ProtoMessage() {}
+
+func (x *Note) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Note.ProtoReflect.Descriptor instead.
+func (*Note) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Note) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *Note) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Calls are consecutive outermost MPI calls of one ring, one a row, each with the computation burst before
 // it. A row can also be a run of polls: failed calls of one function from one place that follow each other
 // at once. All columns but the sparse ones have one length.
@@ -824,7 +979,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -836,7 +991,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -849,7 +1004,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{7}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Calls) GetRing() uint64 {
@@ -954,7 +1109,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -966,7 +1121,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -979,7 +1134,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -1003,7 +1158,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1015,7 +1170,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1028,7 +1183,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -1081,7 +1236,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1248,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1261,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -1165,7 +1320,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1177,7 +1332,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1190,7 +1345,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -1240,7 +1395,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1407,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1420,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -1299,7 +1454,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1466,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1479,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -1339,7 +1494,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\x95\x04\n" +
+	"moriens.v1\"\xee\x04\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -1353,7 +1508,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fclock_sample\x18\t \x01(\v2\x17.moriens.v1.ClockSampleH\x00R\vclockSample\x12)\n" +
 	"\x05fault\x18\n" +
 	" \x01(\v2\x11.moriens.v1.FaultH\x00R\x05fault\x12&\n" +
-	"\x04done\x18\v \x01(\v2\x10.moriens.v1.DoneH\x00R\x04doneB\x06\n" +
+	"\x04done\x18\v \x01(\v2\x10.moriens.v1.DoneH\x00R\x04done\x12/\n" +
+	"\asymbols\x18\x14 \x01(\v2\x13.moriens.v1.SymbolsH\x00R\asymbols\x12&\n" +
+	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04noteB\x06\n" +
 	"\x04body\"4\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\"q\n" +
@@ -1387,11 +1544,19 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bCallPath\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\rR\x04path\x12)\n" +
-	"\x06frames\x18\x03 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"R\n" +
+	"\x06frames\x18\x03 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"\x96\x01\n" +
 	"\x05Frame\x12\x16\n" +
 	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
 	"\bbuild_id\x18\x02 \x01(\fR\abuildId\x12\x16\n" +
-	"\x06offset\x18\x03 \x01(\x04R\x06offset\"\xfb\x02\n" +
+	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
+	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x06 \x01(\rR\x04line\"4\n" +
+	"\aSymbols\x12)\n" +
+	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"4\n" +
+	"\x04Note\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\xfb\x02\n" +
 	"\x05Calls\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
@@ -1470,7 +1635,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(ProcessEnd_How)(0),    // 1: moriens.v1.ProcessEnd.How
@@ -1481,37 +1646,42 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Ring)(nil),           // 6: moriens.v1.Ring
 	(*CallPath)(nil),       // 7: moriens.v1.CallPath
 	(*Frame)(nil),          // 8: moriens.v1.Frame
-	(*Calls)(nil),          // 9: moriens.v1.Calls
-	(*Counts)(nil),         // 10: moriens.v1.Counts
-	(*RingEnd)(nil),        // 11: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 12: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 13: moriens.v1.ClockSample
-	(*Fault)(nil),          // 14: moriens.v1.Fault
-	(*Done)(nil),           // 15: moriens.v1.Done
+	(*Symbols)(nil),        // 9: moriens.v1.Symbols
+	(*Note)(nil),           // 10: moriens.v1.Note
+	(*Calls)(nil),          // 11: moriens.v1.Calls
+	(*Counts)(nil),         // 12: moriens.v1.Counts
+	(*RingEnd)(nil),        // 13: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 14: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 15: moriens.v1.ClockSample
+	(*Fault)(nil),          // 16: moriens.v1.Fault
+	(*Done)(nil),           // 17: moriens.v1.Done
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	4,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
 	5,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
 	6,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
 	7,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	9,  // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	11, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	12, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	13, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	14, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	15, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	0,  // 10: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	8,  // 11: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	10, // 12: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	1,  // 13: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 14: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	2,  // 15: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	3,  // 16: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	16, // [16:17] is the sub-list for method output_type
-	15, // [15:16] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	11, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	13, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	14, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	15, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	16, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	17, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	9,  // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	10, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	0,  // 12: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	8,  // 13: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	8,  // 14: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	12, // 15: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	1,  // 16: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 17: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	2,  // 18: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	3,  // 19: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	19, // [19:20] is the sub-list for method output_type
+	18, // [18:19] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -1530,6 +1700,8 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_ClockSample)(nil),
 		(*ReportRequest_Fault)(nil),
 		(*ReportRequest_Done)(nil),
+		(*ReportRequest_Symbols)(nil),
+		(*ReportRequest_Note)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1537,7 +1709,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

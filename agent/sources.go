@@ -1,0 +1,90 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"moriens/agent/ring"
+	"moriens/agent/symbol"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// maxOpen is how many files are held open until the end, so that they can be read even if they are gone by then.
+	maxOpen = 128
+	// symbolsPerMessage is how many frames go into one message.
+	symbolsPerMessage = 1024
+)
+
+// sources are the modules that the call paths of the node's processes name, to be told function, file and line by
+// agent/symbol. That is done when all processes have ended: reading the debugging information of a large program takes seconds,
+// which belong to the application while it runs.
+type sources map[moduleID]*source
+
+type moduleID struct{ path, buildID string }
+
+type source struct {
+	module  *symbol.Module // nil: not opened
+	offsets map[uint64]bool
+}
+
+func (s sources) add(m ring.Module, offset uint64) {
+	if m.Path == "" {
+		return
+	}
+	id := moduleID{m.Path, string(m.BuildID)}
+	if s[id] == nil {
+		s[id] = &source{offsets: make(map[uint64]bool)}
+		if len(s) <= maxOpen {
+			s[id].module = symbol.Open(m.Path, m.BuildID)
+		}
+	}
+	s[id].offsets[offset] = true
+}
+
+func (s sources) close() {
+	for _, x := range s {
+		if x.module != nil {
+			x.module.Close()
+		}
+	}
+}
+
+// resolve says where the frames of all call paths are in the source.
+func (n *Node) resolve(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, resolveGrace)
+	defer cancel()
+	for id, x := range n.sources {
+		if x.module == nil {
+			x.module = symbol.Open(id.path, []byte(id.buildID))
+		}
+		offsets := slices.Sorted(maps.Keys(x.offsets))
+		places := x.resolve(ctx, offsets)
+		message := &moriensv1.Symbols{}
+		for i, p := range places {
+			if p != (symbol.Place{}) {
+				message.Frames = append(message.Frames, &moriensv1.Frame{
+					Module: id.path, BuildId: []byte(id.buildID), Offset: offsets[i],
+					Function: p.Function, File: p.File, Line: uint32(p.Line),
+				})
+			}
+			if len(message.Frames) == symbolsPerMessage || i == len(places)-1 && len(message.Frames) > 0 {
+				n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
+				message = &moriensv1.Symbols{}
+			}
+		}
+	}
+}
+
+// resolve gives a file up that takes until the end of ctx: damaged ones can lead a reader in circles.
+func (x *source) resolve(ctx context.Context, offsets []uint64) []symbol.Place {
+	resolved := make(chan []symbol.Place, 1)
+	go func() { resolved <- x.module.Resolve(ctx, offsets) }()
+	select {
+	case places := <-resolved:
+		return places
+	case <-ctx.Done():
+		return nil
+	}
+}

@@ -1,0 +1,117 @@
+package trace
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// A CallPath is an MPI function and the return addresses that lead to its call, innermost first.
+type CallPath struct {
+	Function string // e.g. MPI_Send; empty in CallPath 0
+	Frames   []Frame
+}
+
+// A Frame is a return address within a file that was mapped. Module, BuildID and Offset identify it; the rest says where the
+// call before it is in the source, as far as that is known.
+type Frame struct {
+	Module  string // file name of the executable or library; empty = in no module
+	BuildID string // hexadecimal GNU build id; empty where the module has none
+	Offset  uint64 // return address minus the module's load address
+
+	Function string // demangled, without its arguments
+	File     string // of the source, as the compiler was given it
+	Line     int    // from 1; 0 = unknown
+}
+
+// Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm", "lmp+0x1f3c", or
+// nothing.
+func (f Frame) Place() string {
+	switch {
+	case f.File != "" && f.Line > 0:
+		return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+	case f.Function != "":
+		return f.Function
+	case f.Module != "":
+		return fmt.Sprintf("%s+%#x", f.Module, f.Offset)
+	}
+	return ""
+}
+
+// Brief is Place with less of long C++ names: "List<…>::sort" for "LAMMPS_NS::List<std::vector<double> >::sort".
+func (f Frame) Brief() string {
+	if f.File != "" && f.Line > 0 || f.Function == "" || strings.Contains(f.Function, "operator") {
+		return f.Place()
+	}
+	var parts []string
+	var part strings.Builder
+	depth := 0 // of angle brackets
+	for i := 0; i < len(f.Function); i++ {
+		c := f.Function[i]
+		switch {
+		case c == '<':
+			if depth++; depth == 1 {
+				part.WriteString("<…>")
+			}
+		case c == '>':
+			depth = max(depth-1, 0)
+		case depth > 0:
+		case c == ':' && strings.HasPrefix(f.Function[i:], "::"):
+			parts = append(parts, part.String())
+			part.Reset()
+			i++
+		default:
+			part.WriteByte(c)
+		}
+	}
+	parts = append(parts, part.String())
+	return strings.Join(parts[max(len(parts)-2, 0):], "::")
+}
+
+// String returns the function and the place of the innermost frame, e.g. "MPI_Wait@comm_brick.cpp:505".
+func (p CallPath) String() string { return p.text(1, false) }
+
+// text is the function with the places of the innermost frames, with their offsets where those are asked for.
+func (p CallPath) text(frames int, offsets bool) string {
+	if p.Function == "" {
+		return "?"
+	}
+	var b strings.Builder
+	b.WriteString(p.Function)
+	for i, f := range p.Frames[:min(frames, len(p.Frames))] {
+		place := f.Place()
+		if place == "" && !offsets {
+			break
+		}
+		if offset := fmt.Sprintf("+%#x", f.Offset); offsets && !strings.HasSuffix(place, offset) {
+			place += offset
+		}
+		b.WriteByte("@<"[min(i, 1)])
+		b.WriteString(place)
+	}
+	return b.String()
+}
+
+// Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of them: the
+// offset of the innermost frame, "MPI_Send@Comm::send+0x1f3c", then the frames further out, "MPI_Send@Comm::send+0x1f3c<main+0x20",
+// and, for files that differ in nothing but their build id, the path's number.
+func (r *Run) Names() []string {
+	names := make([]string, len(r.CallPaths))
+	for _, level := range []func(i int) string{
+		func(i int) string { return r.CallPaths[i].String() },
+		func(i int) string { return r.CallPaths[i].text(1, true) },
+		func(i int) string { return r.CallPaths[i].text(len(r.CallPaths[i].Frames), true) },
+		func(i int) string { return fmt.Sprintf("%s#%d", names[i], i) },
+	} {
+		count := make(map[string]int, len(names))
+		for _, name := range names {
+			count[name]++
+		}
+		for i, name := range names {
+			if name == "" || count[name] > 1 {
+				names[i] = level(i)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,60 @@
+package trace
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestPlace(t *testing.T) {
+	for _, tt := range []struct {
+		frame        Frame
+		place, brief string
+	}{
+		{Frame{}, "", ""},
+		{Frame{Offset: 0x10}, "", ""},
+		{Frame{Module: "app", Offset: 0x10}, "app+0x10", "app+0x10"},
+		{Frame{Module: "app", Function: "solve"}, "solve", "solve"},
+		{Frame{Module: "app", Function: "solve", File: "/src/solve.c", Line: 7}, "solve.c:7", "solve.c:7"},
+		{Frame{Function: "LAMMPS_NS::CommBrick::forward_comm"}, "LAMMPS_NS::CommBrick::forward_comm", "CommBrick::forward_comm"},
+		{Frame{Function: "a::List<std::pair<int, b::C> >::sort"}, "a::List<std::pair<int, b::C> >::sort", "List<…>::sort"},
+		{Frame{Function: "a::b::C::operator<<"}, "a::b::C::operator<<", "a::b::C::operator<<"},
+	} {
+		if got := tt.frame.Place(); got != tt.place {
+			t.Errorf("%+v: place %q", tt.frame, got)
+		}
+		if got := tt.frame.Brief(); got != tt.brief {
+			t.Errorf("%+v: brief %q", tt.frame, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	at := func(offset uint64, function string) Frame {
+		return Frame{Module: "app", BuildID: "01", Offset: offset, Function: function}
+	}
+	line := at(0x50, "solve")
+	line.File, line.Line = "solve.c", 7
+	other := at(0x60, "main")
+	other.BuildID = "02"
+	run := &Run{CallPaths: []CallPath{
+		{},
+		{Function: "MPI_Init"},
+		{Function: "MPI_Send", Frames: []Frame{at(0x10, "solve"), at(0x90, "main")}},
+		{Function: "MPI_Send", Frames: []Frame{at(0x20, "solve"), at(0x90, "main")}},
+		{Function: "MPI_Recv", Frames: []Frame{at(0x10, "solve"), at(0x90, "main")}},
+		{Function: "MPI_Wait", Frames: []Frame{at(0x30, "solve"), at(0x90, "main")}},
+		{Function: "MPI_Wait", Frames: []Frame{at(0x30, "solve"), at(0xa0, "main")}},
+		{Function: "MPI_Wait", Frames: []Frame{line}},
+		{Function: "MPI_Test", Frames: []Frame{at(0x60, "main")}},
+		{Function: "MPI_Test", Frames: []Frame{other}},
+		{Function: "MPI_Bcast", Frames: []Frame{at(0x40, "")}},
+	}}
+	want := []string{
+		"?", "MPI_Init", "MPI_Send@solve+0x10", "MPI_Send@solve+0x20", "MPI_Recv@solve",
+		"MPI_Wait@solve+0x30<main+0x90", "MPI_Wait@solve+0x30<main+0xa0", "MPI_Wait@solve.c:7",
+		"MPI_Test@main+0x60#8", "MPI_Test@main+0x60#9", "MPI_Bcast@app+0x40",
+	}
+	if got := run.Names(); !slices.Equal(got, want) {
+		t.Errorf("names\n%q, want\n%q", got, want)
+	}
+}
