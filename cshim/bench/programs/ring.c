@@ -18,6 +18,14 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+static inline void record(struct moriens_writer *w, uint64_t at)
+{
+	if (!moriens_ring_open(w, at, 1, 1))
+		return;
+	moriens_ring_commit(w);
+	moriens_ring_exit(w, at + 1);
+}
+
 int main(void)
 {
 	void *memory = calloc(1, moriens_ring_bytes(SLOTS));
@@ -28,12 +36,10 @@ int main(void)
 	for (int round = 0; round < 50; round++) {
 		double start = now_ns();
 		for (uint64_t i = 0; i < SLOTS; i++)
-			if (moriens_ring_enter(&w, i, 1, 1))
-				moriens_ring_exit(&w, i + 1);
+			record(&w, i);
 		double full = now_ns();
 		for (uint64_t i = 0; i < SLOTS; i++)
-			if (moriens_ring_enter(&w, i, 1, 1))
-				moriens_ring_exit(&w, i + 1);
+			record(&w, i);
 		double end = now_ns();
 		if (round > 0)
 			printf("record\t%.3f\nrecord, ring full\t%.3f\n", (full - start) / SLOTS, (end - full) / SLOTS);
