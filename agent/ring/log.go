@@ -32,6 +32,34 @@ type Log struct {
 	Modules []Module
 	Paths   []Path
 	Notes   []string // lines for the user; valid UTF-8
+	Comms   []Comm
+	Names   []Name
+}
+
+// Comm is a communicator, a window or a file of a process: what has collective calls of its own.
+type Comm struct {
+	Number uint32  // from 1, in this process
+	ID     uint64  // the same on all of its ranks, in both groups of an intercommunicator
+	Rank   int     // of this process in it
+	Size   int     // of its own group
+	Peers  int     // ranks that a peer can be: Size, or that of the remote group
+	Ranks  []Ranks // of the peers, in order; all of them, unless it is Cut
+
+	Inter, Window, File bool
+	Guessed             bool // its making was not seen: another of the same ranks may have the same ID
+	Cut                 bool // there was no room for all of its ranks
+}
+
+// Ranks are Count ranks of MPI_COMM_WORLD: First, First + Stride, …; First is -1 for ranks of another world.
+type Ranks struct {
+	First, Stride int32
+	Count         uint32
+}
+
+// Name is the name of a phase or an event.
+type Name struct {
+	Number uint32 // from 1
+	Text   string // valid UTF-8
 }
 
 // ReadLog decodes what the process has defined since the last call. A module comes before the first
@@ -75,6 +103,16 @@ func (p *Process) ReadLog() (Log, error) {
 			if ok = len(body) >= shmabi.LogEntryBytes+int(entry.Length); ok {
 				note := string(body[shmabi.LogEntryBytes:][:entry.Length])
 				log.Notes = append(log.Notes, strings.ToValidUTF8(note, "\uFFFD"))
+			}
+		case shmabi.LogCommKind:
+			var c Comm
+			if c, ok = decodeComm(body, int(entry.Length)); ok {
+				log.Comms = append(log.Comms, c)
+			}
+		case shmabi.LogNameKind:
+			if ok = len(body) >= shmabi.LogNameBytes+int(entry.Length); ok {
+				text := string(body[shmabi.LogNameBytes:][:entry.Length])
+				log.Names = append(log.Names, Name{view[shmabi.LogName](body).Name, strings.ToValidUTF8(text, "\uFFFD")})
 			}
 		}
 		if !ok {
@@ -123,4 +161,25 @@ func decodePath(body []byte, length int) (Path, bool) {
 		path.Frames[i] = Frame{Module: f.Module, Offset: f.Offset}
 	}
 	return path, true
+}
+
+func decodeComm(body []byte, length int) (Comm, bool) {
+	if len(body) < shmabi.LogCommBytes+length*shmabi.LogRanksBytes {
+		return Comm{}, false
+	}
+	e := *view[shmabi.LogComm](body)
+	has := func(flag uint32) bool { return e.Flags&flag != 0 }
+	c := Comm{
+		Number: e.Comm, ID: e.Id, Rank: int(e.Rank), Size: int(e.Size), Peers: int(e.Peers), Ranks: make([]Ranks, length),
+		Inter: has(shmabi.CommInter), Window: has(shmabi.CommWindow), File: has(shmabi.CommFile),
+		Guessed: has(shmabi.CommGuessed), Cut: has(shmabi.CommCut),
+	}
+	told := uint64(0)
+	for i := range c.Ranks {
+		r := *view[shmabi.LogRanks](body[shmabi.LogCommBytes+i*shmabi.LogRanksBytes:])
+		c.Ranks[i] = Ranks{r.First, r.Stride, r.Count}
+		told += uint64(r.Count)
+	}
+	fits := told == uint64(e.Peers) || c.Cut && told < uint64(e.Peers)
+	return c, fits && e.Comm != 0 && e.Rank >= 0 && uint64(e.Rank) < uint64(e.Size)
 }

@@ -10,29 +10,6 @@ import (
 	"moriens/internal/shmabi"
 )
 
-// Record is one outermost MPI call of a thread. Times are ticks of the process's clock.
-type Record struct {
-	Enter uint64
-	Exit  uint64
-	Call  mpicall.ID
-	Path  uint32 // call path of the process's log, 0 = unknown
-	Lost  bool   // calls were dropped just before this one: the burst before it is unknown
-	// Polls are the further calls of a run of polls, by the places that they were made from in the order of
-	// their first: Enter is the entry of the run's first call, Exit the exit of its last.
-	Polls []Polls
-	// Counts are the values of Identity.Events in the burst before the call, shmabi.NoCount for one that could
-	// not be read; empty where none were.
-	Counts []int64
-}
-
-// Polls are calls of one function from one place, none of which found anything.
-type Polls struct {
-	Call  mpicall.ID
-	Path  uint32
-	First uint64 // entry of the first
-	Count uint64
-}
-
 // maxSlots bounds what a header may ask us to map: 2 GiB.
 const maxSlots = 1 << 26
 
@@ -123,7 +100,7 @@ func (r *Reader) Read(dst []Record) (int, error) {
 			break
 		}
 		rec := &dst[n]
-		*rec = Record{Polls: rec.Polls[:0], Counts: rec.Counts[:0]}
+		rec.clear()
 		if _, r.err = r.decode(r.tail, s, rec); r.err != nil {
 			break
 		}
@@ -137,11 +114,18 @@ func (r *Reader) Read(dst []Record) (int, error) {
 // decode fills in rec from the record whose first slot, s, has that number, and returns the poll that is
 // under way in it, if any. Slots of kinds that this version does not know are passed over.
 func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Record, err error) {
+	rec.Lost, rec.Paused = s.Flags&shmabi.SlotLost != 0, s.Flags&shmabi.SlotPaused != 0
+	if s.Call >= firstMark {
+		m := *(*shmabi.Mark)(unsafe.Pointer(&s))
+		rec.Enter, rec.Exit = m.Time, m.Time
+		rec.Mark, rec.Name, rec.Value = MarkKind(m.What), m.Name, m.Value
+		return nil, nil
+	}
 	rec.Enter = s.Enter
 	// Never before the entry: a thread that moves to another CPU inside a call can find the counter there
 	// a few ticks behind.
 	rec.Exit = max(s.Enter, s.Exit)
-	rec.Call, rec.Path, rec.Lost = mpicall.ID(s.Call), s.Path, s.Flags&shmabi.SlotLost != 0
+	rec.Call, rec.Path = mpicall.ID(s.Call), s.Path
 	for i := uint64(1); i < uint64(s.Slots); i++ {
 		at := r.slot(number + i)
 		switch kind := at.Slots; { // where a continuation slot has its kind
@@ -159,6 +143,20 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 			if p.Steps%2 != 0 {
 				inside = &Record{Enter: max(rec.Exit, p.Enter), Call: mpicall.ID(p.Call), Path: p.Path}
 			}
+		case kind >= shmabi.SlotSent && kind <= shmabi.SlotRead:
+			t := *(*shmabi.Transfer)(unsafe.Pointer(at))
+			rec.Transfers = append(rec.Transfers, Transfer{
+				Kind: TransferKind(t.Kind), Bytes: t.Bytes, Request: t.Request, Peer: t.Peer, Tag: t.Tag, Comm: t.Comm,
+			})
+		case kind == shmabi.SlotCollective:
+			c := *(*shmabi.Collective)(unsafe.Pointer(at))
+			rec.Collective = Collective{Sent: c.Sent, Received: c.Received, Ordinal: c.Ordinal, Root: c.Root, Comm: c.Comm}
+			rec.IsCollective = true
+		case kind == shmabi.SlotRequest:
+			q := *(*shmabi.Request)(unsafe.Pointer(at))
+			rec.Requests = append(rec.Requests, Request{
+				Event: RequestEvent(q.Event), Handle: q.Request, Bytes: q.Bytes, Source: q.Source, Tag: q.Tag,
+			})
 		case kind&continuation == 0:
 			return nil, corrupt(r.name, "slot %d of %d is of no kind: %#x", number+i, r.slots, kind)
 		}

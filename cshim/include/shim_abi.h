@@ -8,7 +8,7 @@
  * Files, all 0600, in the directory $MORIENS_SHM/moriens-<uid>-<run>, which is 0700:
  *
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
- *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls, in time order
+ *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
  *   fault-<rank>-<errno>       empty: this rank could not record, and why
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
@@ -23,7 +23,7 @@
  *     page 0         shim only   agent only            ▲                   ▲
  *                                                     tail                head   (both count slots, mod slots)
  *
- * A record is a call slot and as many continuation slots as its `slots` says, less one; the last four
+ * A record is a mark, or a call slot and as many continuation slots as its `slots` says, less one; the last four
  * bytes of a continuation slot say of what kind it is. A record may wrap round the end slot by slot.
  *
  * head and tail only ever grow; a slot's place is its number modulo slots. Slots in [tail, head) are
@@ -63,7 +63,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MORIENS_ABI_VERSION 2u
+#define MORIENS_ABI_VERSION 3u
 #define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
 #define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
 
@@ -93,6 +93,7 @@ enum moriens_ring_state {
 enum moriens_slot_flag {
 	MORIENS_SLOT_LOST = 1, /* records were dropped just before this one: the burst before it is unknown */
 	MORIENS_SLOT_RETURNED = 2, /* a failed poll that has returned: exit is set, though head may not have moved */
+	MORIENS_SLOT_PAUSED = 4, /* recording was paused just before this one: calls are missing, and the burst is unknown */
 };
 
 /* A call: the first slot of a record. Times are ticks of moriens_process.clock. */
@@ -109,6 +110,15 @@ struct moriens_slot {
 /* Kinds of continuation slots. All have the top bit set, which no call slot's slots has. */
 #define MORIENS_SLOT_COUNTERS 0x80000001u
 #define MORIENS_SLOT_POLLS 0x80000002u
+#define MORIENS_SLOT_SENT 0x80000003u       /* struct moriens_transfer: to be received by peer */
+#define MORIENS_SLOT_RECEIVED 0x80000004u   /* struct moriens_transfer: from peer, or room for it where there is a request */
+#define MORIENS_SLOT_PROBED 0x80000005u     /* struct moriens_transfer: a message from peer that waits to be received */
+#define MORIENS_SLOT_PUT 0x80000006u        /* struct moriens_transfer: into peer's part of a window */
+#define MORIENS_SLOT_GOT 0x80000007u        /* struct moriens_transfer: out of peer's part of a window */
+#define MORIENS_SLOT_WRITTEN 0x80000008u    /* struct moriens_transfer: to a file */
+#define MORIENS_SLOT_READ 0x80000009u       /* struct moriens_transfer: from a file */
+#define MORIENS_SLOT_COLLECTIVE 0x8000000au /* struct moriens_collective */
+#define MORIENS_SLOT_REQUEST 0x8000000bu    /* struct moriens_request */
 
 #define MORIENS_MAX_EVENTS 8u
 #define MORIENS_SLOT_EVENTS 3u
@@ -136,6 +146,73 @@ struct moriens_polls {
 	uint32_t kind; /* MORIENS_SLOT_POLLS */
 };
 
+/* Stand for a peer, a root or a tag; all MPI libraries' own values become these. */
+enum moriens_rank {
+	MORIENS_ANY = -1,       /* MPI_ANY_SOURCE or MPI_ANY_TAG, which nothing has resolved; also no peer, no root, no tag */
+	MORIENS_PROC_NULL = -2, /* MPI_PROC_NULL */
+	MORIENS_ROOT = -3,      /* MPI_ROOT: this rank is the root, for the other group of an intercommunicator */
+};
+
+/* What a call moves between this rank and one other. MPI_Sendrecv has two of them. Bytes are those of the
+ * message's data, by the size of its datatype. */
+struct moriens_transfer {
+	uint64_t bytes;
+	uint64_t request; /* C handle of the request that the call made, or of the message that a probe matched; 0 = none */
+	int32_t peer; /* rank in the communicator (of an intercommunicator, in its remote group), or moriens_rank */
+	int32_t tag;  /* or moriens_rank */
+	uint32_t comm; /* communicator, window or file, defined in the process file's log; 0 = unknown */
+	uint32_t kind;
+};
+
+/* A collective call. */
+struct moriens_collective {
+	uint64_t sent;     /* bytes that this rank contributes, in place or not */
+	uint64_t received; /* bytes that this rank is given, in place or not */
+	uint32_t ordinal;  /* of this collective call in its communicator, from 0, modulo 2^32: the same on all ranks */
+	int32_t root; /* as a peer; MORIENS_ANY = it has none */
+	uint32_t comm; /* as in moriens_transfer */
+	uint32_t kind; /* MORIENS_SLOT_COLLECTIVE */
+};
+
+/* moriens_request.event */
+enum moriens_request_event {
+	MORIENS_REQUEST_MADE = 1,      /* by a call without a moriens_transfer that says so: a nonblocking collective */
+	MORIENS_REQUEST_STARTED = 2,   /* a persistent or partitioned one */
+	MORIENS_REQUEST_COMPLETED = 3,
+	MORIENS_REQUEST_CANCELLED = 4, /* completed, but was cancelled: nothing was moved */
+	MORIENS_REQUEST_FREED = 5,     /* whether it was complete or not */
+	MORIENS_REQUEST_MATCHED = 6,   /* request is a message that MPI_Mprobe gave and this call receives */
+};
+
+/* What a call did to a request. Several requests of a process can have one handle at a time: the agent
+ * tells them apart by time. Those of one call stand in the order of its array. */
+struct moriens_request {
+	uint64_t request; /* C handle */
+	uint64_t bytes;   /* received, by its status; 0 where it was none that receives */
+	int32_t source;   /* by its status, as a peer; of use only where it was one that receives */
+	int32_t tag;
+	uint32_t event; /* moriens_request_event */
+	uint32_t kind;  /* MORIENS_SLOT_REQUEST */
+};
+
+/* moriens_mark.what: in the place of moriens_slot.call, with values that no call has. */
+enum moriens_mark_what {
+	MORIENS_MARK_BEGIN = 0xff01, /* of a phase; phases nest */
+	MORIENS_MARK_END = 0xff02,   /* of the innermost phase of that name */
+	MORIENS_MARK_EVENT = 0xff03, /* with a value */
+};
+
+/* A mark that the program set by moriens.h: a record of one slot. It is no call and ends no burst. */
+struct moriens_mark {
+	uint64_t time;
+	int64_t value; /* of an event */
+	uint32_t name; /* defined in the process file's log; 0 = unknown */
+	uint32_t seq;  /* as in moriens_slot */
+	uint16_t what; /* moriens_mark_what */
+	uint16_t flags; /* as in moriens_slot */
+	uint32_t slots; /* 1 */
+};
+
 struct moriens_ring {
 	/* constants, written before the file gets its name */
 	uint64_t magic;
@@ -153,12 +230,14 @@ struct moriens_ring {
 	uint64_t head;    /* atomic */
 	uint64_t dropped; /* atomic: records that found no room */
 	uint64_t abandoned; /* atomic: calls that were left by longjmp or an exception */
+	uint64_t paused;  /* atomic: calls that were not recorded because the program had paused recording */
 	uint32_t state;   /* atomic: moriens_ring_state */
-	uint8_t pad1[100];
+	uint8_t pad1[92];
 
 	/* written by the agent only */
 	uint64_t tail; /* atomic */
-	uint8_t pad2[3832];
+	uint32_t agent; /* atomic: whether an agent reads the ring */
+	uint8_t pad2[3828];
 };
 
 struct moriens_process {
@@ -180,7 +259,9 @@ struct moriens_process {
 	uint64_t log_head;       /* atomic: bytes of the log that are readable */
 	uint64_t paths_lost;     /* atomic: call paths for which the log had no room */
 	uint64_t unrecorded;     /* atomic: outermost calls of threads without a ring */
-	uint8_t pad1[88];
+	uint64_t comms_lost;     /* atomic: communicators, windows and files for which the log had no room */
+	uint64_t names_lost;     /* atomic: names of phases and events for which it had none */
+	uint8_t pad1[72];
 
 	/* NUL-terminated, cut where too long */
 	char world[256];      /* the launcher's name for this MPI_COMM_WORLD; empty if it gives none */
@@ -197,12 +278,14 @@ enum moriens_log_kind {
 	MORIENS_LOG_MODULE = 1, /* struct moriens_log_module, then its path without NUL */
 	MORIENS_LOG_PATH = 2,   /* struct moriens_log_path, then its frames, innermost first */
 	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
+	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers */
+	MORIENS_LOG_NAME = 5,   /* struct moriens_log_name, then the name of a phase or event, without NUL */
 };
 
 struct moriens_log_entry {
 	uint32_t bytes; /* of the whole entry, this header and padding included; a multiple of 8 */
 	uint16_t kind;  /* moriens_log_kind */
-	uint16_t length; /* of what follows the fixed part: bytes of the module's path, or frames */
+	uint16_t length; /* of what follows the fixed part: bytes of a text, or frames, or moriens_log_ranks */
 };
 
 struct moriens_log_module {
@@ -224,11 +307,53 @@ struct moriens_log_path {
 	uint32_t reserved;
 };
 
+/* moriens_log_comm.flags */
+enum moriens_comm_flag {
+	MORIENS_COMM_INTER = 1,  /* an intercommunicator: its peers are the remote group */
+	MORIENS_COMM_WINDOW = 2, /* a window: its peers are the group it was made over */
+	MORIENS_COMM_FILE = 4,   /* a file: likewise */
+	MORIENS_COMM_GUESSED = 8, /* its making was not seen: another of the same ranks may have the same id */
+	MORIENS_COMM_CUT = 16,    /* there was no room for all of its ranks */
+};
+
+/* A communicator, or what else has collective calls of its own. It is defined by the first record that names it. */
+struct moriens_log_comm {
+	struct moriens_log_entry entry;
+	uint32_t comm;  /* 1, 2, 3, … */
+	uint32_t flags; /* moriens_comm_flag */
+	uint64_t id;    /* the same on all of its ranks, in both groups of an intercommunicator */
+	int32_t rank;   /* of this process in it */
+	uint32_t size;  /* of its own group */
+	uint32_t peers; /* ranks that a peer can be: size, or that of the remote group */
+	uint32_t reserved;
+};
+
+/* count ranks of MPI_COMM_WORLD: first, first + stride, … */
+struct moriens_log_ranks {
+	int32_t first; /* -1, with stride 0: of another world */
+	int32_t stride;
+	uint32_t count;
+};
+
+struct moriens_log_name {
+	struct moriens_log_entry entry;
+	uint32_t name; /* 1, 2, 3, … */
+	uint32_t reserved;
+};
+
 _Static_assert(sizeof(struct moriens_slot) == MORIENS_SLOT_BYTES, "a slot is half a cache line");
 _Static_assert(sizeof(struct moriens_counters) == MORIENS_SLOT_BYTES, "a continuation slot");
 _Static_assert(sizeof(struct moriens_polls) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(sizeof(struct moriens_transfer) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(sizeof(struct moriens_collective) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(sizeof(struct moriens_request) == MORIENS_SLOT_BYTES, "a continuation slot");
+_Static_assert(sizeof(struct moriens_mark) == MORIENS_SLOT_BYTES, "a slot of its own");
 _Static_assert(offsetof(struct moriens_slot, slots) == 28 && offsetof(struct moriens_counters, kind) == 28 &&
-	offsetof(struct moriens_polls, kind) == 28, "a call is told from a continuation by the last four bytes");
+	offsetof(struct moriens_polls, kind) == 28 && offsetof(struct moriens_transfer, kind) == 28 &&
+	offsetof(struct moriens_collective, kind) == 28 && offsetof(struct moriens_request, kind) == 28, "a call is told from a continuation by the last four bytes");
+_Static_assert(offsetof(struct moriens_mark, seq) == offsetof(struct moriens_slot, seq) &&
+	offsetof(struct moriens_mark, what) == offsetof(struct moriens_slot, call) &&
+	offsetof(struct moriens_mark, slots) == offsetof(struct moriens_slot, slots), "a mark is told by its call");
 _Static_assert(sizeof(struct moriens_ring) == MORIENS_HEADER_BYTES, "the slots start on a page");
 _Static_assert(sizeof(struct moriens_process) == MORIENS_HEADER_BYTES, "the log starts on a page");
 

@@ -19,6 +19,9 @@ var structures = map[string]reflect.Type{
 	"moriens_slot": reflect.TypeFor[Slot](), "moriens_counters": reflect.TypeFor[Counters](), "moriens_polls": reflect.TypeFor[Polls](), "moriens_ring": reflect.TypeFor[Ring](), "moriens_process": reflect.TypeFor[Process](),
 	"moriens_log_entry": reflect.TypeFor[LogEntry](), "moriens_log_module": reflect.TypeFor[LogModule](),
 	"moriens_log_frame": reflect.TypeFor[LogFrame](), "moriens_log_path": reflect.TypeFor[LogPath](),
+	"moriens_transfer": reflect.TypeFor[Transfer](), "moriens_collective": reflect.TypeFor[Collective](),
+	"moriens_request": reflect.TypeFor[Request](), "moriens_mark": reflect.TypeFor[Mark](),
+	"moriens_log_comm": reflect.TypeFor[LogComm](), "moriens_log_ranks": reflect.TypeFor[LogRanks](), "moriens_log_name": reflect.TypeFor[LogName](),
 }
 
 func cName(typ reflect.Type, field reflect.StructField) string {

@@ -3,7 +3,7 @@
 package shmabi
 
 const (
-	Version      = 0x2
+	Version      = 0x3
 	ProcessMagic = 0x434f525049524f4d
 	RingMagic    = 0x474e495249524f4d
 	HeaderBytes  = 0x1000
@@ -29,19 +29,60 @@ const (
 )
 
 const (
-	SlotLost     = 0x1
-	SlotReturned = 0x2
-	SlotCounters = 0x80000001
-	SlotPolls    = 0x80000002
-	SlotEvents   = 0x3
-	MaxEvents    = 0x8
-	NoCount      = -0x8000000000000000
+	SlotLost       = 0x1
+	SlotReturned   = 0x2
+	SlotCounters   = 0x80000001
+	SlotPolls      = 0x80000002
+	SlotPaused     = 0x4
+	SlotSent       = 0x80000003
+	SlotReceived   = 0x80000004
+	SlotProbed     = 0x80000005
+	SlotPut        = 0x80000006
+	SlotGot        = 0x80000007
+	SlotWritten    = 0x80000008
+	SlotRead       = 0x80000009
+	SlotCollective = 0x8000000a
+	SlotRequest    = 0x8000000b
+	SlotEvents     = 0x3
+	MaxEvents      = 0x8
+	NoCount        = -0x8000000000000000
+)
+
+const (
+	RankAny      = -0x1
+	RankProcNull = -0x2
+	RankRoot     = -0x3
+)
+
+const (
+	RequestMade      = 0x1
+	RequestStarted   = 0x2
+	RequestCompleted = 0x3
+	RequestCancelled = 0x4
+	RequestFreed     = 0x5
+	RequestMatched   = 0x6
+)
+
+const (
+	MarkBegin = 0xff01
+	MarkEnd   = 0xff02
+	MarkEvent = 0xff03
+)
+
+const (
+	CommInter   = 0x1
+	CommWindow  = 0x2
+	CommFile    = 0x4
+	CommGuessed = 0x8
+	CommCut     = 0x10
 )
 
 const (
 	LogModuleKind = 0x1
 	LogPathKind   = 0x2
 	LogNoteKind   = 0x3
+	LogCommKind   = 0x4
+	LogNameKind   = 0x5
 )
 
 const (
@@ -49,6 +90,9 @@ const (
 	LogModuleBytes = 0x30
 	LogFrameBytes  = 0x10
 	LogPathBytes   = 0x10
+	LogCommBytes   = 0x28
+	LogRanksBytes  = 0xc
+	LogNameBytes   = 0x10
 )
 
 type (
@@ -75,6 +119,39 @@ type (
 		Reserved uint16
 		Kind     uint32
 	}
+	Transfer struct {
+		Bytes   uint64
+		Request uint64
+		Peer    int32
+		Tag     int32
+		Comm    uint32
+		Kind    uint32
+	}
+	Collective struct {
+		Sent     uint64
+		Received uint64
+		Ordinal  uint32
+		Root     int32
+		Comm     uint32
+		Kind     uint32
+	}
+	Request struct {
+		Request uint64
+		Bytes   uint64
+		Source  int32
+		Tag     int32
+		Event   uint32
+		Kind    uint32
+	}
+	Mark struct {
+		Time  uint64
+		Value int64
+		Name  uint32
+		Seq   uint32
+		What  uint16
+		Flags uint16
+		Slots uint32
+	}
 	Ring struct {
 		Magic        uint64
 		Abi          uint32
@@ -89,10 +166,12 @@ type (
 		Head         uint64
 		Dropped      uint64
 		Abandoned    uint64
+		Paused       uint64
 		State        uint32
-		Pad1         [100]uint8
+		Pad1         [92]uint8
 		Tail         uint64
-		Pad2         [3832]uint8
+		Agent        uint32
+		Pad2         [3828]uint8
 	}
 	Process struct {
 		Magic          uint64
@@ -112,7 +191,9 @@ type (
 		Log_head       uint64
 		Paths_lost     uint64
 		Unrecorded     uint64
-		Pad1           [88]uint8
+		Comms_lost     uint64
+		Names_lost     uint64
+		Pad1           [72]uint8
 		World          [256]int8
 		Parent         [256]int8
 		Host           [256]int8
@@ -140,6 +221,26 @@ type (
 	LogPath struct {
 		Entry    LogEntry
 		Path     uint32
+		Reserved uint32
+	}
+	LogComm struct {
+		Entry    LogEntry
+		Comm     uint32
+		Flags    uint32
+		Id       uint64
+		Rank     int32
+		Size     uint32
+		Peers    uint32
+		Reserved uint32
+	}
+	LogRanks struct {
+		First  int32
+		Stride int32
+		Count  uint32
+	}
+	LogName struct {
+		Entry    LogEntry
+		Name     uint32
 		Reserved uint32
 	}
 )

@@ -34,19 +34,60 @@ const (
 )
 
 const (
-	SlotLost     = C.MORIENS_SLOT_LOST
-	SlotReturned = C.MORIENS_SLOT_RETURNED
-	SlotCounters = C.MORIENS_SLOT_COUNTERS
-	SlotPolls    = C.MORIENS_SLOT_POLLS
-	SlotEvents   = C.MORIENS_SLOT_EVENTS
-	MaxEvents    = C.MORIENS_MAX_EVENTS
-	NoCount      = C.MORIENS_NO_COUNT
+	SlotLost       = C.MORIENS_SLOT_LOST
+	SlotReturned   = C.MORIENS_SLOT_RETURNED
+	SlotCounters   = C.MORIENS_SLOT_COUNTERS
+	SlotPolls      = C.MORIENS_SLOT_POLLS
+	SlotPaused     = C.MORIENS_SLOT_PAUSED
+	SlotSent       = C.MORIENS_SLOT_SENT
+	SlotReceived   = C.MORIENS_SLOT_RECEIVED
+	SlotProbed     = C.MORIENS_SLOT_PROBED
+	SlotPut        = C.MORIENS_SLOT_PUT
+	SlotGot        = C.MORIENS_SLOT_GOT
+	SlotWritten    = C.MORIENS_SLOT_WRITTEN
+	SlotRead       = C.MORIENS_SLOT_READ
+	SlotCollective = C.MORIENS_SLOT_COLLECTIVE
+	SlotRequest    = C.MORIENS_SLOT_REQUEST
+	SlotEvents     = C.MORIENS_SLOT_EVENTS
+	MaxEvents      = C.MORIENS_MAX_EVENTS
+	NoCount        = C.MORIENS_NO_COUNT
+)
+
+const (
+	RankAny      = C.MORIENS_ANY
+	RankProcNull = C.MORIENS_PROC_NULL
+	RankRoot     = C.MORIENS_ROOT
+)
+
+const (
+	RequestMade      = C.MORIENS_REQUEST_MADE
+	RequestStarted   = C.MORIENS_REQUEST_STARTED
+	RequestCompleted = C.MORIENS_REQUEST_COMPLETED
+	RequestCancelled = C.MORIENS_REQUEST_CANCELLED
+	RequestFreed     = C.MORIENS_REQUEST_FREED
+	RequestMatched   = C.MORIENS_REQUEST_MATCHED
+)
+
+const (
+	MarkBegin = C.MORIENS_MARK_BEGIN
+	MarkEnd   = C.MORIENS_MARK_END
+	MarkEvent = C.MORIENS_MARK_EVENT
+)
+
+const (
+	CommInter   = C.MORIENS_COMM_INTER
+	CommWindow  = C.MORIENS_COMM_WINDOW
+	CommFile    = C.MORIENS_COMM_FILE
+	CommGuessed = C.MORIENS_COMM_GUESSED
+	CommCut     = C.MORIENS_COMM_CUT
 )
 
 const (
 	LogModuleKind = C.MORIENS_LOG_MODULE
 	LogPathKind   = C.MORIENS_LOG_PATH
 	LogNoteKind   = C.MORIENS_LOG_NOTE
+	LogCommKind   = C.MORIENS_LOG_COMM
+	LogNameKind   = C.MORIENS_LOG_NAME
 )
 
 const (
@@ -54,16 +95,26 @@ const (
 	LogModuleBytes = C.sizeof_struct_moriens_log_module
 	LogFrameBytes  = C.sizeof_struct_moriens_log_frame
 	LogPathBytes   = C.sizeof_struct_moriens_log_path
+	LogCommBytes   = C.sizeof_struct_moriens_log_comm
+	LogRanksBytes  = C.sizeof_struct_moriens_log_ranks
+	LogNameBytes   = C.sizeof_struct_moriens_log_name
 )
 
 type (
-	Slot      C.struct_moriens_slot
-	Counters  C.struct_moriens_counters
-	Polls     C.struct_moriens_polls
-	Ring      C.struct_moriens_ring
-	Process   C.struct_moriens_process
-	LogEntry  C.struct_moriens_log_entry
-	LogModule C.struct_moriens_log_module
-	LogFrame  C.struct_moriens_log_frame
-	LogPath   C.struct_moriens_log_path
+	Slot       C.struct_moriens_slot
+	Counters   C.struct_moriens_counters
+	Polls      C.struct_moriens_polls
+	Transfer   C.struct_moriens_transfer
+	Collective C.struct_moriens_collective
+	Request    C.struct_moriens_request
+	Mark       C.struct_moriens_mark
+	Ring       C.struct_moriens_ring
+	Process    C.struct_moriens_process
+	LogEntry   C.struct_moriens_log_entry
+	LogModule  C.struct_moriens_log_module
+	LogFrame   C.struct_moriens_log_frame
+	LogPath    C.struct_moriens_log_path
+	LogComm    C.struct_moriens_log_comm
+	LogRanks   C.struct_moriens_log_ranks
+	LogName    C.struct_moriens_log_name
 )
