@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"moriens/agent/burst"
+	"moriens/agent/mark"
 	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -30,6 +31,8 @@ type Agent struct {
 	defined   map[uint32]bool // call paths that were sent
 	logDead   bool            // its log is corrupt from here on
 	undefined uint64          // calls whose path the log does not define
+	names     map[uint32]bool // of marks, that were sent
+	nameless  uint64          // marks whose name the log does not define
 	threads   []*thread
 	ended     bool
 }
@@ -39,6 +42,7 @@ type thread struct {
 	path    string
 	reader  *ring.Reader
 	former  *burst.Former // nil until its process is known
+	marks   *mark.Former  // likewise
 	pending []ring.Record
 	since   time.Time // when the first of pending was read
 	corrupt error
@@ -49,7 +53,7 @@ func openAgent(path string) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool)}, nil
+	return &Agent{path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool)}, nil
 }
 
 func openThread(path string) (*thread, error) {
@@ -143,7 +147,9 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 			}
 		}
 		switch {
-		case !r.Call.Known():
+		case r.Mark != 0 && !r.Mark.Known():
+			return i, fmt.Errorf("%w: a mark of kind %#x", ring.ErrCorrupt, uint16(r.Mark))
+		case r.Mark == 0 && !r.Call.Known():
 			return i, fmt.Errorf("%w: a record of %s", ring.ErrCorrupt, r.Call)
 		case r.Enter > limit || r.Exit > limit:
 			return i, fmt.Errorf("%w: a record of the future, %d to %d ticks at %d", ring.ErrCorrupt, r.Enter, r.Exit, now)
@@ -152,19 +158,27 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 	return len(records), nil
 }
 
-// flush sends the calls that wait, and before them the call paths that they may name: a path is
+// flush sends the calls and marks that wait, and before them the call paths and names that they may name: those are
 // in the process's log before any record that names it is in a ring.
 func (n *Node) flush(a *Agent, t *thread) {
 	if len(t.pending) == 0 {
 		return
 	}
-	n.definePaths(a)
+	n.define(a)
 	a.dropUndefined(t.pending)
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.Form(t.pending)}})
+	n.sendMarks(a, t, t.pending)
+	n.sendCalls(t.former.Form(t.pending))
 	t.pending = t.pending[:0]
 }
 
-func (n *Node) definePaths(a *Agent) {
+// sendCalls sends what there is, if there is anything.
+func (n *Node) sendCalls(c *moriensv1.Calls) {
+	if c != nil {
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+	}
+}
+
+func (n *Node) define(a *Agent) {
 	if a.logDead {
 		return
 	}
@@ -179,6 +193,7 @@ func (n *Node) definePaths(a *Agent) {
 	for _, note := range l.Notes {
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
 	}
+	n.sendNames(a, l.Names)
 	for _, p := range l.Paths {
 		if a.defined[p.ID] {
 			continue
@@ -222,8 +237,9 @@ func (n *Node) endRing(a *Agent, t *thread) {
 			n.sendLeft(a, t)
 		}
 		end.Dropped, end.Abandoned = t.reader.Dropped(), t.reader.Abandoned()
+		end.Paused, end.MarksInside = t.reader.Paused(), t.reader.MarksInside()
 	})
-	end.Calls = t.former.Calls()
+	end.Calls, end.Marks = t.former.Calls(), t.marks.Marks()
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}
@@ -246,19 +262,15 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 		t.corrupt = err
 		return
 	}
-	n.definePaths(a)
+	n.define(a)
 	a.dropUndefined(left)
-	send := func(c *moriensv1.Calls) {
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
-	}
+	n.sendMarks(a, t, left)
 	if unfinished {
 		last := len(left) - 1
-		if last > 0 {
-			send(t.former.Form(left[:last]))
-		}
-		send(t.former.FormUnfinished(left[last]))
+		n.sendCalls(t.former.Form(left[:last]))
+		n.sendCalls(t.former.FormUnfinished(left[last]))
 	} else {
-		send(t.former.Form(left))
+		n.sendCalls(t.former.Form(left))
 	}
 }
 
@@ -298,7 +310,7 @@ func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
 	l := a.process.Losses()
 	return &moriensv1.ProcessEnd{
 		Process: a.process.ID, How: how, ThreadsFailed: uint32(l.ThreadsFailed), Fault: int32(l.Fault),
-		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.undefined,
+		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.undefined, NamesLost: l.NamesLost + a.nameless,
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"moriens/agent/burst"
+	"moriens/agent/mark"
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
 	"moriens/internal/rendezvous"
@@ -296,7 +297,7 @@ func (n *Node) adopt() {
 			kept = append(kept, t)
 			continue
 		}
-		t.former = burst.NewFormer(t.reader.ID, len(a.process.Events))
+		t.former, t.marks = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
 		a.threads = append(a.threads, t)
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
 			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),

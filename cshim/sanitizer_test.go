@@ -25,6 +25,14 @@ func TestAddressAndUndefined(t *testing.T) {
 			{mpi.Fortran(t, "fortran", "F08"), t.TempDir()},
 			{mpi.App(t, "polls"), "each", "500"},
 			{mpi.App(t, "callpath"), "3", "2000"},
+			{annotated(t, mpi, "annotate"), "names"},
+			{annotated(t, mpi, "annotate"), "threads", "200", "4"},
+			{annotated(t, mpi, "annotate"), "early"},
+			{annotated(t, mpi, "annotate"), "inside"},
+			{annotated(t, mpi, "annotate"), "pause", "10"},
+			{annotated(t, mpi, "annotate"), "many", "20000"},
+			{annotated(t, mpi, "annotatecxx"), "10"},
+			{mpi.Fortran(t, "annotatef", "F08", filepath.Join(include(t), "moriens.F90"))},
 		}
 		for _, p := range conformance(t, mpi) {
 			programs = append(programs, p.build(t, mpi))
@@ -55,6 +63,14 @@ func TestThreadSanitizer(t *testing.T) {
 	p := ranks[0]
 	want := map[string]int{"MPI_Barrier": threads * generations * 50 * 24, "MPI_Send": threads * generations * 50 * 8,
 		"MPI_Iprobe": threads * generations * 10, "MPI_Finalize": 1}
+	for _, marks := range p.marks {
+		if n := len(marks); n != 0 && n != 50*4 {
+			t.Errorf("%d marks of a thread", n)
+		}
+	}
+	if len(p.names) != 51 {
+		t.Errorf("%d names", len(p.names))
+	}
 	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads*generations+1 || len(p.paths) != 34 || p.Library != "fake MPI 1" {
 		t.Errorf("%d rings, %d paths, library %q\n%s", len(p.threads), len(p.paths), p.Library, diff)
 	}

@@ -79,9 +79,13 @@ type process struct {
 	modules    map[uint32]ring.Module
 	paths      map[uint32]ring.Path
 	notes      []string
-	threads    [][]ring.Record // by thread
+	names      map[uint32]string
+	threads    [][]ring.Record // calls, by thread
+	marks      [][]ring.Record // by thread
 	dropped    int
 	abandoned  int
+	paused     int
+	inside     int // marks inside calls
 	unfinished []ring.Record
 	closed     int // rings
 }
@@ -134,7 +138,7 @@ func readProcess(t *testing.T, path string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}}
+	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}, names: map[uint32]string{}}
 	log, err := file.ReadLog()
 	if err != nil {
 		t.Fatal(err)
@@ -145,8 +149,12 @@ func readProcess(t *testing.T, path string) *process {
 	for _, path := range log.Paths {
 		p.paths[path.ID] = path
 	}
+	for _, name := range log.Names {
+		p.names[name.Number] = name.Text
+	}
 	p.notes = log.Notes
 	p.threads = make([][]ring.Record, file.Losses().Threads)
+	p.marks = make([][]ring.Record, file.Losses().Threads)
 	return p
 }
 
@@ -173,9 +181,10 @@ func readRing(t *testing.T, path string, processes map[uint64]*process) {
 		left = left[:len(left)-1]
 	}
 	records = append(records, left...)
-	p.threads[r.Thread] = records
 	p.dropped += int(r.Dropped())
 	p.abandoned += int(r.Abandoned())
+	p.paused += int(r.Paused())
+	p.inside += int(r.MarksInside())
 	if r.Closed() {
 		p.closed++
 	}
@@ -185,6 +194,11 @@ func readRing(t *testing.T, path string, processes map[uint64]*process) {
 			t.Errorf("rank %d thread %d record %d begins at %d, before the last ended at %d", p.Rank, r.Thread, i, rec.Enter, last)
 		}
 		last = rec.Exit
+		if rec.Mark != 0 {
+			p.marks[r.Thread] = append(p.marks[r.Thread], rec)
+			continue
+		}
+		p.threads[r.Thread] = append(p.threads[r.Thread], rec)
 		path, known := p.paths[rec.Path]
 		if !known || len(path.Frames) == 0 || p.modules[path.Frames[0].Module].Path == "" {
 			t.Errorf("rank %d: %v has path %d, which is %+v", p.Rank, rec.Call, rec.Path, path)

@@ -22,6 +22,7 @@ type Run struct {
 	CallPaths  []CallPath
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
+	MarkNames  []string  // of phases and events
 
 	Communicators []Communicator
 	Messages      []Message // in the order of their logical send
@@ -59,6 +60,10 @@ type Thread struct {
 	BeginNS, EndNS      int64 // the thread's first call's entry and last call's exit
 	Calls               Calls
 	Bursts              Bursts
+
+	Phases []Phase // by begin, the outer one first
+	Events []Event // by time
+	Pauses []Pause // by begin
 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
@@ -82,6 +87,7 @@ type Bursts struct {
 	Cluster             []int32   // a Cluster's ID, one of the Label constants, or 0 where nothing clustered them
 	Counters            [][]int64 // one column per Run.Counters; NoCount where a burst lacks the value
 	Weight              []float64 // how many bursts each stands for; nil where each stands for itself
+	Phase               []int32   // index into the thread's Phases of the innermost one, -1 = none; nil where it has none
 }
 
 // NoCount stands in a counter column for a value that was not measured.

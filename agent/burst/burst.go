@@ -6,6 +6,8 @@
 package burst
 
 import (
+	"slices"
+
 	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -17,6 +19,8 @@ type Former struct {
 	calls    uint64 // rows formed so far
 	lastExit uint64
 	started  bool // a call has been seen, so the next one ends a burst
+	lost     bool // records were lost, or recording was paused, before a mark, since the last call
+	paused   bool
 }
 
 // NewFormer returns a Former for the ring with the given id, of a process that counts so many events.
@@ -25,13 +29,15 @@ func NewFormer(ring uint64, events int) *Former { return &Former{ring: ring, eve
 // Calls returns the number of rows formed so far.
 func (f *Former) Calls() uint64 { return f.calls }
 
-// Form returns the records' calls with the bursts between them; nil if there are no records.
+// Form returns the records' calls with the bursts between them; nil if there are none. Marks are no calls, and end no burst.
 //
 // A row has no burst where the time before it is not known to be computation: the first call of a
-// thread, and a call before which records were lost. A clock that steps back makes the burst or the
+// thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or the
 // call zero long rather than wrapping round.
 func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
-	if len(records) == 0 {
+	first := slices.IndexFunc(records, func(r ring.Record) bool { return r.Mark == 0 })
+	if first < 0 {
+		f.pass(records)
 		return nil
 	}
 	n := len(records) // or a few rows more
@@ -47,12 +53,16 @@ func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
 		c.Counts = append(c.Counts, &moriensv1.Counts{Value: make([]int64, 0, n)})
 	}
 	if !f.started {
-		f.started, f.lastExit = true, records[0].Enter
+		f.started, f.lastExit = true, records[first].Enter
 		c.NoBurst = append(c.NoBurst, 0)
 	}
 	c.OriginTicks = f.lastExit
 	for i := range records {
-		f.form(c, &records[i])
+		if records[i].Mark != 0 {
+			f.pass(records[i : i+1])
+		} else {
+			f.form(c, &records[i])
+		}
 	}
 	f.calls += uint64(len(c.Function))
 	return c
@@ -61,8 +71,13 @@ func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
 // form appends a record. One that stands for polls from several places becomes a row for each place, from its
 // first poll to the first of the next; there is no burst between them.
 func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
-	if r.Lost && f.calls+uint64(len(c.Function)) > 0 {
+	lost, paused := r.Lost || f.lost, r.Paused || f.paused
+	f.lost, f.paused = false, false
+	if (lost || paused) && f.calls+uint64(len(c.Function)) > 0 {
 		c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
+		if paused {
+			c.Paused = append(c.Paused, uint32(len(c.Function)))
+		}
 	}
 	f.formCounts(c, r)
 	own := uint64(1)
@@ -87,6 +102,14 @@ func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 			c.NoCounts = append(c.NoCounts, uint32(len(c.Function)))
 		}
 		f.row(c, f.lastExit, exit(i+1), uint32(p.Call), p.Path, p.Count)
+	}
+}
+
+// pass keeps what marks say of the time before them for the next call.
+func (f *Former) pass(marks []ring.Record) {
+	for i := range marks {
+		f.lost = f.lost || marks[i].Lost
+		f.paused = f.paused || marks[i].Paused
 	}
 }
 

@@ -42,6 +42,32 @@ func TestForm(t *testing.T) {
 	}
 }
 
+// Marks are no rows and end no burst; what was lost or paused before them concerns the call that follows.
+func TestFormMarks(t *testing.T) {
+	mark := func(at uint64) ring.Record { return ring.Record{Enter: at, Exit: at, Mark: ring.Begin} }
+	lost, paused := mark(130), mark(230)
+	lost.Lost, paused.Paused = true, true
+	f := NewFormer(7, 0)
+	if c := f.Form([]ring.Record{mark(5)}); c != nil {
+		t.Fatalf("Form of a mark = %v", c)
+	}
+	got := []*moriensv1.Calls{
+		f.Form([]ring.Record{mark(90), {Enter: 100, Exit: 110, Call: 1}, mark(115), {Enter: 120, Exit: 125, Call: 1}, lost, {Enter: 150, Exit: 200, Call: 1}}),
+		f.Form([]ring.Record{paused}),
+		f.Form([]ring.Record{{Enter: 300, Exit: 310, Call: 1}, {Enter: 400, Exit: 410, Call: 1, Paused: true}, {Enter: 420, Exit: 430, Call: 1}}),
+	}
+	want := []*moriensv1.Calls{
+		{Ring: 7, OriginTicks: 100, BurstTicks: []uint64{0, 10, 25}, CallTicks: []uint64{10, 5, 50},
+			Function: []uint32{1, 1, 1}, Path: []uint32{0, 0, 0}, NoBurst: []uint32{0, 2}},
+		nil,
+		{Ring: 7, First: 3, OriginTicks: 200, BurstTicks: []uint64{100, 90, 10}, CallTicks: []uint64{10, 10, 10},
+			Function: []uint32{1, 1, 1}, Path: []uint32{0, 0, 0}, NoBurst: []uint32{0, 1}, Paused: []uint32{0, 1}},
+	}
+	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
+		t.Errorf("calls differ (-want +got):\n%s", d)
+	}
+}
+
 // Polls from several places become rows that share the run's time; counts go with the first.
 func TestFormPollsAndCounts(t *testing.T) {
 	f := NewFormer(7, 2)

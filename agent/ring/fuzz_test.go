@@ -34,7 +34,7 @@ func at(offset int, value uint64, size int) []byte {
 	return patch
 }
 
-// sample is a directory with one process that left a ring of two records, one of them with counts, and an
+// sample is a directory with one process that left a ring of two calls, one of them with counts, two marks, and an
 // open run of polls.
 func sample(f *testing.F) (processFile, ringFile []byte) {
 	f.Helper()
@@ -46,12 +46,15 @@ func sample(f *testing.F) (processFile, ringFile []byte) {
 	module := p.Module("/bin/app", []byte{1, 2})
 	p.Path(ringwriter.Frame{Module: module, Offset: 3})
 	p.Note("a note")
-	w, err := p.Thread(8)
+	name := p.Name("a phase")
+	w, err := p.Thread(16)
 	if err != nil {
 		f.Fatal(err)
 	}
 	w.Call(mpicall.Init, 1, 1, 2)
 	w.Call(mpicall.Send, 1, 3, 4, 10, 20)
+	w.Mark(shmabi.MarkBegin, name, 4, 0)
+	w.Mark(shmabi.MarkEvent, name, 4, -5)
 	w.Enter(mpicall.Test, 1, 5)
 	w.Return(6)
 	w.Poll(mpicall.Test, 1, 7)
@@ -79,12 +82,14 @@ func FuzzRing(f *testing.F) {
 	f.Add(at(slots, 0, 4), uint16(len(base)))         // none
 	f.Add(at(slots, 1<<31, 4), uint16(len(base)))     // more than the file has
 	f.Add(at(head, ^uint64(0), 8), uint16(len(base))) // head far away
-	f.Add(at(head, 9, 8), uint16(len(base)))          // one too many
-	f.Add(at(tail, 4, 8), uint16(len(base)))          // tail beyond head
+	f.Add(at(head, 17, 8), uint16(len(base)))         // one too many
+	f.Add(at(tail, 6, 8), uint16(len(base)))          // tail beyond head
 	const (
 		slot0 = shmabi.HeaderBytes + shmabi.SlotBytes*iota
 		slot1
 		slot2
+		mark0
+		mark1
 		slot3
 		slot4
 	)
@@ -98,9 +103,14 @@ func FuzzRing(f *testing.F) {
 	f.Add(at(slot2+28, 5, 4), uint16(len(base)))          // no kind
 	f.Add(at(slot2+28, 0x80000077, 4), uint16(len(base))) // a kind of the future
 	f.Add(at(slot1+28, 1, 4), uint16(len(base)))          // a record that does not hold its counts
+	f.Add(at(mark0+24, 0xff77, 2), uint16(len(base)))     // a mark of the future
+	f.Add(at(mark0+28, 2, 4), uint16(len(base)))          // a mark that holds another
+	f.Add(at(mark1+26, 7, 2), uint16(len(base)))          // one with all flags
+	f.Add(at(head, 3, 8), uint16(len(base)))              // one that was not published
+	f.Add(at(slot3+24, 0xff01, 2), uint16(len(base)))     // a run of polls that is a mark
 	f.Add(at(slot3+20, 0, 4), uint16(len(base)))          // no open call
-	f.Add(at(slot3+28, 9, 4), uint16(len(base)))          // an open call longer than the ring
-	f.Add(at(slot3+28, 8, 4), uint16(len(base)))          // as long as the ring: it would hold itself
+	f.Add(at(slot3+28, 17, 4), uint16(len(base)))         // an open call longer than the ring
+	f.Add(at(slot3+28, 16, 4), uint16(len(base)))         // as long as the ring: it would hold itself
 	f.Add(at(slot3+24, 65535, 2), uint16(len(base)))      // an open call without a name
 	f.Add(at(slot3+26, 0, 2), uint16(len(base)))          // an unfinished call that is a run
 	f.Add(at(slot4+20, 0xffffffff, 4), uint16(len(base))) // very many polls
@@ -131,7 +141,7 @@ func FuzzRing(f *testing.F) {
 				t.Fatalf("read %d records of %d slots", read, r.Slots())
 			}
 			for _, rec := range buf[:n] {
-				if rec.Exit < rec.Enter {
+				if rec.Exit < rec.Enter || rec.Mark != 0 && (rec.Call != 0 || rec.Exit != rec.Enter) {
 					t.Fatalf("%+v", rec)
 				}
 			}
@@ -149,6 +159,7 @@ func FuzzProcess(f *testing.F) {
 	base, _ := sample(f)
 	const logHead = 144
 	const log = shmabi.HeaderBytes
+	const name = log + 56 + 32 + 16 // after a module, a path of one frame and a note
 	f.Add([]byte{}, uint16(len(base)))
 	f.Add([]byte{}, uint16(len(base)-8))
 	f.Add([]byte{}, uint16(0))
@@ -165,6 +176,9 @@ func FuzzProcess(f *testing.F) {
 	f.Add(at(log+8, 0, 4), uint16(len(base)))            // module 0
 	f.Add(at(log+56+6, 65535, 2), uint16(len(base)))     // more frames than the entry holds
 	f.Add(at(log+56+8, 0, 4), uint16(len(base)))         // path 0
+	f.Add(at(name, 0, 4), uint16(len(base)))             // an entry of no bytes where the name is
+	f.Add(at(name+6, 65535, 2), uint16(len(base)))       // a name longer than its entry
+	f.Add(at(name+8, 0, 4), uint16(len(base)))           // name 0
 	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))      // rank -1
 	f.Add(at(44, 9, 4), uint16(len(base)))               // an unknown clock
 	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
@@ -189,7 +203,7 @@ func FuzzProcess(f *testing.F) {
 			t.Fatal(err)
 		}
 		log, again := p.ReadLog()
-		if len(log.Modules)+len(log.Paths)+len(log.Notes) != 0 || (again == nil) != (err == nil) {
+		if len(log.Modules)+len(log.Paths)+len(log.Notes)+len(log.Names) != 0 || (again == nil) != (err == nil) {
 			t.Fatalf("a second read gave %v, %v", log, again)
 		}
 	})

@@ -61,6 +61,7 @@ type Losses struct {
 	Fault         syscall.Errno // why, for the latest of them
 	Unrecorded    uint64        // calls of threads without a ring
 	PathsLost     uint64        // call paths that the log had no room for
+	NamesLost     uint64        // marks whose name it had none for
 }
 
 // maxProcessBytes bounds what a process file may ask us to map.
@@ -160,6 +161,7 @@ func (p *Process) Losses() Losses {
 		Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
 		Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),
 		PathsLost:     atomic.LoadUint64(&p.header.Paths_lost),
+		NamesLost:     atomic.LoadUint64(&p.header.Names_lost),
 	}
 }
 

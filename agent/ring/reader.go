@@ -185,6 +185,8 @@ func (r *Reader) Left() (records []Record, unfinished bool) {
 	switch {
 	case err != nil:
 		return nil, false
+	case rec.Mark != 0: // whole, and not published yet
+		return []Record{rec}, false
 	case s.Flags&shmabi.SlotReturned == 0:
 		rec.Exit = 0
 		return []Record{rec}, true
@@ -199,6 +201,13 @@ func (r *Reader) Dropped() uint64 { return atomic.LoadUint64(&r.header.Dropped) 
 
 // Abandoned is how many calls the thread has left by longjmp or an exception: they have no record.
 func (r *Reader) Abandoned() uint64 { return atomic.LoadUint64(&r.header.Abandoned) }
+
+// Paused is how many calls have no record because the program had paused recording, and MarksInside how many marks
+// have none because their thread was inside an MPI call.
+func (r *Reader) Paused() uint64 { return atomic.LoadUint64(&r.header.Paused) }
+
+// MarksInside is described with Paused.
+func (r *Reader) MarksInside() uint64 { return atomic.LoadUint64(&r.header.Marks_inside) }
 
 // Head is how many slots the writer has published, and Tail how many of them were read.
 func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }

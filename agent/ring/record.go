@@ -118,5 +118,8 @@ const (
 	Event MarkKind = shmabi.MarkEvent // with a value
 )
 
+// Known says whether it is one of these.
+func (k MarkKind) Known() bool { return k == Begin || k == End || k == Event }
+
 // firstMark is the first value that a mark can have where a call slot has its call.
 const firstMark = 0xff00

@@ -268,6 +268,61 @@ func TestPollsFindNoRoom(t *testing.T) {
 	}
 }
 
+// TestMarks has marks and calls share a ring, round which they go; a mark says what happened before it, once.
+func TestMarks(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	w, r := thread(t, p, dir, 4)
+	name := p.Name("a phase")
+	for i := range uint64(5) {
+		at := 100 * i
+		w.Mark(shmabi.MarkBegin, name, at, 0)
+		w.Call(mpicall.Send, 1, at+1, at+2)
+		w.Mark(shmabi.MarkEvent, name, at+3, -1<<63)
+		w.Skip()
+		w.Mark(shmabi.MarkEnd, name, at+4, 0)
+		w.Mark(shmabi.MarkEnd, name, at+5, 0) // dropped
+		want := []ring.Record{
+			{Enter: at, Exit: at, Mark: ring.Begin, Name: name, Lost: i > 0},
+			{Enter: at + 1, Exit: at + 2, Call: mpicall.Send, Path: 1},
+			{Enter: at + 3, Exit: at + 3, Mark: ring.Event, Name: name, Value: -1 << 63},
+			{Enter: at + 4, Exit: at + 4, Mark: ring.End, Name: name, Paused: true},
+		}
+		if diff := cmp.Diff(want, readAll(t, r)); diff != "" {
+			t.Fatal(diff)
+		}
+		if r.Dropped() != i+1 || r.Paused() != i+1 {
+			t.Errorf("dropped %d, paused %d, want %d", r.Dropped(), r.Paused(), i+1)
+		}
+		expectLeft(t, r, false)
+	}
+	p.Exit()
+}
+
+// TestMarkIsWhole: a process that died before it had published a mark leaves it.
+func TestMarkIsWhole(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	w, r := thread(t, p, dir, 4)
+	name := p.Name("a phase")
+	w.Call(mpicall.Send, 1, 1, 2)
+	w.Mark(shmabi.MarkEvent, name, 3, 4)
+	p.Exit()
+	path := filepath.Join(dir, w.FileName())
+	r.Close()
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteAt([]byte{1}, 128); err != nil { // head
+		t.Fatal(err)
+	}
+	if r, err = ring.OpenReader(path); err != nil {
+		t.Fatal(err)
+	}
+	readAll(t, r)
+	expectLeft(t, r, false, ring.Record{Enter: 3, Exit: 3, Mark: ring.Event, Name: name, Value: 4})
+}
+
 // TestStaleContinuation: at head lies a continuation slot whose bytes look like the sequence number of a call.
 func TestStaleContinuation(t *testing.T) {
 	p, dir := process(t, ringwriter.Identity{})
@@ -419,6 +474,10 @@ func TestLog(t *testing.T) {
 		Paths:   []ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}},
 		Notes:   []string{"a note"},
 	})
+	w.Name("solve")
+	w.Name("")
+	w.Name("\xff\"\n→")
+	expect(ring.Log{Names: []ring.Name{{Number: 1, Text: "solve"}, {Number: 2}, {Number: 3, Text: "\uFFFD\"\n→"}}})
 	expect(ring.Log{})
 }
 

@@ -84,9 +84,14 @@ func (u *Uplink) Send(m *moriensv1.ReportRequest) {
 	u.next++
 	m.Sequence = u.next
 	u.queue = append(u.queue, m)
-	u.calls += len(m.GetCalls().GetFunction())
+	u.calls += rows(m)
 	u.changed.Broadcast()
 	u.mu.Unlock()
+}
+
+// rows are the calls and marks of a message.
+func rows(m *moriensv1.ReportRequest) int {
+	return len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks())
 }
 
 // Room says whether the window has room for more calls.
@@ -240,7 +245,7 @@ func (u *Uplink) acknowledge(sequence uint64) {
 	// The first acknowledgement of a stream is of what the last one brought there, not yet sent on this.
 	n := 0
 	for n < len(u.queue) && u.queue[n].Sequence <= min(sequence, u.high) {
-		u.calls -= len(u.queue[n].GetCalls().GetFunction())
+		u.calls -= rows(u.queue[n])
 		u.queue[n] = nil
 		n++
 	}

@@ -18,12 +18,13 @@ type history struct {
 	worlds    []*world // of run.Worlds
 	timelines map[clockKey]timeline
 	notes     []string
+	unbalanced
 }
 
 // recount turns what the store held into a trace: ticks become nanoseconds, processes become ranks of
 // worlds, and the columns that came over the wire become calls and the bursts between them.
 func recount(f store.Frozen) *history {
-	h := &history{run: &trace.Run{CallPaths: f.CallPaths}}
+	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}}
 	h.timelines, h.notes = timelines(f)
 	node := make(map[*store.Agent]int)
 	for i, a := range f.Agents {
@@ -72,10 +73,12 @@ func recount(f store.Frozen) *history {
 			rings := slices.Clone(p.Rings)
 			slices.SortFunc(rings, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
 			for _, r := range rings {
-				if r.Calls == 0 {
+				if r.Calls == 0 && len(r.Marks) == 0 {
 					continue
 				}
-				t := thread(r, places(h.run.Counters, p), func(ticks uint64) int64 { return line.at(ticks) - origin })
+				at := func(ticks uint64) int64 { return line.at(ticks) - origin }
+				t := thread(r, places(h.run.Counters, p), at)
+				h.add(addMarks(&t, r, at))
 				t.World, t.Rank, t.Thread = i, int(p.Info.Rank), int(r.Info.Thread)
 				t.Node = node[p.Agent]
 				h.run.Threads = append(h.run.Threads, t)
@@ -155,17 +158,25 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thre
 	if runs > 0 {
 		t.Calls.Count = make([]int64, 0, n)
 	}
+	if n == 0 { // a thread that says something and never calls MPI
+		t.BeginNS = at(r.Marks[0].Origin)
+		return t
+	}
 	before := uint32(0)
 	exitNS := int64(0)
 	for _, c := range r.Chunks {
 		ticks := c.Origin
-		noBurst := c.NoBurst
+		noBurst, paused := c.NoBurst, c.Paused
 		for i, path := range c.Path {
 			enter := ticks + c.Burst[i]
 			exit := enter + c.Call[i]
 			enterNS := at(enter)
 			if len(noBurst) > 0 && int(noBurst[0]) == i {
 				noBurst = noBurst[1:]
+				if len(paused) > 0 && int(paused[0]) == i {
+					paused = paused[1:]
+					t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
+				}
 			} else {
 				t.Bursts.StartNS = append(t.Bursts.StartNS, exitNS)
 				t.Bursts.DurationNS = append(t.Bursts.DurationNS, enterNS-exitNS)

@@ -115,6 +115,9 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
+	m.Losses.MarksInsideCalls = int64(f.Totals.MarksInside)
+	m.Losses.PhaseEndsUnmatched, m.Losses.PhasesUnfinished = h.unbalanced.ends, h.unbalanced.never
+	m.Paused.Calls = int64(f.Totals.Paused)
 	for _, a := range f.Agents {
 		for _, why := range a.Refused {
 			m.Notes = append(m.Notes, fmt.Sprintf("host %s: a message was refused: %s", a.Hello.Host, why))
@@ -180,6 +183,7 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	m.Losses.ThreadsUnrecorded += int64(e.GetThreadsFailed())
 	m.Losses.CallsUnrecorded += int64(e.GetUnrecorded())
 	m.Losses.CallPathsLost += int64(e.GetPathsLost())
+	m.Losses.MarksNameless += int64(e.GetNamesLost())
 	if e.GetThreadsFailed() > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("rank %d on %s: %d threads could not record: %s",
 			p.Info.Rank, p.Info.Host, e.ThreadsFailed, syscall.Errno(e.Fault)))

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -46,6 +47,7 @@ type Store struct {
 	rings     map[uint64]*Ring
 	ringOrder []*Ring
 	paths     paths
+	names     names
 	totals    Totals
 }
 
@@ -56,6 +58,8 @@ type Totals struct {
 	Calls, Bursts             uint64 // a run of polls is as many calls as it stands for
 	Dropped                   uint64 // calls that the shim had no room for
 	Abandoned                 uint64 // calls that were left by longjmp or an exception
+	Paused                    uint64 // calls that were made while the program had paused recording
+	MarksInside               uint64 // marks that were set inside an MPI call
 	Duplicates                uint64 // messages that came twice
 	Refused                   uint64 // messages that were malformed or out of order
 }
@@ -80,6 +84,7 @@ type Process struct {
 	Rings []*Ring               // by order of arrival
 	Notes []string              // lines for the user
 	local map[uint32]localPath  // the shim's call paths
+	names map[uint32]uint32     // Store's numbers of the shim's names
 }
 
 // A Ring is one thread that called MPI.
@@ -88,6 +93,8 @@ type Ring struct {
 	Info    *moriensv1.Ring
 	Chunks  []Chunk            // in time order
 	Calls   uint64             // rows of all chunks
+	Marks   []MarkChunk        // in time order
+	marks   uint64             // of all of those
 	End     *moriensv1.RingEnd // nil until it has ended
 	ticks   uint64             // sum over its calls and bursts
 }
@@ -108,6 +115,7 @@ type Chunk struct {
 	Call       []uint64 // ticks inside each call
 	Path       []uint32 // Store's number of the call path
 	NoBurst    []uint32 // rows, ascending, whose time before the call is no burst
+	Paused     []uint32 // those of NoBurst before which the program had paused recording
 	Unfinished bool     // the process died inside the last call
 	PollsRow   []uint32 // rows, ascending, that are runs of polls,
 	Polls      []uint64 // and how many calls each stands for
@@ -143,6 +151,7 @@ func New() *Store {
 		processes: make(map[uint64]*Process),
 		rings:     make(map[uint64]*Ring),
 		paths:     newPaths(),
+		names:     newNames(),
 	}
 }
 
@@ -240,6 +249,10 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		}
 		p.Notes = append(p.Notes, b.Note.Text)
 		return nil
+	case *moriensv1.ReportRequest_MarkName:
+		return s.addName(b.MarkName)
+	case *moriensv1.ReportRequest_Marks:
+		return s.addMarks(b.Marks)
 	case *moriensv1.ReportRequest_Calls:
 		return s.addCalls(b.Calls)
 	case *moriensv1.ReportRequest_RingEnd:
@@ -272,7 +285,7 @@ func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
 	case p.Size < 1 || p.Size > maxSize || p.Rank < 0 || p.Rank >= p.Size:
 		return fmt.Errorf("process %016x: rank %d of %d", p.Process, p.Rank, p.Size)
 	}
-	s.processes[p.Process] = &Process{Agent: a, Info: p, local: make(map[uint32]localPath)}
+	s.processes[p.Process] = &Process{Agent: a, Info: p, local: make(map[uint32]localPath), names: make(map[uint32]uint32)}
 	s.totals.Processes++
 	return nil
 }
@@ -327,7 +340,7 @@ func (s *Store) addCalls(c *moriensv1.Calls) error {
 	}
 	r.Chunks = append(r.Chunks, Chunk{
 		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
-		NoBurst: c.NoBurst, Unfinished: c.Unfinished, PollsRow: c.PollsRow, Polls: c.Polls,
+		NoBurst: c.NoBurst, Paused: c.Paused, Unfinished: c.Unfinished, PollsRow: c.PollsRow, Polls: c.Polls,
 		Counts: columns(c.Counts), NoCounts: c.NoCounts,
 	})
 	r.ticks = ticks
@@ -392,13 +405,18 @@ func (r *Ring) checkSparse(c *moriensv1.Calls) error {
 	for _, rows := range []struct {
 		name string
 		rows []uint32
-	}{{"no_burst", c.NoBurst}, {"polls_row", c.PollsRow}, {"no_counts", c.NoCounts}} {
+	}{{"no_burst", c.NoBurst}, {"paused", c.Paused}, {"polls_row", c.PollsRow}, {"no_counts", c.NoCounts}} {
 		last := int64(-1)
 		for _, row := range rows.rows {
 			if int64(row) <= last || int(row) >= n {
 				return fmt.Errorf("%s does not ascend within the rows", rows.name)
 			}
 			last = int64(row)
+		}
+	}
+	for _, row := range c.Paused {
+		if _, without := slices.BinarySearch(c.NoBurst, row); !without {
+			return fmt.Errorf("row %d is paused and has a burst", row)
 		}
 	}
 	if len(c.Polls) != len(c.PollsRow) {
@@ -431,8 +449,13 @@ func (s *Store) endRing(e *moriensv1.RingEnd) error {
 	r.End = e
 	s.totals.Dropped += e.Dropped
 	s.totals.Abandoned += e.Abandoned
+	s.totals.Paused += e.Paused
+	s.totals.MarksInside += e.MarksInside
 	if e.Calls != r.Calls {
 		return fmt.Errorf("ring %016x ends after %d calls, %d came", e.Ring, e.Calls, r.Calls)
+	}
+	if e.Marks != r.marks {
+		return fmt.Errorf("ring %016x ends after %d marks, %d came", e.Ring, e.Marks, r.marks)
 	}
 	return nil
 }

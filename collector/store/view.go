@@ -57,6 +57,7 @@ type Frozen struct {
 	Agents    []*Agent   // by host, then id
 	Processes []*Process // by id
 	CallPaths []trace.CallPath
+	MarkNames []string // of phases and events; 0 is unknown
 	Totals    Totals
 }
 
@@ -65,7 +66,7 @@ func (s *Store) Freeze() Frozen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = true
-	f := Frozen{CallPaths: s.paths.placed(), Totals: s.totals}
+	f := Frozen{CallPaths: s.paths.placed(), MarkNames: s.names.list, Totals: s.totals}
 	for _, a := range s.agents {
 		f.Agents = append(f.Agents, a)
 	}

@@ -11,6 +11,7 @@ import (
 var fortranSteps = map[string]extraStep{
 	"MPI_Finalize":         {after: "moriens_finalized(&span)"},
 	"MPI_Abort":            {before: "moriens_aborting(&span)"},
+	"MPI_Pcontrol":         {after: "moriens_controlled(&span, *(const int *)level)"},
 	"MPI_Session_init":     {returned: "moriens_session_opened_fortran(&span, session, ierror)"},
 	"MPI_Session_finalize": {after: "moriens_session_closed(&span, moriens_fortran_error(ierror))"},
 }

@@ -231,8 +231,9 @@ struct moriens_ring {
 	uint64_t dropped; /* atomic: records that found no room */
 	uint64_t abandoned; /* atomic: calls that were left by longjmp or an exception */
 	uint64_t paused;  /* atomic: calls that were not recorded because the program had paused recording */
+	uint64_t marks_inside; /* atomic: marks that were not recorded because their thread was inside an MPI call */
 	uint32_t state;   /* atomic: moriens_ring_state */
-	uint8_t pad1[92];
+	uint8_t pad1[84];
 
 	/* written by the agent only */
 	uint64_t tail; /* atomic */
@@ -260,7 +261,7 @@ struct moriens_process {
 	uint64_t paths_lost;     /* atomic: call paths for which the log had no room */
 	uint64_t unrecorded;     /* atomic: outermost calls of threads without a ring */
 	uint64_t comms_lost;     /* atomic: communicators, windows and files for which the log had no room */
-	uint64_t names_lost;     /* atomic: names of phases and events for which it had none */
+	uint64_t names_lost;     /* atomic: times that a name of a phase or an event was to be defined and it had none */
 	uint8_t pad1[72];
 
 	/* NUL-terminated, cut where too long */

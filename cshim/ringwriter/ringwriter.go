@@ -53,6 +53,25 @@ static void ring_polled(struct moriens_writer *w, uint64_t exit)
 	moriens_ring_polled(w, exit);
 }
 
+static uint32_t define_name(struct moriens_process_file *file, uint32_t number, const void *text, size_t bytes)
+{
+	struct moriens_log_name name = {
+		.entry = {
+			.bytes = (uint32_t)((sizeof name + bytes + 7) & ~(size_t)7),
+			.kind = MORIENS_LOG_NAME,
+			.length = (uint16_t)bytes,
+		},
+		.name = number,
+	};
+
+	return moriens_process_log(file, &name, sizeof name, text, bytes) ? number : 0;
+}
+
+static void ring_mark(struct moriens_writer *w, uint64_t time, uint16_t what, uint32_t name, int64_t value)
+{
+	moriens_ring_mark(w, time, what, name, value);
+}
+
 static void ring_publish(struct moriens_writer *w)
 {
 	moriens_ring_publish(w);
@@ -92,6 +111,7 @@ type Process struct {
 	paths     *C.struct_moriens_paths
 	directory C.int
 	rings     []*Ring
+	names     uint32 // defined so far
 }
 
 // New creates the directory where it is missing, and a process file in state RUNNING in it.
@@ -185,6 +205,14 @@ func (p *Process) Path(frames ...Frame) uint32 {
 		c[i] = C.struct_moriens_log_frame{module: C.uint32_t(f.Module), offset: C.uint64_t(f.Offset)}
 	}
 	return uint32(C.moriens_paths_define(p.paths, &c[0], C.uint16_t(len(frames))))
+}
+
+// Name defines the name of a phase or an event and gives its number, 0 if the log is full.
+func (p *Process) Name(text string) uint32 {
+	c := C.CBytes([]byte(text))
+	defer C.free(c)
+	p.names++
+	return uint32(C.define_name(p.file, C.uint32_t(p.names), c, C.size_t(len(text))))
 }
 
 // Note leaves a line for the user.
@@ -317,6 +345,14 @@ func (r *Ring) Polled(ticks uint64) { C.ring_polled(r.writer, C.uint64_t(ticks))
 
 // Publish publishes the run that is open.
 func (r *Ring) Publish() { C.ring_publish(r.writer) }
+
+// Mark writes a mark of one of shmabi's kinds.
+func (r *Ring) Mark(what uint16, name uint32, ticks uint64, value int64) {
+	C.ring_mark(r.writer, C.uint64_t(ticks), C.uint16_t(what), C.uint32_t(name), C.int64_t(value))
+}
+
+// Skip counts a call that is not recorded because recording is paused.
+func (r *Ring) Skip() { C.moriens_ring_skip(r.writer) }
 
 // Drop gives up the record that is open.
 func (r *Ring) Drop() { C.moriens_ring_drop(r.writer) }

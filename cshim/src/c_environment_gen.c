@@ -66,5 +66,6 @@ MORIENS_PUBLIC int MPI_Pcontrol(word level, word extra1, word extra2, word extra
 	moriens_enter(&span, MORIENS_CALL_MPI_Pcontrol, site, __builtin_frame_address(0));
 	int result = real(level, extra1, extra2, extra3, extra4, extra5);
 	moriens_exit(&span);
+	moriens_controlled(&span, (int)level);
 	return result;
 }

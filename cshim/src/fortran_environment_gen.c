@@ -51,13 +51,16 @@ MORIENS_FORTRAN_STEPS(MPI_Abort, mpi_abort_f08ts_,
 	(comm, errorcode, ierror),
 	moriens_aborting(&span), (void)0, (void)0)
 
-MORIENS_FORTRAN(MPI_Pcontrol, mpi_pcontrol_,
+MORIENS_FORTRAN_STEPS(MPI_Pcontrol, mpi_pcontrol_,
 	(word level, word extra1, word extra2, word extra3, word extra4, word extra5, word ierror),
-	(level, extra1, extra2, extra3, extra4, extra5, ierror))
+	(level, extra1, extra2, extra3, extra4, extra5, ierror),
+	(void)0, (void)0, moriens_controlled(&span, *(const int *)level))
 MORIENS_FORTRAN_NAMES(mpi_pcontrol_, mpi_pcontrol__, MPI_PCONTROL, MPI_Pcontrol_f, MPI_Pcontrol_f08)
-MORIENS_FORTRAN(MPI_Pcontrol, mpi_pcontrol_f08_,
+MORIENS_FORTRAN_STEPS(MPI_Pcontrol, mpi_pcontrol_f08_,
 	(word level, word extra1, word extra2, word extra3, word extra4, word extra5, word ierror),
-	(level, extra1, extra2, extra3, extra4, extra5, ierror))
-MORIENS_FORTRAN(MPI_Pcontrol, mpi_pcontrol_f08ts_,
+	(level, extra1, extra2, extra3, extra4, extra5, ierror),
+	(void)0, (void)0, moriens_controlled(&span, *(const int *)level))
+MORIENS_FORTRAN_STEPS(MPI_Pcontrol, mpi_pcontrol_f08ts_,
 	(word level, word extra1, word extra2, word extra3, word extra4, word extra5, word ierror),
-	(level, extra1, extra2, extra3, extra4, extra5, ierror))
+	(level, extra1, extra2, extra3, extra4, extra5, ierror),
+	(void)0, (void)0, moriens_controlled(&span, *(const int *)level))

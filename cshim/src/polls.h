@@ -41,7 +41,7 @@ static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_ca
 {
 	struct moriens_thread *t = &moriens_thread;
 
-	if (likely(t->state == MORIENS_THREAD_POLLS && t->outermost == 0)) {
+	if (likely(t->state == MORIENS_THREAD_POLLS && t->outermost == 0 && !moriens_paused())) {
 		span->enter = moriens_ticks();
 		span->call = call;
 		span->frame = (uintptr_t)frame;

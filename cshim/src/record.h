@@ -15,6 +15,7 @@
 #include "clock.h"
 #include "counters.h"
 #include "mpi_calls_gen.h"
+#include "pause.h"
 #include "ring.h"
 
 enum moriens_thread_state {
@@ -92,7 +93,7 @@ static inline void moriens_enter(struct moriens_span *span, enum moriens_call ca
 	struct moriens_thread *t = &moriens_thread;
 
 	span->kind = MORIENS_SPAN_NONE;
-	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0)) {
+	if (likely(t->state == MORIENS_THREAD_RECORDS && t->outermost == 0 && !moriens_paused())) {
 		span->enter = moriens_ticks();
 		span->call = call;
 		span->frame = (uintptr_t)frame;
@@ -120,10 +121,22 @@ static inline void moriens_exit(struct moriens_span *span)
 	}
 }
 
+/* Whether the thread is inside an outermost call, seen from a function with that frame. Finds out one that was abandoned. */
+bool moriens_thread_inside(struct moriens_thread *t, uintptr_t frame);
+
+/* The thread has not called MPI yet, while the process records: gives it its ring, if it can have one. */
+void moriens_thread_begin(struct moriens_thread *t);
+
+/* Has the thread's end, and forks, looked after from now on. */
+void moriens_thread_watch(struct moriens_thread *t);
+
 /* MPI_Abort is about to be called: it does not return, so its record is published now. */
 void moriens_aborting(struct moriens_span *span);
 
 /* MPI_Finalize has returned and is recorded. */
 void moriens_finalized(struct moriens_span *span);
+
+/* MPI_Pcontrol has returned and is recorded: 0 pauses recording, 1 or more resumes it. */
+void moriens_controlled(const struct moriens_span *span, int level);
 
 #endif

@@ -32,8 +32,7 @@ void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state st
 	__atomic_store_n(&w->ring->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
-/* Adds one to a counter that only this thread writes. */
-static void count(uint64_t *counter)
+void moriens_ring_count(uint64_t *counter)
 {
 	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
@@ -46,19 +45,25 @@ static void give_up(struct moriens_writer *w)
 		__atomic_store_n(&moriens_ring_slot(w, 0)->seq, 0, __ATOMIC_RELEASE);
 	w->open = 0;
 	w->places = 0;
-	w->lost = true;
+	w->flags |= MORIENS_SLOT_LOST;
 }
 
 void moriens_ring_drop(struct moriens_writer *w)
 {
 	give_up(w);
-	count(&w->ring->dropped);
+	moriens_ring_count(&w->ring->dropped);
 }
 
 void moriens_ring_abandon(struct moriens_writer *w)
 {
 	give_up(w);
-	count(&w->ring->abandoned);
+	moriens_ring_count(&w->ring->abandoned);
+}
+
+void moriens_ring_skip(struct moriens_writer *w)
+{
+	w->flags |= MORIENS_SLOT_PAUSED;
+	moriens_ring_count(&w->ring->paused);
 }
 
 bool moriens_ring_add_place(struct moriens_writer *w, uint64_t enter, uint16_t call, uint32_t path)

@@ -20,7 +20,7 @@ struct moriens_writer {
 	uint64_t limit; /* head may come this far before we must look at the reader's tail again */
 	uint32_t count; /* slots in the ring */
 	uint32_t open;  /* slots of the record that is open, 0 = none is */
-	bool lost;      /* records were dropped since the last one that was published */
+	uint16_t flags; /* moriens_slot_flag of the next record: what happened since the last that was published */
 	uint32_t places;              /* in the run of polls that is open, and their slots: */
 	struct moriens_polls *place[MORIENS_POLL_PLACES];
 	struct moriens_polls *polled; /* that of the poll under way */
@@ -40,6 +40,12 @@ size_t moriens_ring_bytes(uint32_t slots);
 void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots, const struct moriens_ring_identity *identity);
 
 void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state state);
+
+/* Adds one to a counter that only this thread writes. */
+void moriens_ring_count(uint64_t *counter);
+
+/* Counts a call that is not recorded because the program has paused recording. */
+void moriens_ring_skip(struct moriens_writer *w);
 
 /* Looks at the reader's tail: whether there is room for a record of that many slots at head. */
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots);
@@ -67,7 +73,7 @@ static inline bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, u
 	slot->enter = enter;
 	slot->call = call;
 	slot->path = path;
-	slot->flags = w->lost ? MORIENS_SLOT_LOST : 0;
+	slot->flags = w->flags;
 	w->open = 1;
 	return true;
 }
@@ -94,7 +100,7 @@ static inline void moriens_ring_commit(struct moriens_writer *w)
 static inline void moriens_ring_publish(struct moriens_writer *w)
 {
 	moriens_ring_slot(w, 0)->slots = w->open;
-	w->lost = false;
+	w->flags = 0;
 	w->head += w->open;
 	w->open = 0;
 	w->places = 0;
@@ -106,6 +112,26 @@ static inline void moriens_ring_exit(struct moriens_writer *w, uint64_t exit)
 {
 	moriens_ring_slot(w, 0)->exit = exit;
 	moriens_ring_publish(w);
+}
+
+/* Writes a mark, while no record is open. */
+static inline void moriens_ring_mark(struct moriens_writer *w, uint64_t time, uint16_t what, uint32_t name, int64_t value)
+{
+	if (unlikely(w->head >= w->limit) && !moriens_ring_find_room(w, 1)) {
+		moriens_ring_drop(w);
+		return;
+	}
+	struct moriens_mark *mark = (struct moriens_mark *)(void *)moriens_ring_slot(w, 0);
+	mark->time = time;
+	mark->value = value;
+	mark->name = name;
+	mark->what = what;
+	mark->flags = w->flags;
+	mark->slots = 1;
+	w->flags = 0;
+	/* From here on it is whole, even if the process dies before it is published. */
+	__atomic_store_n(&mark->seq, (uint32_t)(w->head + 1), __ATOMIC_RELEASE);
+	__atomic_store_n(&w->ring->head, ++w->head, __ATOMIC_RELEASE);
 }
 
 /* The call of the open record was a poll that found nothing. The record stays open for a run of polls;

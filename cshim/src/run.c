@@ -1,6 +1,7 @@
 #include "run.h"
 #include "clock.h"
 #include "mpi_family.h"
+#include "names.h"
 #include "options.h"
 #include "polls.h"
 #include "unwind.h"
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #define LOG_PATHS 8192u /* for so many call paths there is room */
+#define LOG_NAMES_BYTES (128u << 10) /* and this for names of phases and events */
 #define MIN_LOG_BYTES (16u << 10)
 #define LATER_THREADS 4 /* their rings are so much smaller than the first thread's */
 
@@ -85,7 +87,7 @@ static int create_files(int directory, const struct moriens_identity *identity, 
 	char ring_name[64];
 	int error;
 
-	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + 4095) & ~(uint64_t)4095;
+	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + LOG_NAMES_BYTES + 4095) & ~(uint64_t)4095;
 
 	for (uint64_t bytes = affordable(directory, log_bytes, MIN_LOG_BYTES);; bytes /= 2) {
 		error = moriens_process_create(process, directory, bytes, identity);
@@ -173,7 +175,9 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		error = create_files(directory, &identity, depth, ring);
 	if (error == 0 && depth != options.callpath)
 		moriens_process_note(&moriens_run.process, "call paths have one frame only: libunwind.so.8 cannot be loaded");
-	if (error != 0)
+	if (error == 0)
+		moriens_names_attach(&moriens_run.process, &moriens_run.paths.lock);
+	else
 		leave_word(directory, identity.rank, error);
 	if (directory >= 0)
 		moriens_os_close(directory);

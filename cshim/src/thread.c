@@ -1,4 +1,6 @@
+#include "marks.h"
 #include "mpi_family.h"
+#include "names.h"
 #include "options.h"
 #include "os.h"
 #include "polls.h"
@@ -22,6 +24,7 @@ static void thread_ends(void *argument)
 	struct moriens_thread *t = &moriens_thread;
 
 	(void)argument;
+	moriens_marks_forget();
 	if (t->state == MORIENS_THREAD_POLLS)
 		moriens_polls_end(t);
 	if (t->state != MORIENS_THREAD_RECORDS)
@@ -34,9 +37,13 @@ static void thread_ends(void *argument)
 	t->state = MORIENS_THREAD_UNRECORDED;
 }
 
-/* The child shares our rings with the parent, which goes on writing them. */
+/* The child shares our rings with the parent, which goes on writing them. Where there are none yet, it may become an
+ * MPI process of its own. */
 static void child_of_fork(void)
 {
+	moriens_names_forked();
+	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
+		return;
 	moriens_run_end();
 	moriens_thread.state = MORIENS_THREAD_OFF;
 }
@@ -45,6 +52,13 @@ static void make_hooks(void)
 {
 	pthread_atfork(NULL, NULL, child_of_fork);
 	end_key_made = pthread_key_create(&end_key, thread_ends) == 0;
+}
+
+void moriens_thread_watch(struct moriens_thread *t)
+{
+	pthread_once(&hooks_once, make_hooks);
+	if (end_key_made)
+		pthread_setspecific(end_key, t);
 }
 
 static void learn_stack(struct moriens_thread *t)
@@ -75,9 +89,9 @@ static bool outermost_lives(const struct moriens_thread *t)
 }
 
 /* The thread's first call while the process records: gives it its ring, unless it has it from run_begin. */
-static void begin_thread(struct moriens_thread *t)
+static void begin_thread(struct moriens_thread *t, uint64_t at)
 {
-	pthread_once(&hooks_once, make_hooks);
+	moriens_thread_watch(t);
 	t->cache = moriens_path_cache_new(moriens_run.paths.depth);
 	if (t->cache == NULL)
 		moriens_run_thread_failed(ENOMEM);
@@ -85,20 +99,19 @@ static void begin_thread(struct moriens_thread *t)
 		t->state = MORIENS_THREAD_UNRECORDED;
 		return;
 	}
-	if (end_key_made)
-		pthread_setspecific(end_key, t);
 	learn_stack(t);
 	moriens_counters_begin(&t->counters);
 	t->state = MORIENS_THREAD_RECORDS;
+	moriens_marks_begin(t, at);
 }
 
 /* MPI is initialised, or has a session. Leaves the thread in any state but NEW. */
-static void begin(struct moriens_thread *t, const void *site)
+static void begin(struct moriens_thread *t, const void *site, uint64_t at)
 {
 	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
 		moriens_run_begin(site, &t->ring);
 	if (moriens_run_state() == MORIENS_RUN_RECORDS)
-		begin_thread(t);
+		begin_thread(t, at);
 	else
 		t->state = MORIENS_THREAD_OFF;
 }
@@ -109,49 +122,85 @@ static bool initialises(const struct moriens_span *span)
 		span->call == MORIENS_CALL_MPI_Session_init;
 }
 
-static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span)
+/* A call has begun that has no record. */
+static void pass(struct moriens_thread *t, struct moriens_span *span, enum moriens_span_kind kind)
 {
-	__atomic_fetch_add(&moriens_run.process.header->unrecorded, 1, __ATOMIC_RELAXED);
 	t->outermost = span->frame;
 	t->site = (uintptr_t)span->site;
 	t->open = false;
-	span->kind = MORIENS_SPAN_OUTERMOST;
+	span->kind = kind;
+}
+
+static void count_unrecorded(struct moriens_thread *t, struct moriens_span *span)
+{
+	__atomic_fetch_add(&moriens_run.process.header->unrecorded, 1, __ATOMIC_RELAXED);
+	pass(t, span, MORIENS_SPAN_OUTERMOST);
+}
+
+/* What tells where a recording begins and ends, and who paused it, is recorded all the same. */
+static bool recorded_in_pause(enum moriens_call call)
+{
+	return call == MORIENS_CALL_MPI_Pcontrol || call == MORIENS_CALL_MPI_Finalize || call == MORIENS_CALL_MPI_Abort ||
+		call == MORIENS_CALL_MPI_Session_finalize;
+}
+
+/* The outermost call begins while recording is paused. */
+static void enter_in_pause(struct moriens_thread *t, struct moriens_span *span)
+{
+	t->counters.known = false;
+	if (recorded_in_pause(span->call)) {
+		t->ring.flags |= MORIENS_SLOT_PAUSED;
+		moriens_open(t, span);
+	} else {
+		moriens_ring_skip(&t->ring);
+		pass(t, span, MORIENS_SPAN_OUTERMOST);
+	}
+}
+
+void moriens_thread_begin(struct moriens_thread *t)
+{
+	begin_thread(t, moriens_ticks());
+}
+
+bool moriens_thread_inside(struct moriens_thread *t, uintptr_t frame)
+{
+	if (t->outermost == 0)
+		return false;
+	if (frame < t->outermost && outermost_lives(t))
+		return true;
+	/* The outermost call is gone without an exit: see record.h. */
+	t->outermost = 0;
+	t->counters.known = false;
+	if (t->state == MORIENS_THREAD_POLLS)
+		moriens_polls_end(t);
+	if (t->state == MORIENS_THREAD_RECORDS && t->open)
+		moriens_ring_abandon(&t->ring);
+	return false;
 }
 
 MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 {
 	struct moriens_thread *t = &moriens_thread;
 
-	if (t->outermost != 0) {
-		if (span->frame < t->outermost && outermost_lives(t))
-			return;
-		/* The outermost call is gone without an exit: see record.h. */
-		t->outermost = 0;
-		t->counters.known = false;
-		if (t->state == MORIENS_THREAD_POLLS)
-			moriens_polls_end(t);
-		if (t->state == MORIENS_THREAD_RECORDS && t->open)
-			moriens_ring_abandon(&t->ring);
-	}
+	if (moriens_thread_inside(t, span->frame))
+		return;
 	if (t->state == MORIENS_THREAD_NEW) {
 		pthread_once(&clock_once, moriens_clock_choose);
 		span->enter = moriens_ticks();
 		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_ready(span->site)) {
-			if (initialises(span)) {
-				t->outermost = span->frame;
-				t->site = (uintptr_t)span->site;
-				t->open = false;
-				span->kind = MORIENS_SPAN_INIT;
-			}
+			if (initialises(span))
+				pass(t, span, MORIENS_SPAN_INIT);
 			return;
 		}
-		begin(t, span->site);
+		begin(t, span->site, span->enter);
 	} else {
 		span->enter = moriens_ticks();
 	}
 	if (t->state == MORIENS_THREAD_POLLS)
 		moriens_polls_end(t);
-	if (t->state == MORIENS_THREAD_RECORDS)
+	if (t->state == MORIENS_THREAD_RECORDS && unlikely(moriens_paused()))
+		enter_in_pause(t, span);
+	else if (t->state == MORIENS_THREAD_RECORDS)
 		moriens_open(t, span);
 	else if (t->state == MORIENS_THREAD_UNRECORDED)
 		count_unrecorded(t, span);
@@ -166,7 +215,7 @@ MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 	t->outermost = 0;
 	if (span->kind != MORIENS_SPAN_INIT || !moriens_mpi_ready(span->site))
 		return;
-	begin(t, span->site);
+	begin(t, span->site, span->enter);
 	if (t->state == MORIENS_THREAD_RECORDS) {
 		moriens_open(t, span);
 		moriens_exit(span);

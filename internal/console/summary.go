@@ -25,6 +25,13 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 		writeTable(&b, clusterTable(run, m, c))
 		b.WriteByte('\n')
 	}
+	if len(m.Phases) > 0 {
+		writeTable(&b, phaseTable(m, c))
+		b.WriteByte('\n')
+	}
+	if text := pauses(&m.Paused); text != "" {
+		fmt.Fprintf(&b, "%s\n", text)
+	}
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
@@ -196,13 +203,21 @@ func losses(m *rundir.Manifest) string {
 			parts = append(parts, fmt.Sprintf("%s %s", Integer(int(n)), what))
 		}
 	}
-	add(l.RecordsDropped, "MPI calls dropped, the ring was full")
+	records := "MPI calls"
+	if len(m.Phases)+len(m.Events) > 0 {
+		records = "MPI calls or marks"
+	}
+	add(l.RecordsDropped, records+" dropped, the ring was full")
 	add(l.CallsAbandoned, "MPI calls left by longjmp or an exception")
 	add(int64(l.RanksMissing), "ranks sent nothing")
 	add(int64(l.RanksUnrecorded), "ranks could not record")
 	add(l.ThreadsUnrecorded, "threads could not record")
 	add(l.CallsUnrecorded, "MPI calls of such threads")
 	add(l.CallPathsLost, "call paths not named, their table was full")
+	add(l.MarksNameless, "marks without their name, its table was full")
+	add(l.MarksInsideCalls, "marks set inside an MPI call")
+	add(l.PhaseEndsUnmatched, "ends of phases that had not begun")
+	add(l.PhasesUnfinished, "phases that were never ended")
 	add(l.MessagesRefused, "messages refused")
 	for _, d := range l.RanksDied {
 		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))

@@ -167,8 +167,9 @@ type (
 		Dropped      uint64
 		Abandoned    uint64
 		Paused       uint64
+		Marks_inside uint64
 		State        uint32
-		Pad1         [92]uint8
+		Pad1         [84]uint8
 		Tail         uint64
 		Agent        uint32
 		Pad2         [3828]uint8

@@ -33,7 +33,7 @@ func ReadFile(path string) (*trace.Run, error) {
 }
 
 // Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
-// highest rank with a burst; calls, nodes and messages are not in the file, nor are threads without a burst.
+// highest rank with a burst; calls, nodes, phases and messages are not in the file, nor are threads without a burst.
 func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	// The library panics on some malformed pages.
 	defer func() {
@@ -75,8 +75,11 @@ type reader struct {
 }
 
 func (r *reader) columns(f *pq.File) error {
-	r.place = make([]int, len(leading))
+	r.place = slices.Repeat([]int{-1}, len(leading))
 	for i, name := range leading {
+		if i == columnPhase {
+			continue // its name alone is not the phase
+		}
 		c, ok := f.Schema().Lookup(name)
 		if !ok {
 			return fmt.Errorf("no column %s", name)
@@ -115,12 +118,18 @@ var errRows = errors.New("columns of a row group differ in length")
 func (r *reader) group(g pq.RowGroup) error {
 	columns := make([]*columnReader, len(r.place))
 	for i, p := range r.place {
+		if p < 0 {
+			continue
+		}
 		columns[i] = newColumnReader(g.ColumnChunks()[p])
 		defer columns[i].pages.Close()
 	}
 	for left := g.NumRows(); left > 0; {
 		n := int(min(left, rowsPerBatch))
 		for _, c := range columns {
+			if c == nil {
+				continue
+			}
 			if err := c.read(n); err != nil {
 				return err
 			}

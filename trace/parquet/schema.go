@@ -31,7 +31,7 @@ const (
 var codec compress.Codec = &pq.Snappy
 
 // The columns before and after those of the counters.
-var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "weight", "call_path_before", "call_path_after"}
+var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "weight", "call_path_before", "call_path_after", "phase"}
 
 // Places in leading.
 const (
@@ -44,6 +44,7 @@ const (
 	columnWeight
 	columnBefore
 	columnAfter
+	columnPhase
 	firstCounter
 )
 
@@ -73,7 +74,7 @@ func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
 			"start_ns":         as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"duration_ns":      as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"weight":           as(pq.Leaf(pq.DoubleType), &pq.RLEDictionary),
-			"call_path_before": path(), "call_path_after": path(),
+			"call_path_before": path(), "call_path_after": path(), "phase": pq.Optional(path()),
 		},
 		order: slices.Clone(leading),
 	}

@@ -48,6 +48,7 @@ type batch struct {
 	columns []*pq.ColumnWriter
 	values  []pq.Value
 	paths   []pq.Value // by call path
+	names   []pq.Value // by mark name
 	rows    int64
 	inGroup int
 }
@@ -56,6 +57,9 @@ func newBatch(run *trace.Run, out *pq.GenericWriter[any]) *batch {
 	b := &batch{run: run, out: out, columns: out.ColumnWriters(), values: make([]pq.Value, rowsPerBatch)}
 	for _, name := range run.Names() {
 		b.paths = append(b.paths, pq.ByteArrayValue([]byte(name)))
+	}
+	for _, name := range run.MarkNames {
+		b.names = append(b.names, pq.ByteArrayValue([]byte(name)))
 	}
 	return b
 }
@@ -96,7 +100,7 @@ func check(run *trace.Run, i int) error {
 	b := &t.Bursts
 	n := b.Len()
 	same := len(b.DurationNS) == n && len(b.Before) == n && len(b.After) == n && len(b.Cluster) == n &&
-		(b.Weight == nil || len(b.Weight) == n) && len(b.Counters) == len(run.Counters)
+		(b.Weight == nil || len(b.Weight) == n) && (b.Phase == nil || len(b.Phase) == n) && len(b.Counters) == len(run.Counters)
 	for k := range b.Counters {
 		same = same && len(b.Counters[k]) == n
 	}
@@ -146,6 +150,12 @@ func (b *batch) write(t *trace.Thread, from, to int) error {
 		},
 		columnBefore: func(k int) pq.Value { return b.paths[bursts.Before[k]] },
 		columnAfter:  func(k int) pq.Value { return b.paths[bursts.After[k]] },
+		columnPhase: func(k int) pq.Value {
+			if bursts.Phase == nil || bursts.Phase[k] < 0 {
+				return pq.NullValue().Level(0, 0, columnPhase)
+			}
+			return b.names[t.Phases[bursts.Phase[k]].Name].Level(0, 1, columnPhase)
+		},
 	} {
 		if err := put(column, value); err != nil {
 			return fmt.Errorf("column %s: %w", leading[column], err)

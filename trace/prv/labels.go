@@ -80,6 +80,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		id := run.Clusters[i].ID
 		fmt.Fprintf(out, "%-4d Cluster %d\n", id+clusterNoise, id)
 	}
+	writeMarkLabels(out, run)
 	if len(run.Counters) > 0 {
 		out.WriteString("\n\nEVENT_TYPE\n")
 		for i, counter := range run.Counters {

@@ -26,6 +26,8 @@ const (
 	typeCaller      = 70000000 // + the level of a frame, 1 the innermost: the function that made the call
 	typeCallerLine  = 80000000 // + the level: its line
 	typeCluster     = 90000001
+	typePhase       = 91000001 // + depth: the phase there, or 0
+	typeUserEvent   = 92000000 // + the name's number from 1 on; the value is the event's
 )
 
 // Values of the cluster event.
@@ -42,7 +44,8 @@ const (
 const (
 	stateIdle    = 0
 	stateRunning = 1
-	stateAbsent  = 2 // "not created"
+	stateAbsent  = 2  // "not created"
+	statePaused  = 14 // "tracing disabled"
 )
 
 // Values of typeMPIOther for functions that internal/mpicall does not know start here.

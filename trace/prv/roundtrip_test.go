@@ -49,11 +49,11 @@ func diff(t fatal, want, got *trace.Run) {
 }
 
 // canonical is the run as far as a Paraver trace can hold it: call paths by function and callers and numbered as they come, counters by name,
-// the minute of the start, no Eps.
+// the minute of the start, no Eps; phases, events and pauses are written and not read.
 func canonical(run *trace.Run) *trace.Run {
 	c := *run
 	c.Start = run.Start.UTC().Truncate(time.Minute)
-	c.CallPaths, c.Counters, c.Threads = nil, nil, nil
+	c.CallPaths, c.Counters, c.Threads, c.MarkNames = nil, nil, nil, nil
 	number := map[string]uint32{pathText(trace.CallPath{}): 0}
 	c.CallPaths = []trace.CallPath{{}}
 	path := func(old []uint32) []uint32 {
@@ -107,6 +107,7 @@ func canonical(run *trace.Run) *trace.Run {
 			continue
 		}
 		place[i] = len(c.Threads)
+		t.Phases, t.Events, t.Pauses, t.Bursts.Phase = nil, nil, nil, nil
 		t.Calls.Path = path(t.Calls.Path)
 		t.Bursts.Before, t.Bursts.After = path(t.Bursts.Before), path(t.Bursts.After)
 		var columns [][]int64

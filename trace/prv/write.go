@@ -17,7 +17,7 @@ import (
 // messages are not in the order of their send, is refused.
 func WriteTrace(w io.Writer, run *trace.Run) error {
 	out := bufio.NewWriterSize(w, 1<<16)
-	t := &traceWriter{run: run, coding: newCoding(run), out: out}
+	t := &traceWriter{run: run, coding: newCoding(run), out: out, marks: markLines(run)}
 	if err := t.header(); err != nil {
 		return err
 	}
@@ -33,7 +33,8 @@ type traceWriter struct {
 	out    *bufio.Writer
 	line   []byte // reused
 
-	messages   int // written so far
+	marks      []markLine // not written yet
+	messages   int        // written so far
 	lastSendNS int64
 }
 
@@ -136,6 +137,7 @@ func (w *traceWriter) body() error {
 		if err := w.messagesUntil(c.nextNS); err != nil {
 			return err
 		}
+		w.marksBefore(c.nextNS)
 		if err := w.joint(c); err != nil {
 			t := &w.run.Threads[c.thread]
 			return fmt.Errorf("world %d rank %d thread %d: %w", t.World, t.Rank, t.Thread, err)
@@ -146,6 +148,7 @@ func (w *traceWriter) body() error {
 			heap.Fix(&q, 0)
 		}
 	}
+	w.marksBefore(math.MaxInt64)
 	return w.messagesUntil(math.MaxInt64)
 }
 

@@ -9,18 +9,19 @@ import (
 
 // Clusters is clusters.json. docs/format/clusters.md gives each field's unit.
 type Clusters struct {
-	Format        int         `json:"format"`
-	Algorithm     string      `json:"algorithm"` // e.g. "dbscan"
-	Dimensions    []Dimension `json:"dimensions"`
-	By            string      `json:"by"`  // "none", or "calls": each pair of call paths apart
-	How           string      `json:"how"` // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
-	Eps           []Number    `json:"eps"` // every Eps that was used, ascending
-	Resolution    Number      `json:"resolution"`
-	MinPts        string      `json:"min_pts"` // the rule, or the number given
-	Normalisation string      `json:"normalisation"`
-	Total         Shares      `json:"total"`
-	Groups        []Group     `json:"groups"`
-	Clusters      []Cluster   `json:"clusters"`
+	Format        int           `json:"format"`
+	Algorithm     string        `json:"algorithm"` // e.g. "dbscan"
+	Dimensions    []Dimension   `json:"dimensions"`
+	By            string        `json:"by"`  // "none", or "calls": each pair of call paths apart
+	How           string        `json:"how"` // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
+	Eps           []Number      `json:"eps"` // every Eps that was used, ascending
+	Resolution    Number        `json:"resolution"`
+	MinPts        string        `json:"min_pts"` // the rule, or the number given
+	Normalisation string        `json:"normalisation"`
+	Total         Shares        `json:"total"`
+	Groups        []Group       `json:"groups"`
+	Clusters      []Cluster     `json:"clusters"`
+	Phases        []PhaseBursts `json:"phases"`
 }
 
 // A Dimension is one axis of the burst space.
@@ -112,6 +113,7 @@ func (c *Clusters) Describe(run *trace.Run) {
 		Filtered: share(t.filteredNS, t.timeNS), FilteredBursts: t.filtered,
 		Missing: share(t.missingNS, t.timeNS), MissingBursts: t.missing,
 	}
+	c.Phases = describePhaseBursts(run)
 	c.Clusters = make([]Cluster, len(run.Clusters))
 	names := run.Names()
 	for i := range run.Clusters {

@@ -34,6 +34,9 @@ type Manifest struct {
 	Hosts    []Host    `json:"hosts"`
 	Clocks   []Clock   `json:"clocks"`
 	Counters []Counter `json:"counters"`
+	Phases   []Phase   `json:"phases"`
+	Events   []Event   `json:"events"`
+	Paused   Paused    `json:"paused"`
 	Losses   Losses    `json:"losses"`
 
 	ComputingSeconds Number            `json:"computing_seconds"`
@@ -98,6 +101,10 @@ type Losses struct {
 	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`
 	CallsUnrecorded     int64      `json:"calls_unrecorded"`
 	CallPathsLost       int64      `json:"call_paths_lost"`
+	MarksNameless       int64      `json:"marks_nameless"`
+	MarksInsideCalls    int64      `json:"marks_inside_calls"`
+	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
+	PhasesUnfinished    int64      `json:"phases_unfinished"`
 	CountersUnavailable []string   `json:"counters_unavailable"`
 }
 
@@ -133,7 +140,7 @@ type File struct {
 }
 
 // Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters,
-// ranks missing, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
+// phases, events, pauses, ranks missing, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
 // only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) {
 	m.Worlds = describeWorlds(run)
@@ -153,6 +160,8 @@ func (m *Manifest) Describe(run *trace.Run) {
 	for _, c := range run.Counters {
 		m.Counters = append(m.Counters, Counter(c))
 	}
+	m.Phases, m.Events = describePhases(run), describeEvents(run)
+	m.Paused.describe(run)
 	t := tally(run)
 	m.Bursts = t.bursts
 	m.ComputingSeconds = seconds(t.timeNS)

@@ -17,6 +17,8 @@ const (
 	ManifestFile = "manifest.json"
 	ClustersFile = "clusters.json"
 	BurstsFile   = "bursts.parquet"
+	PhasesFile   = "phases.parquet" // where there are phases
+	EventsFile   = "events.parquet" // where there are events
 	TraceFile    = "trace.prv"
 	LabelsFile   = "trace.pcf"
 	NamesFile    = "trace.row"

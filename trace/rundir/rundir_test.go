@@ -63,8 +63,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(files) || len(files) != 8 {
-		t.Errorf("%d files reported, %d there, want 8", len(files), len(entries))
+	if len(entries) != len(files) || len(files) != 10 {
+		t.Errorf("%d files reported, %d there, want 10", len(files), len(entries))
 	}
 	for _, f := range files {
 		info, err := os.Stat(filepath.Join(dir, f.Name))
@@ -171,7 +171,10 @@ func TestReadsBack(t *testing.T) {
 		"computing": m.ComputingSeconds == .01834,
 		"hosts":     len(m.Hosts) == 2 && m.Hosts[0] == Host{"alpha", 2, 2},
 		"died":      m.Losses.RanksDied[0].How == "killed by signal 9",
-		"files":     len(m.Files) == 7,
+		"files":     len(m.Files) == 9,
+		"phases":    len(m.Phases) == 2 && m.Phases[0] == Phase{"solve", 2, 2, .0163, .0132, .01505, 1},
+		"events":    len(m.Events) == 2 && m.Events[1] == Event{"residual", 2, -12, 1 << 40, (1<<40 - 12) / 2},
+		"paused":    m.Paused == Paused{Pauses: 1, Seconds: .0009},
 		"started":   m.Started.Year() == 2026,
 		"not empty": m.Empty == "",
 	} {
@@ -288,8 +291,8 @@ func TestOneFileFails(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), TraceFile+": message 0") {
 		t.Errorf("error %v", err)
 	}
-	if len(files) != 6 {
-		t.Errorf("%d files, want 6", len(files))
+	if len(files) != 8 {
+		t.Errorf("%d files, want 8", len(files))
 	}
 	for _, name := range []string{TraceFile, TraceFile + ".partial", ManifestFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {

@@ -42,6 +42,12 @@ func Write(run *trace.Run, manifest *Manifest, clusters *Clusters, dir string) (
 		_, err := parquet.Write(w, run)
 		return err
 	})
+	if len(manifest.Phases) > 0 {
+		put(PhasesFile, "phases: every one that the program named", func(w io.Writer) error { return parquet.WritePhases(w, run) })
+	}
+	if len(manifest.Events) > 0 {
+		put(EventsFile, "events: every one that the program named", func(w io.Writer) error { return parquet.WriteEvents(w, run) })
+	}
 	put(LabelsFile, "Paraver trace: labels and colours", func(w io.Writer) error { return prv.WriteLabels(w, run) })
 	put(NamesFile, "Paraver trace: names of nodes, ranks and threads", func(w io.Writer) error { return prv.WriteNames(w, run) })
 	put(ScatterFile, "picture: burst space", func(w io.Writer) error { return picture.Scatter(w, run, axes(clusters)) })

@@ -7,7 +7,7 @@ import (
 )
 
 // Small is a run of two worlds on two nodes that holds one of everything: all labels, a missing counter, a burst and a call of
-// zero length, an unfinished call, a rank without records, a second thread, a message, communicators.
+// zero length, an unfinished call, a rank without records, a second thread, a message, communicators, phases, events, a pause.
 func Small() *trace.Run {
 	frame := func(offset uint64) []trace.Frame {
 		inner := trace.Frame{Module: "app", BuildID: "8f3c", Offset: offset}
@@ -86,6 +86,20 @@ func Small() *trace.Run {
 		From: 0, To: 1, SendNS: 2_000_000, PhysicalSendNS: 2_000_000, RecvNS: 1_900_000, PhysicalRecvNS: 2_150_000, Bytes: 4096, Tag: -7,
 	}}
 	run.Communicators = []trace.Communicator{{World: 0, ID: 1, Ranks: []int{0, 1}}, {World: 1, ID: 2, Inter: true}}
+	run.MarkNames = []string{"?", "solve", "halo \"x\"\n→", "residual"}
+	run.Threads[0].Phases = []trace.Phase{
+		{Name: 1, BeginNS: 600_000, EndNS: 8_500_000},
+		{Name: 2, Depth: 1, BeginNS: 1_900_000, EndNS: 5_000_000},
+		{Name: 2, Depth: 1, BeginNS: 5_000_000, EndNS: 5_000_000},
+	}
+	run.Threads[0].Events = []trace.Event{{Name: 3, TimeNS: 4_000_000, Value: -12}, {Name: 3, TimeNS: 8_200_000, Value: 1 << 40}}
+	run.Threads[1].Phases = []trace.Phase{{Name: 1, BeginNS: 700_000, EndNS: 9_100_000, Unfinished: true}}
+	run.Threads[2].Pauses = []trace.Pause{{BeginNS: 4_000_000, EndNS: 4_900_000}}
+	run.Threads[2].Events = []trace.Event{{TimeNS: 4_900_000, Value: 7}} // its name was lost
+	run.Threads[2].EndNS = 4_900_000
+	for i := range run.Threads {
+		run.Threads[i].LocatePhases()
+	}
 	run.SummariseClusters()
 	return run
 }

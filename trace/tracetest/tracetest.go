@@ -55,6 +55,7 @@ func Run(t *rapid.T) *trace.Run {
 	}
 	run.DurationNS += int64(small(10, "after"))
 	messages(t, run)
+	marks(t, run)
 	run.SummariseClusters()
 	return run
 }
@@ -114,6 +115,39 @@ func thread(t *rapid.T, run *trace.Run, world, rank, number, node, clusters int)
 	}
 	th.Calls.Unfinished = calls > 0 && rapid.IntRange(0, 3).Draw(t, "unfinished") == 0
 	return th
+}
+
+// marks draws phases that nest, and events.
+func marks(t *rapid.T, run *trace.Run) {
+	run.MarkNames = []string{"?", "", "solve", "a name of\ntwo lines \"→\""}
+	for i := range run.Threads {
+		th := &run.Threads[i]
+		if th.Calls.Len() > 0 {
+			phases(t, th, 0, th.BeginNS, th.EndNS)
+		}
+		th.LocatePhases()
+		for range rapid.IntRange(0, 2).Draw(t, "events") * min(th.Calls.Len(), 1) {
+			at := th.BeginNS
+			if n := len(th.Events); n > 0 {
+				at = th.Events[n-1].TimeNS
+			}
+			at = rapid.Int64Range(at, th.EndNS).Draw(t, "event")
+			th.Events = append(th.Events, trace.Event{Name: uint32(rapid.IntRange(0, 3).Draw(t, "name")), TimeNS: at, Value: rapid.Int64().Draw(t, "value")})
+		}
+	}
+}
+
+func phases(t *rapid.T, th *trace.Thread, depth int32, from, to int64) {
+	for range rapid.IntRange(0, 2).Draw(t, "phases") {
+		p := trace.Phase{Name: uint32(rapid.IntRange(0, 3).Draw(t, "name")), Depth: depth}
+		p.BeginNS = rapid.Int64Range(from, to).Draw(t, "begin")
+		p.EndNS = rapid.Int64Range(p.BeginNS, to).Draw(t, "end")
+		th.Phases = append(th.Phases, p)
+		if depth < 2 {
+			phases(t, th, depth+1, p.BeginNS, p.EndNS)
+		}
+		from = p.EndNS
+	}
 }
 
 func messages(t *rapid.T, run *trace.Run) {

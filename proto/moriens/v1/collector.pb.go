@@ -83,6 +83,58 @@ func (Clock) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{0}
 }
 
+type Marks_What int32
+
+const (
+	Marks_WHAT_UNSPECIFIED Marks_What = 0
+	Marks_WHAT_BEGIN       Marks_What = 1 // of a phase
+	Marks_WHAT_END         Marks_What = 2 // of the innermost phase of that name
+	Marks_WHAT_EVENT       Marks_What = 3 // with a value
+)
+
+// Enum value maps for Marks_What.
+var (
+	Marks_What_name = map[int32]string{
+		0: "WHAT_UNSPECIFIED",
+		1: "WHAT_BEGIN",
+		2: "WHAT_END",
+		3: "WHAT_EVENT",
+	}
+	Marks_What_value = map[string]int32{
+		"WHAT_UNSPECIFIED": 0,
+		"WHAT_BEGIN":       1,
+		"WHAT_END":         2,
+		"WHAT_EVENT":       3,
+	}
+)
+
+func (x Marks_What) Enum() *Marks_What {
+	p := new(Marks_What)
+	*p = x
+	return p
+}
+
+func (x Marks_What) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Marks_What) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[1].Descriptor()
+}
+
+func (Marks_What) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[1]
+}
+
+func (x Marks_What) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Marks_What.Descriptor instead.
+func (Marks_What) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11, 0}
+}
+
 type ProcessEnd_How int32
 
 const (
@@ -122,11 +174,11 @@ func (x ProcessEnd_How) String() string {
 }
 
 func (ProcessEnd_How) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[1].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[2].Descriptor()
 }
 
 func (ProcessEnd_How) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[1]
+	return &file_moriens_v1_collector_proto_enumTypes[2]
 }
 
 func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
@@ -135,7 +187,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14, 0}
 }
 
 type ReportRequest struct {
@@ -156,6 +208,8 @@ type ReportRequest struct {
 	//	*ReportRequest_Done
 	//	*ReportRequest_Symbols
 	//	*ReportRequest_Note
+	//	*ReportRequest_Marks
+	//	*ReportRequest_MarkName
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -313,6 +367,24 @@ func (x *ReportRequest) GetNote() *Note {
 	return nil
 }
 
+func (x *ReportRequest) GetMarks() *Marks {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Marks); ok {
+			return x.Marks
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetMarkName() *MarkName {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_MarkName); ok {
+			return x.MarkName
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -365,6 +437,14 @@ type ReportRequest_Note struct {
 	Note *Note `protobuf:"bytes,21,opt,name=note,proto3,oneof"`
 }
 
+type ReportRequest_Marks struct {
+	Marks *Marks `protobuf:"bytes,30,opt,name=marks,proto3,oneof"`
+}
+
+type ReportRequest_MarkName struct {
+	MarkName *MarkName `protobuf:"bytes,31,opt,name=mark_name,json=markName,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -388,6 +468,10 @@ func (*ReportRequest_Done) isReportRequest_Body() {}
 func (*ReportRequest_Symbols) isReportRequest_Body() {}
 
 func (*ReportRequest_Note) isReportRequest_Body() {}
+
+func (*ReportRequest_Marks) isReportRequest_Body() {}
+
+func (*ReportRequest_MarkName) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -972,7 +1056,9 @@ type Calls struct {
 	// One for each of the process's events.
 	Counts []*Counts `protobuf:"bytes,12,rep,name=counts,proto3" json:"counts,omitempty"`
 	// Rows, ascending, that have no value in any of counts: the events were not read at both ends of the burst.
-	NoCounts      []uint32 `protobuf:"varint,13,rep,packed,name=no_counts,json=noCounts,proto3" json:"no_counts,omitempty"`
+	NoCounts []uint32 `protobuf:"varint,13,rep,packed,name=no_counts,json=noCounts,proto3" json:"no_counts,omitempty"`
+	// Those of no_burst before which the program had paused recording.
+	Paused        []uint32 `protobuf:"varint,30,rep,packed,name=paused,proto3" json:"paused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1098,6 +1184,167 @@ func (x *Calls) GetNoCounts() []uint32 {
 	return nil
 }
 
+func (x *Calls) GetPaused() []uint32 {
+	if x != nil {
+		return x.Paused
+	}
+	return nil
+}
+
+// MarkName is the name of a phase or an event, under a number of its process.
+type MarkName struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Name          uint32                 `protobuf:"varint,2,opt,name=name,proto3" json:"name,omitempty"`
+	Text          string                 `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MarkName) Reset() {
+	*x = MarkName{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MarkName) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MarkName) ProtoMessage() {}
+
+func (x *MarkName) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
+func (*MarkName) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MarkName) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *MarkName) GetName() uint32 {
+	if x != nil {
+		return x.Name
+	}
+	return 0
+}
+
+func (x *MarkName) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// Marks are what the program of one ring said by moriens.h, in the order of time. All columns but value have one length.
+type Marks struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	First         uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`                                // number of the first mark within the ring, from 0, lost ones not counted
+	OriginTicks   uint64                 `protobuf:"varint,3,opt,name=origin_ticks,json=originTicks,proto3" json:"origin_ticks,omitempty"` // time of the first mark
+	Ticks         []uint64               `protobuf:"varint,4,rep,packed,name=ticks,proto3" json:"ticks,omitempty"`                         // since the mark before
+	What          []Marks_What           `protobuf:"varint,5,rep,packed,name=what,proto3,enum=moriens.v1.Marks_What" json:"what,omitempty"`
+	Name          []uint32               `protobuf:"varint,6,rep,packed,name=name,proto3" json:"name,omitempty"`     // MarkName of the process, 0 = unknown
+	Value         []int64                `protobuf:"zigzag64,7,rep,packed,name=value,proto3" json:"value,omitempty"` // of the events among them
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Marks) Reset() {
+	*x = Marks{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Marks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Marks) ProtoMessage() {}
+
+func (x *Marks) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Marks.ProtoReflect.Descriptor instead.
+func (*Marks) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *Marks) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+func (x *Marks) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *Marks) GetOriginTicks() uint64 {
+	if x != nil {
+		return x.OriginTicks
+	}
+	return 0
+}
+
+func (x *Marks) GetTicks() []uint64 {
+	if x != nil {
+		return x.Ticks
+	}
+	return nil
+}
+
+func (x *Marks) GetWhat() []Marks_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Marks) GetName() []uint32 {
+	if x != nil {
+		return x.Name
+	}
+	return nil
+}
+
+func (x *Marks) GetValue() []int64 {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
 // Counts are what one event counted in the bursts of a Calls message: a value for each row that is not in
 // no_counts. The smallest sint64 stands for a value that could not be read.
 type Counts struct {
@@ -1109,7 +1356,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1121,7 +1368,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1134,7 +1381,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -1148,17 +1395,20 @@ func (x *Counts) GetValue() []int64 {
 type RingEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
-	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`         // rows sent
-	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`     // lost because the ring was full
-	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`      // why the ring could not be read to its end; empty = it could
-	Abandoned     uint64                 `protobuf:"varint,5,opt,name=abandoned,proto3" json:"abandoned,omitempty"` // calls without a record, left by longjmp or an exception
+	Calls         uint64                 `protobuf:"varint,2,opt,name=calls,proto3" json:"calls,omitempty"`                                 // rows sent
+	Dropped       uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`                             // lost because the ring was full
+	Corrupt       string                 `protobuf:"bytes,4,opt,name=corrupt,proto3" json:"corrupt,omitempty"`                              // why the ring could not be read to its end; empty = it could
+	Abandoned     uint64                 `protobuf:"varint,5,opt,name=abandoned,proto3" json:"abandoned,omitempty"`                         // calls without a record, left by longjmp or an exception
+	Marks         uint64                 `protobuf:"varint,30,opt,name=marks,proto3" json:"marks,omitempty"`                                // sent
+	Paused        uint64                 `protobuf:"varint,31,opt,name=paused,proto3" json:"paused,omitempty"`                              // calls without a record, made while the program had paused recording
+	MarksInside   uint64                 `protobuf:"varint,32,opt,name=marks_inside,json=marksInside,proto3" json:"marks_inside,omitempty"` // marks without a record, made inside an MPI call
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1170,7 +1420,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1183,7 +1433,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -1221,6 +1471,27 @@ func (x *RingEnd) GetAbandoned() uint64 {
 	return 0
 }
 
+func (x *RingEnd) GetMarks() uint64 {
+	if x != nil {
+		return x.Marks
+	}
+	return 0
+}
+
+func (x *RingEnd) GetPaused() uint64 {
+	if x != nil {
+		return x.Paused
+	}
+	return 0
+}
+
+func (x *RingEnd) GetMarksInside() uint64 {
+	if x != nil {
+		return x.MarksInside
+	}
+	return 0
+}
+
 // ProcessEnd says how a process ended.
 type ProcessEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1230,13 +1501,14 @@ type ProcessEnd struct {
 	Fault         int32                  `protobuf:"varint,4,opt,name=fault,proto3" json:"fault,omitempty"`                                      // errno of the latest of those
 	Unrecorded    uint64                 `protobuf:"varint,5,opt,name=unrecorded,proto3" json:"unrecorded,omitempty"`                            // calls of those threads
 	PathsLost     uint64                 `protobuf:"varint,6,opt,name=paths_lost,json=pathsLost,proto3" json:"paths_lost,omitempty"`             // call paths that the shim had no room to define
+	NamesLost     uint64                 `protobuf:"varint,30,opt,name=names_lost,json=namesLost,proto3" json:"names_lost,omitempty"`            // marks whose name is not known because there was no room to define it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1520,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1533,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -1306,6 +1578,13 @@ func (x *ProcessEnd) GetPathsLost() uint64 {
 	return 0
 }
 
+func (x *ProcessEnd) GetNamesLost() uint64 {
+	if x != nil {
+		return x.NamesLost
+	}
+	return 0
+}
+
 // ClockSample relates the ticks of a node's clock to its other clocks.
 type ClockSample struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1320,7 +1599,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1332,7 +1611,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1345,7 +1624,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -1395,7 +1674,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1686,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1699,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -1454,7 +1733,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1466,7 +1745,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1479,7 +1758,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -1494,7 +1773,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\xee\x04\n" +
+	"moriens.v1\"\xce\x05\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -1510,7 +1789,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	" \x01(\v2\x11.moriens.v1.FaultH\x00R\x05fault\x12&\n" +
 	"\x04done\x18\v \x01(\v2\x10.moriens.v1.DoneH\x00R\x04done\x12/\n" +
 	"\asymbols\x18\x14 \x01(\v2\x13.moriens.v1.SymbolsH\x00R\asymbols\x12&\n" +
-	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04noteB\x06\n" +
+	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04note\x12)\n" +
+	"\x05marks\x18\x1e \x01(\v2\x11.moriens.v1.MarksH\x00R\x05marks\x123\n" +
+	"\tmark_name\x18\x1f \x01(\v2\x14.moriens.v1.MarkNameH\x00R\bmarkNameB\x06\n" +
 	"\x04body\"4\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\"q\n" +
@@ -1556,7 +1837,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"4\n" +
 	"\x04Note\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\xfb\x02\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"\x93\x03\n" +
 	"\x05Calls\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
@@ -1575,15 +1856,38 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	" \x03(\rR\bpollsRow\x12\x14\n" +
 	"\x05polls\x18\v \x03(\x04R\x05polls\x12*\n" +
 	"\x06counts\x18\f \x03(\v2\x12.moriens.v1.CountsR\x06counts\x12\x1b\n" +
-	"\tno_counts\x18\r \x03(\rR\bnoCounts\"\x1e\n" +
+	"\tno_counts\x18\r \x03(\rR\bnoCounts\x12\x16\n" +
+	"\x06paused\x18\x1e \x03(\rR\x06paused\"L\n" +
+	"\bMarkName\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\rR\x04name\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x8c\x02\n" +
+	"\x05Marks\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
+	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +
+	"\forigin_ticks\x18\x03 \x01(\x04R\voriginTicks\x12\x14\n" +
+	"\x05ticks\x18\x04 \x03(\x04R\x05ticks\x12*\n" +
+	"\x04what\x18\x05 \x03(\x0e2\x16.moriens.v1.Marks.WhatR\x04what\x12\x12\n" +
+	"\x04name\x18\x06 \x03(\rR\x04name\x12\x14\n" +
+	"\x05value\x18\a \x03(\x12R\x05value\"J\n" +
+	"\x04What\x12\x14\n" +
+	"\x10WHAT_UNSPECIFIED\x10\x00\x12\x0e\n" +
+	"\n" +
+	"WHAT_BEGIN\x10\x01\x12\f\n" +
+	"\bWHAT_END\x10\x02\x12\x0e\n" +
+	"\n" +
+	"WHAT_EVENT\x10\x03\"\x1e\n" +
 	"\x06Counts\x12\x14\n" +
-	"\x05value\x18\x01 \x03(\x12R\x05value\"\x85\x01\n" +
+	"\x05value\x18\x01 \x03(\x12R\x05value\"\xd6\x01\n" +
 	"\aRingEnd\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x18\n" +
 	"\adropped\x18\x03 \x01(\x04R\adropped\x12\x18\n" +
 	"\acorrupt\x18\x04 \x01(\tR\acorrupt\x12\x1c\n" +
-	"\tabandoned\x18\x05 \x01(\x04R\tabandoned\"\xac\x02\n" +
+	"\tabandoned\x18\x05 \x01(\x04R\tabandoned\x12\x14\n" +
+	"\x05marks\x18\x1e \x01(\x04R\x05marks\x12\x16\n" +
+	"\x06paused\x18\x1f \x01(\x04R\x06paused\x12!\n" +
+	"\fmarks_inside\x18  \x01(\x04R\vmarksInside\"\xcb\x02\n" +
 	"\n" +
 	"ProcessEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12,\n" +
@@ -1594,7 +1898,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"unrecorded\x18\x05 \x01(\x04R\n" +
 	"unrecorded\x12\x1d\n" +
 	"\n" +
-	"paths_lost\x18\x06 \x01(\x04R\tpathsLost\"Z\n" +
+	"paths_lost\x18\x06 \x01(\x04R\tpathsLost\x12\x1d\n" +
+	"\n" +
+	"names_lost\x18\x1e \x01(\x04R\tnamesLost\"Z\n" +
 	"\x03How\x12\x13\n" +
 	"\x0fHOW_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rHOW_FINALIZED\x10\x01\x12\x0f\n" +
@@ -1634,54 +1940,60 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
-	(ProcessEnd_How)(0),    // 1: moriens.v1.ProcessEnd.How
-	(*ReportRequest)(nil),  // 2: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 3: moriens.v1.ReportResponse
-	(*Hello)(nil),          // 4: moriens.v1.Hello
-	(*Process)(nil),        // 5: moriens.v1.Process
-	(*Ring)(nil),           // 6: moriens.v1.Ring
-	(*CallPath)(nil),       // 7: moriens.v1.CallPath
-	(*Frame)(nil),          // 8: moriens.v1.Frame
-	(*Symbols)(nil),        // 9: moriens.v1.Symbols
-	(*Note)(nil),           // 10: moriens.v1.Note
-	(*Calls)(nil),          // 11: moriens.v1.Calls
-	(*Counts)(nil),         // 12: moriens.v1.Counts
-	(*RingEnd)(nil),        // 13: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 14: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 15: moriens.v1.ClockSample
-	(*Fault)(nil),          // 16: moriens.v1.Fault
-	(*Done)(nil),           // 17: moriens.v1.Done
+	(Marks_What)(0),        // 1: moriens.v1.Marks.What
+	(ProcessEnd_How)(0),    // 2: moriens.v1.ProcessEnd.How
+	(*ReportRequest)(nil),  // 3: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 4: moriens.v1.ReportResponse
+	(*Hello)(nil),          // 5: moriens.v1.Hello
+	(*Process)(nil),        // 6: moriens.v1.Process
+	(*Ring)(nil),           // 7: moriens.v1.Ring
+	(*CallPath)(nil),       // 8: moriens.v1.CallPath
+	(*Frame)(nil),          // 9: moriens.v1.Frame
+	(*Symbols)(nil),        // 10: moriens.v1.Symbols
+	(*Note)(nil),           // 11: moriens.v1.Note
+	(*Calls)(nil),          // 12: moriens.v1.Calls
+	(*MarkName)(nil),       // 13: moriens.v1.MarkName
+	(*Marks)(nil),          // 14: moriens.v1.Marks
+	(*Counts)(nil),         // 15: moriens.v1.Counts
+	(*RingEnd)(nil),        // 16: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 17: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 18: moriens.v1.ClockSample
+	(*Fault)(nil),          // 19: moriens.v1.Fault
+	(*Done)(nil),           // 20: moriens.v1.Done
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	4,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	5,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	6,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	7,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	11, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	13, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	14, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	15, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	16, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	17, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	9,  // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	10, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	0,  // 12: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	8,  // 13: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	8,  // 14: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	12, // 15: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	1,  // 16: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 17: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	2,  // 18: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	3,  // 19: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	19, // [19:20] is the sub-list for method output_type
-	18, // [18:19] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	5,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	6,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	7,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	8,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	12, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	16, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	17, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	18, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	19, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	20, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	10, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	11, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	14, // 12: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	13, // 13: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	0,  // 14: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	9,  // 15: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	9,  // 16: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	15, // 17: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	1,  // 18: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	2,  // 19: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 20: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	3,  // 21: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	4,  // 22: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	22, // [22:23] is the sub-list for method output_type
+	21, // [21:22] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -1702,14 +2014,16 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Done)(nil),
 		(*ReportRequest_Symbols)(nil),
 		(*ReportRequest_Note)(nil),
+		(*ReportRequest_Marks)(nil),
+		(*ReportRequest_MarkName)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   16,
+			NumEnums:      3,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

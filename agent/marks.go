@@ -1,0 +1,35 @@
+package agent
+
+import (
+	"moriens/agent/ring"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// sendNames sends names of phases and events that a process has defined.
+func (n *Node) sendNames(a *Agent, names []ring.Name) {
+	for _, name := range names {
+		if name.Number == 0 || a.names[name.Number] {
+			continue
+		}
+		a.names[name.Number] = true
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{
+			Process: a.process.ID, Name: name.Number, Text: name.Text,
+		}}})
+	}
+}
+
+// sendMarks sends the marks among a ring's records. A name that the log does not define, because it was full or is corrupt,
+// becomes an unknown one.
+func (n *Node) sendMarks(a *Agent, t *thread, records []ring.Record) {
+	m := t.marks.Form(records)
+	if m == nil {
+		return
+	}
+	for i, name := range m.Name {
+		if name != 0 && !a.names[name] {
+			m.Name[i] = 0
+			a.nameless++
+		}
+	}
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}})
+}

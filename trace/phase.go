@@ -1,0 +1,96 @@
+package trace
+
+// A Phase is a part of a thread's time that the program has named. The phases of a thread nest properly: two of them lie one inside
+// the other or apart.
+type Phase struct {
+	Name           uint32 // index into Run.MarkNames
+	Depth          int32  // 0 = outermost
+	BeginNS, EndNS int64
+	// The program never ended it: its end is the thread's, or that of a phase round it.
+	Unfinished bool
+}
+
+// An Event is something that a thread has said, with a value.
+type Event struct {
+	Name   uint32 // index into Run.MarkNames
+	TimeNS int64
+	Value  int64
+}
+
+// A Pause is the time between two recorded calls of a thread in which the program had paused recording.
+type Pause struct{ BeginNS, EndNS int64 }
+
+// LocatePhases finds out in which phase each burst of the thread lies: of the innermost phases in its time, and of the time outside of
+// all, the one that has most of it; the earlier one where two have the same.
+func (t *Thread) LocatePhases() {
+	t.Bursts.Phase = nil
+	if len(t.Phases) == 0 {
+		return
+	}
+	t.Bursts.Phase = make([]int32, t.Bursts.Len())
+	w := phaseWalk{phases: t.Phases}
+	for k, begin := range t.Bursts.StartNS {
+		end := begin + t.Bursts.DurationNS[k]
+		var held map[int32]int64 // only where several take turns
+		w.moveTo(begin)
+		most := w.innermost()
+		for from := begin; from < end; {
+			to := min(end, w.nextNS(end))
+			if here := w.innermost(); held != nil || to < end {
+				if held == nil {
+					held = make(map[int32]int64)
+				}
+				held[here] += to - from
+				if held[here] > held[most] {
+					most = here
+				}
+			}
+			from = to
+			w.moveTo(from)
+		}
+		t.Bursts.Phase[k] = most
+	}
+}
+
+// A phaseWalk goes through a thread's phases in the order of time.
+type phaseWalk struct {
+	phases []Phase
+	next   int     // not begun yet
+	open   []int32 // outermost first
+}
+
+// innermost is the phase at the present moment, -1 = none.
+func (w *phaseWalk) innermost() int32 {
+	if len(w.open) == 0 {
+		return -1
+	}
+	return w.open[len(w.open)-1]
+}
+
+// nextNS is when the next phase begins or ends, otherwise where that is never.
+func (w *phaseWalk) nextNS(otherwise int64) int64 {
+	at := otherwise
+	if w.next < len(w.phases) {
+		at = w.phases[w.next].BeginNS
+	}
+	if n := len(w.open); n > 0 {
+		at = min(at, w.phases[w.open[n-1]].EndNS)
+	}
+	return at
+}
+
+// moveTo goes on to a moment, not before the present one: phases that end then have ended, those that begin then have begun.
+func (w *phaseWalk) moveTo(ns int64) {
+	for {
+		n := len(w.open)
+		switch {
+		case n > 0 && w.phases[w.open[n-1]].EndNS <= ns && (w.next == len(w.phases) || w.phases[w.open[n-1]].EndNS <= w.phases[w.next].BeginNS):
+			w.open = w.open[:n-1]
+		case w.next < len(w.phases) && w.phases[w.next].BeginNS <= ns:
+			w.open = append(w.open, int32(w.next))
+			w.next++
+		default:
+			return
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package trace
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// nested draws phases that nest, by begin.
+func nested(t *rapid.T, phases *[]Phase, depth int32, from, to int64) {
+	for from < to && rapid.IntRange(0, 3).Draw(t, "more") > 0 {
+		p := Phase{Depth: depth, BeginNS: rapid.Int64Range(from, to).Draw(t, "begin")}
+		p.EndNS = rapid.Int64Range(p.BeginNS, to).Draw(t, "end")
+		*phases = append(*phases, p)
+		if depth < 3 {
+			nested(t, phases, depth+1, p.BeginNS, p.EndNS)
+		}
+		from = p.EndNS
+	}
+}
+
+// The phase of each burst is the one that a count of all its nanoseconds gives.
+func TestLocatePhases(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var th Thread
+		nested(t, &th.Phases, 0, 0, 60)
+		for now := int64(0); now < 60; {
+			start := now + rapid.Int64Range(0, 8).Draw(t, "call")
+			d := rapid.Int64Range(0, 20).Draw(t, "burst")
+			th.Bursts.StartNS, th.Bursts.DurationNS = append(th.Bursts.StartNS, start), append(th.Bursts.DurationNS, d)
+			now = start + d
+		}
+		th.LocatePhases()
+		if len(th.Phases) == 0 {
+			if th.Bursts.Phase != nil {
+				t.Fatal("phases where there are none")
+			}
+			return
+		}
+		for k, begin := range th.Bursts.StartNS {
+			held := make(map[int32]int)
+			for ns := begin; ns < begin+th.Bursts.DurationNS[k]; ns++ {
+				held[innermostAt(th.Phases, ns)]++
+			}
+			most := 0
+			for _, n := range held {
+				most = max(most, n)
+			}
+			if got := th.Bursts.Phase[k]; held[got] != most {
+				t.Fatalf("burst %d, %d to %d, is in phase %d; its nanoseconds: %v; phases %+v", k, begin, begin+th.Bursts.DurationNS[k], got, held, th.Phases)
+			}
+		}
+	})
+}
+
+// innermostAt is the phase that holds a nanosecond and lies deepest.
+func innermostAt(phases []Phase, ns int64) int32 {
+	innermost := int32(-1)
+	for i, p := range phases {
+		if p.BeginNS <= ns && ns < p.EndNS {
+			innermost = int32(i)
+		}
+	}
+	return innermost
+}
+
+func TestLocatePhasesAtEdges(t *testing.T) {
+	th := Thread{
+		Phases: []Phase{{BeginNS: 10, EndNS: 50}, {Depth: 1, BeginNS: 10, EndNS: 20}, {Depth: 1, BeginNS: 20, EndNS: 20}, {Depth: 1, BeginNS: 20, EndNS: 40}},
+		Bursts: Bursts{StartNS: []int64{0, 10, 20, 20, 38, 45, 50}, DurationNS: []int64{10, 10, 0, 18, 5, 10, 3}},
+	}
+	th.LocatePhases()
+	// 38 to 43: two in the inner one, three in the outer one; 45 to 55: as much inside as outside, the earlier counts.
+	if want := []int32{-1, 1, 3, 3, 0, 0, -1}; !slices.Equal(th.Bursts.Phase, want) {
+		t.Errorf("phases %v, want %v", th.Bursts.Phase, want)
+	}
+}

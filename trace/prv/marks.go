@@ -1,0 +1,105 @@
+package prv
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"slices"
+
+	"moriens/trace"
+)
+
+// A markLine is what a program has said on a thread at one time, or a pause of the recording that begins then.
+type markLine struct {
+	timeNS    int64
+	thread    int
+	eventType uint32 // 0: a pause
+	value     int64  // of a pause, its end
+}
+
+// markLines lists them in the order of time, those of a thread at one time so that phases nest. A phase's value is its name's number + 1.
+func markLines(run *trace.Run) []markLine {
+	var lines []markLine
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		lines = appendPhases(lines, i, t.Phases)
+		for _, e := range t.Events {
+			lines = append(lines, markLine{e.TimeNS, i, typeUserEvent + e.Name, e.Value})
+		}
+		for _, p := range t.Pauses {
+			lines = append(lines, markLine{p.BeginNS, i, 0, p.EndNS})
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b markLine) int { return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.thread, b.thread)) })
+	return lines
+}
+
+// appendPhases appends the begins and ends of a thread's phases as they come.
+func appendPhases(lines []markLine, thread int, phases []trace.Phase) []markLine {
+	var open []trace.Phase
+	endTo := func(depth int32) {
+		for n := len(open); n > int(depth); n = len(open) {
+			lines = append(lines, markLine{open[n-1].EndNS, thread, typePhase + uint32(open[n-1].Depth), 0})
+			open = open[:n-1]
+		}
+	}
+	for _, p := range phases {
+		endTo(p.Depth)
+		open = append(open, p)
+		lines = append(lines, markLine{p.BeginNS, thread, typePhase + uint32(p.Depth), int64(p.Name) + 1})
+	}
+	endTo(0)
+	return lines
+}
+
+// marksBefore writes the marks and pauses before a time, each on a line of its own.
+func (w *traceWriter) marksBefore(nowNS int64) {
+	for len(w.marks) > 0 && w.marks[0].timeNS < nowNS {
+		m := w.marks[0]
+		w.marks = w.marks[1:]
+		if m.eventType == 0 {
+			b := appendObject(append(w.line[:0], '1', ':'), &w.run.Threads[m.thread])
+			w.line = fmt.Appendf(b, "%d:%d:%d\n", m.timeNS, m.value, statePaused)
+		} else {
+			b := appendObject(append(w.line[:0], '2', ':'), &w.run.Threads[m.thread])
+			w.line = fmt.Appendf(b, "%d:%d:%d\n", m.timeNS, m.eventType, m.value)
+		}
+		w.out.Write(w.line)
+	}
+}
+
+// writeMarkLabels names the levels of phases, the phases and the events.
+func writeMarkLabels(out *bufio.Writer, run *trace.Run) {
+	phase, event := make([]bool, len(run.MarkNames)), make([]bool, len(run.MarkNames))
+	levels := 0
+	for i := range run.Threads {
+		for _, p := range run.Threads[i].Phases {
+			levels = max(levels, int(p.Depth)+1)
+			phase[p.Name] = true
+		}
+		for _, e := range run.Threads[i].Events {
+			event[e.Name] = true
+		}
+	}
+	if levels > 0 {
+		out.WriteString("\n\nEVENT_TYPE\n")
+		for level := range levels {
+			fmt.Fprintf(out, "9    %d    Phase level %d\n", typePhase+level, level+1)
+		}
+		fmt.Fprintf(out, "VALUES\n%-4d End\n", 0)
+		for i, name := range run.MarkNames {
+			if phase[i] {
+				fmt.Fprintf(out, "%-4d %s\n", i+1, oneLine(name))
+			}
+		}
+	}
+	if !slices.Contains(event, true) {
+		return
+	}
+	out.WriteString("\n\nEVENT_TYPE\n")
+	for i, name := range run.MarkNames {
+		if event[i] {
+			fmt.Fprintf(out, "9    %d    %s\n", typeUserEvent+i, oneLine(name))
+		}
+	}
+}
