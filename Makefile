@@ -4,6 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need
+PREFIX   ?= /usr/local
 JOBS     = $(if $(filter -j%,$(MAKEFLAGS)),,-j $(shell nproc)) # as many as there are cores, unless make was told
 
 .DEFAULT_GOAL := build
@@ -24,6 +25,13 @@ moriens:
 shim:
 	@$(NEED) build
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim
+
+.PHONY: install
+install: build ## put moriens, its library and moriens.h below PREFIX (/usr/local)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
+	install -m 755 bin/moriens $(DESTDIR)$(PREFIX)/bin
+	install -m 755 bin/libmoriens.so $(DESTDIR)$(PREFIX)/lib
+	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 $(DESTDIR)$(PREFIX)/include
 
 .PHONY: demo
 demo: ## measure LAMMPS on two ranks and show what came of it

@@ -66,11 +66,20 @@ func run(pairs, rounds, calls int) error {
 		if _, err := output(nil, l.cc, "-O2", "-o", app, filepath.Join(root, "cshim/bench/programs/calls.c")); err != nil {
 			return err
 		}
-		job := append(strings.Fields(l.launcher), "-n", "2", app, strconv.Itoa(rounds), strconv.Itoa(calls))
+		program := func(app string) []string {
+			return append(strings.Fields(l.launcher), "-n", "2", app, strconv.Itoa(rounds), strconv.Itoa(calls))
+		}
 		for _, v := range variants {
-			if err := compare(l.name, v, job, root, work, pairs); err != nil {
+			if err := compare(l.name, v, program(app), root, work, pairs); err != nil {
 				return err
 			}
+		}
+		marks := filepath.Join(work, "marks."+l.name)
+		if _, err := output(nil, l.cc, "-O2", "-I", filepath.Join(root, "cshim/include"), "-o", marks, filepath.Join(root, "cshim/bench/programs/marks.c")); err != nil {
+			return err
+		}
+		if err := compare(l.name, variant{"marks", nil}, program(marks), root, work, pairs); err != nil {
+			return err
 		}
 	}
 	fmt.Println()

@@ -89,7 +89,7 @@ func writeMarkLabels(out *bufio.Writer, run *trace.Run) {
 		fmt.Fprintf(out, "VALUES\n%-4d End\n", 0)
 		for i, name := range run.MarkNames {
 			if phase[i] {
-				fmt.Fprintf(out, "%-4d %s\n", i+1, oneLine(name))
+				fmt.Fprintf(out, "%-4d %s\n", i+1, label(name))
 			}
 		}
 	}
@@ -99,7 +99,15 @@ func writeMarkLabels(out *bufio.Writer, run *trace.Run) {
 	out.WriteString("\n\nEVENT_TYPE\n")
 	for i, name := range run.MarkNames {
 		if event[i] {
-			fmt.Fprintf(out, "9    %d    %s\n", typeUserEvent+i, oneLine(name))
+			fmt.Fprintf(out, "9    %d    %s\n", typeUserEvent+i, label(name))
 		}
 	}
+}
+
+// label is a name as the .pcf can hold it; it has no place for an empty one.
+func label(name string) string {
+	if name = oneLine(name); name == "" {
+		return `""`
+	}
+	return name
 }

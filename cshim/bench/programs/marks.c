@@ -1,0 +1,55 @@
+/*
+ * What marks cost: begin and end of a phase by a name that never changes and by one that is looked up, and an event; without the library
+ * that takes them, or with it. Prints lines "kind ns", of a pair or of one event.
+ *
+ *	marks ROUNDS PAIRS
+ */
+#include "moriens.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void pause_between(void)
+{
+	struct timespec t = {0, 30000000};
+
+	nanosleep(&t, NULL); /* the agent empties the ring */
+}
+
+#define TIME(kind, statements) \
+	do { \
+		pause_between(); \
+		double start = now_ns(); \
+		for (long i = 0; i < pairs; i++) { \
+			statements; \
+			__asm__ volatile("" ::: "memory"); \
+		} \
+		double ns = (now_ns() - start) / (double)pairs; \
+		if (round > 0) \
+			printf("%s\t%.3f\n", kind, ns); \
+	} while (0)
+
+int main(int argc, char **argv)
+{
+	long rounds = argc > 2 ? atol(argv[1]) : 15, pairs = argc > 2 ? atol(argv[2]) : 30000;
+	const char *name = argc > 3 ? argv[3] : "a name that is looked up";
+
+	MPI_Init(&argc, &argv);
+	for (long round = 0; round <= rounds; round++) {
+		TIME("phase, static name", MORIENS_BEGIN("solve"); MORIENS_END("solve"));
+		TIME("phase, dynamic name", moriens_begin(name); moriens_end(name));
+		TIME("event, static name", MORIENS_EVENT("residual", i));
+	}
+	MPI_Finalize();
+	return 0;
+}
