@@ -1,0 +1,31 @@
+package main_test
+
+import (
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+)
+
+// What make install leaves is whole: the program finds its library, and programs find the header.
+func TestInstall(t *testing.T) {
+	testenv.Need(t, "make", "gcc", "install", mpitest.OpenMPI.CC, mpitest.OpenMPI.Launcher)
+	root := t.TempDir()
+	if out, err := exec.Command("make", "-s", "-C", mpitest.Root(t), "install", "DESTDIR="+root, "PREFIX=/opt/moriens").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	prefix := filepath.Join(root, "opt", "moriens")
+	app := mpitest.OpenMPI.App(t, "annotate", "-I"+filepath.Join(prefix, "include"))
+	mpitest.OpenMPI.Fortran(t, "annotatef", "F08", filepath.Join(prefix, "include", "moriens.F90"))
+	out := filepath.Join(t.TempDir(), "run")
+	command := append([]string{filepath.Join(prefix, "bin", "moriens"), "run", "--out", out, "--"}, mpitest.OpenMPI.Args(2, "", app, "nest", "4")...)
+	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, command...)
+	if o.status != 0 || o.stderr != "" {
+		t.Fatalf("status %d\n%s", o.status, o.stderr)
+	}
+	if rows := readRows[phaseRow](t, filepath.Join(out, "phases.parquet")); len(rows) != 2*(1+2*4) {
+		t.Errorf("%d phases", len(rows))
+	}
+}

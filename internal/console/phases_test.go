@@ -1,0 +1,45 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// The table of phases, with names that are hard to print, and a pause.
+func TestSummaryOfPhases(t *testing.T) {
+	m := &rundir.Manifest{
+		Command: []string{"app"}, ComputingSeconds: 2, Ranks: 1,
+		Phases: []rundir.Phase{
+			{Name: "solve", Count: 2, Threads: 2, Seconds: 3, Computing: 1.5},
+			{Name: "two\nlines " + strings.Repeat("ö", 40), Count: 1000, Seconds: .5, Computing: .0001},
+			{Name: "", Count: 1, Seconds: 1e-6},
+		},
+		Paused: rundir.Paused{Calls: 1234, Pauses: 1, Seconds: .25},
+		Losses: rundir.Losses{RecordsDropped: 3, MarksNameless: 4, MarksInsideCalls: 5, PhaseEndsUnmatched: 6, PhasesUnfinished: 7},
+	}
+	c := &rundir.Clusters{Phases: []rundir.PhaseBursts{
+		{Outside: true, Bursts: 1, Seconds: 1, Clusters: []rundir.PhaseCluster{{ID: 1, Bursts: 1, Seconds: 1}}},
+		{Name: "solve", Bursts: 9, Seconds: 1, Clusters: []rundir.PhaseCluster{
+			{ID: 2, Bursts: 4, Seconds: .5}, {ID: -1, Bursts: 1, Seconds: .25}, {ID: -2, Bursts: 1, Seconds: .125}, {ID: 1, Bursts: 3, Seconds: .125},
+		}},
+	}}
+	var b strings.Builder
+	if err := Summary(&b, &trace.Run{}, m, c, "/tmp/r", nil); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+phase                                     times     mean  computing  of all  its bursts are of cluster
+solve                                         2   1.50 s     1.50 s  75.0 %  2 (50.0 %), noise (25.0 %), filtered (12.5 %), 1 more
+two lines ööööööööööööööööööööööööööööö…  1,000   500 us     100 us   0.0 %
+""                                            1  1.00 us    0.00 ns   0.0 %
+
+paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause
+losses: 3 MPI calls or marks dropped, the ring was full; 4 marks without their name, its table was full; 5 marks set inside an MPI call; 6 ends of phases that had not begun; 7 phases that were never ended
+`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("summary:\n%s\nwant in it:\n%s", b.String(), want)
+	}
+}
