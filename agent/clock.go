@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
@@ -11,17 +12,57 @@ const (
 	// end of the run uses the longest baseline.
 	sampleFirst = 100 * time.Millisecond
 	sampleLast  = time.Minute
+	// exchangeLast is the longest pause between two rounds of exchanges with the collector. Oscillators wander by
+	// a millionth, so the offset is known to 10 us more than the round itself tells.
+	exchangeLast = 10 * time.Second
+	// exchangeGrace is how long the last round may take.
+	exchangeGrace = 2 * time.Second
 )
 
-// A sampler reads one of the node's tick counters together with its clocks, ever more seldom.
+// A sampler reads one of the node's tick counters together with its clocks, ever more seldom, and compares
+// it with the collector's.
 type sampler struct {
-	clock  uint32 // shmabi.Clock…
-	next   time.Time
-	pause  time.Duration
+	clock    uint32 // shmabi.Clock…
+	next     time.Time
+	pause    time.Duration
+	exchange struct {
+		next  time.Time
+		pause time.Duration
+	}
 	failed bool
 }
 
-func (s *sampler) due() bool { return !s.failed && !time.Now().Before(s.next) }
+// readClocks does what is due.
+func (n *Node) readClocks() {
+	now := time.Now()
+	for _, s := range n.clocks {
+		if !now.Before(s.next) {
+			n.sample(s)
+		}
+		if e := &s.exchange; !s.failed && !now.Before(e.next) && n.exchange(s) {
+			e.pause = min(max(2*e.pause, sampleFirst), exchangeLast)
+			e.next = now.Add(e.pause)
+		}
+	}
+}
+
+// lastClocks reads the clocks once more, at the end of the run.
+func (n *Node) lastClocks(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, exchangeGrace)
+	defer cancel()
+	for _, s := range n.clocks {
+		n.sample(s)
+		n.up.AwaitExchange(ctx)
+		if !s.failed && n.exchange(s) {
+			n.up.AwaitExchange(ctx)
+		}
+	}
+}
+
+// exchange begins a round of exchanges with the collector, if none is under way.
+func (n *Node) exchange(s *sampler) bool {
+	return n.up.Exchange(moriensv1.Clock(s.clock), func() (uint64, error) { return n.config.Clocks.Now(s.clock) })
+}
 
 // sample sends one reading.
 func (n *Node) sample(s *sampler) {
@@ -38,6 +79,6 @@ func (n *Node) sample(s *sampler) {
 	s.next = time.Now().Add(s.pause)
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
 		Clock: moriensv1.Clock(s.clock), Ticks: reading.Ticks, MonotonicNs: reading.MonotonicNS,
-		RealtimeNs: reading.RealtimeNS, UncertaintyNs: reading.UncertaintyNS,
+		RealtimeNs: reading.RealtimeNS, UncertaintyNs: reading.UncertaintyNS, Identity: reading.Identity,
 	}}})
 }

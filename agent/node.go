@@ -51,13 +51,7 @@ type Config struct {
 	Grace   time.Duration         // how long processes may outlive the job; 0 = 5 s
 	Version string
 	Log     *slog.Logger
-	Clocks  Clocks // nil = the machine's
-}
-
-// Clocks are the node's tick counters (shmabi.Clock…), alone and together with its clocks.
-type Clocks interface {
-	Now(clock uint32) (uint64, error)
-	Take(clock uint32) (ticks.Sample, error)
+	Clocks  ticks.Clocks // nil = the machine's
 }
 
 // A Node is the agent process of one node.
@@ -131,9 +125,7 @@ func (n *Node) Run(ctx context.Context) error {
 	err := ctx.Err()
 	if err == nil {
 		n.resolve(ctx)
-		for _, s := range n.clocks {
-			n.sample(s)
-		}
+		n.lastClocks(ctx)
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: n.up.Stats().Resent}}})
 		flush, cancel := context.WithTimeout(ctx, flushGrace)
 		err = n.up.Flush(flush)
@@ -197,11 +189,7 @@ func (n *Node) watch(ctx context.Context) {
 // drain reads all rings and returns how full the fullest was, 0–1. Where the uplink has no room the
 // rings wait, and drop in the end.
 func (n *Node) drain() (fullest float64) {
-	for _, s := range n.clocks {
-		if s.due() {
-			n.sample(s)
-		}
-	}
+	n.readClocks()
 	for _, a := range n.agents {
 		for _, t := range a.threads {
 			if !n.up.Room() {

@@ -25,6 +25,7 @@ import (
 	"moriens/collector/live"
 	"moriens/collector/store"
 	"moriens/internal/rendezvous"
+	"moriens/internal/ticks"
 )
 
 // Config says what to collect.
@@ -33,6 +34,7 @@ type Config struct {
 	Listen  string            // host:port, or unix:PATH
 	Options partition.Options // of the provisional clusters
 	Log     *slog.Logger
+	Clocks  ticks.Clocks // nil = the machine's
 }
 
 // A Collector takes the streams of a run's agents from Start to Stop.
@@ -41,6 +43,8 @@ type Collector struct {
 	store  *store.Store
 	live   *live.Live
 	server *grpc.Server
+	clock  *clock
+	log    *slog.Logger
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
 }
@@ -50,6 +54,8 @@ func Start(config Config) (*Collector, error) {
 	c := &Collector{
 		meet:  rendezvous.Rendezvous{Run: config.Run, Token: rendezvous.NewSecret(32)},
 		store: store.New(),
+		clock: newClock(config.Clocks, config.Log),
+		log:   config.Log,
 	}
 	options := ingest.Options()
 	network, address := "tcp", config.Listen
@@ -72,7 +78,7 @@ func Start(config Config) (*Collector, error) {
 		return nil, err
 	}
 	c.server = grpc.NewServer(options...)
-	ingest.Register(c.server, c.meet, c.store, config.Log)
+	ingest.Register(c.server, c.meet, c.store, c.clock.now, config.Log)
 	c.live = live.New(c.store, config.Options, config.Log)
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -135,5 +141,7 @@ func (c *Collector) Stop() store.Frozen {
 	frozen := c.store.Freeze()
 	c.server.Stop()
 	c.tasks.Wait()
+	c.clock.sample(c.log)
+	frozen.Clock = c.clock.frozen()
 	return frozen
 }

@@ -60,6 +60,7 @@ type Uplink struct {
 	calls   int                        // in queue
 	broke   error                      // why the last stream broke, nil while one lives
 	fatal   error                      // the collector will not have us
+	round   round                      // of exchanges that compare clocks
 	stats   Stats
 }
 
@@ -183,6 +184,7 @@ func (u *Uplink) stream(ctx context.Context) (acknowledged bool, err error) {
 	}
 	u.mu.Lock()
 	u.sent = 0
+	u.round.again()
 	u.stats.Streams++
 	u.mu.Unlock()
 
@@ -196,6 +198,9 @@ func (u *Uplink) stream(ctx context.Context) (acknowledged bool, err error) {
 				return
 			}
 			acknowledged = true
+			if response.ClockReply != nil {
+				u.replied(response.ClockReply)
+			}
 			u.acknowledge(response.Acknowledged)
 		}
 	}()
@@ -210,12 +215,20 @@ func (u *Uplink) send(ctx context.Context, stream grpc.BidiStreamingClient[morie
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for u.sent == len(u.queue) && ctx.Err() == nil {
+		for u.sent == len(u.queue) && !u.round.due() && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
 			u.mu.Unlock()
 			return
+		}
+		if u.round.due() {
+			m := u.probe()
+			u.mu.Unlock()
+			if m != nil && stream.Send(m) != nil {
+				return
+			}
+			continue
 		}
 		m := u.queue[u.sent]
 		u.sent++

@@ -14,12 +14,17 @@ import (
 type acks struct {
 	mu      sync.Mutex
 	held    uint64
-	changed chan struct{} // holds a token when held is newer than what was sent
+	reply   *moriensv1.ClockReply // to the latest probe; nil when it was sent
+	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
+	now     Clock
 }
 
-func newAcks(held uint64) *acks {
-	a := &acks{held: held, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+// A Clock reads the collector's tick counter.
+type Clock func() (uint64, error)
+
+func newAcks(held uint64, now Clock) *acks {
+	a := &acks{held: held, now: now, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 	a.changed <- struct{}{} // an agent that comes back learns at once what need not be sent again
 	return a
 }
@@ -28,10 +33,26 @@ func (a *acks) set(held uint64) {
 	a.mu.Lock()
 	a.held = held
 	a.mu.Unlock()
+	a.wake()
+}
+
+func (a *acks) wake() {
 	select {
 	case a.changed <- struct{}{}:
 	default:
 	}
+}
+
+// probe answers an agent that asks for the time. A clock that cannot be read gives no answer.
+func (a *acks) probe(p *moriensv1.ClockProbe) {
+	now, err := a.now()
+	if err != nil {
+		return
+	}
+	a.mu.Lock()
+	a.reply = &moriensv1.ClockReply{Number: p.Number, ReceivedTicks: now}
+	a.mu.Unlock()
+	a.wake()
 }
 
 func (a *acks) close() { close(a.closed) }
@@ -53,7 +74,14 @@ func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriens
 
 func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
-	held := a.held
+	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply}
+	a.reply = nil
 	a.mu.Unlock()
-	return stream.Send(&moriensv1.ReportResponse{Acknowledged: held})
+	if response.ClockReply != nil {
+		var err error
+		if response.ClockReply.RepliedTicks, err = a.now(); err != nil {
+			response.ClockReply = nil
+		}
+	}
+	return stream.Send(response)
 }

@@ -30,12 +30,13 @@ type Server struct {
 	moriensv1.UnimplementedCollectorServiceServer
 	meet  rendezvous.Rendezvous
 	store *store.Store
+	clock Clock
 	log   *slog.Logger
 }
 
 // Register adds the service to a gRPC server made with Options.
-func Register(g *grpc.Server, meet rendezvous.Rendezvous, s *store.Store, log *slog.Logger) {
-	moriensv1.RegisterCollectorServiceServer(g, &Server{meet: meet, store: s, log: log})
+func Register(g *grpc.Server, meet rendezvous.Rendezvous, s *store.Store, clock Clock, log *slog.Logger) {
+	moriensv1.RegisterCollectorServiceServer(g, &Server{meet: meet, store: s, clock: clock, log: log})
 }
 
 // Options are what the gRPC server of this service has to be made with.
@@ -77,7 +78,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	log.Info("agent connected", "held", held)
 
 	ctx, cancel := context.WithCancel(stream.Context())
-	acks := newAcks(held)
+	acks := newAcks(held, s.clock)
 	sent := make(chan error, 1)
 	go func() { sent <- acks.send(ctx, stream) }()
 	err = s.receive(stream, agent, acks)
@@ -101,6 +102,10 @@ func (s *Server) receive(stream grpc.BidiStreamingServer[moriensv1.ReportRequest
 		m, err := stream.Recv()
 		if err != nil {
 			return err
+		}
+		if p := m.GetClockProbe(); p != nil {
+			acks.probe(p)
+			continue
 		}
 		held, err := s.store.Apply(agent, m)
 		var content *store.ContentError

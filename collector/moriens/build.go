@@ -6,26 +6,39 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
+	"moriens/analysis/clock"
 	"moriens/collector/store"
 	"moriens/trace"
 )
 
 // A history is a run as the store held it, on one time line.
 type history struct {
-	run       *trace.Run
-	worlds    []*world // of run.Worlds
-	timelines map[clockKey]timeline
-	notes     []string
+	run    *trace.Run
+	worlds []*world // of run.Worlds
+	clocks *clocks
+	// By thread of the run: its counter among the clocks, and its rows without a burst before them.
+	counters []int
+	gaps     [][]int32
+	notes    []string
 	unbalanced
 }
 
-// recount turns what the store held into a trace: ticks become nanoseconds, processes become ranks of
-// worlds, and the columns that came over the wire become calls and the bursts between them.
+// recount turns what the store held into a trace on one time line.
 func recount(f store.Frozen) *history {
-	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}}
-	h.timelines, h.notes = timelines(f)
+	h := unpack(f)
+	h.align(new(clock.Traffic))
+	return h
+}
+
+// unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
+// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts between them.
+func unpack(f store.Frozen) *history {
+	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, clocks: readClocks(f)}
+	// Which processes ran at the same time is asked below; what they sent each other is not known yet.
+	if err := h.clocks.solve(new(clock.Traffic), nil); err != nil {
+		h.notes = append(h.notes, err.Error())
+	}
 	node := make(map[*store.Agent]int)
 	for i, a := range f.Agents {
 		node[a] = i
@@ -34,9 +47,8 @@ func recount(f store.Frozen) *history {
 
 	var processes []*store.Process
 	span := make(map[*store.Process]interval)
-	origin := int64(math.MaxInt64)
 	for _, p := range f.Processes {
-		line, fitted := h.timelines[clockKey{p.Agent, p.Info.Clock}]
+		counter, line, fitted := h.clocks.local(p)
 		if !fitted {
 			h.notes = append(h.notes, fmt.Sprintf("rank %d on %s is left out: the rate of its clock is not known",
 				p.Info.Rank, p.Agent.Hello.Host))
@@ -47,16 +59,10 @@ func recount(f store.Frozen) *history {
 		for _, r := range p.Rings {
 			if r.Calls > 0 {
 				first, last := r.Span()
-				ran = ran.union(interval{line.at(first), line.at(last)})
+				ran = ran.union(interval{h.clocks.at(counter, line.at(first)), h.clocks.at(counter, line.at(last))})
 			}
 		}
 		span[p] = ran
-		origin = min(origin, ran.startNS)
-	}
-	if origin == math.MaxInt64 {
-		origin = 0
-	} else {
-		h.run.Start = time.Unix(0, origin)
 	}
 
 	h.worlds = assembleWorlds(processes, span)
@@ -69,20 +75,19 @@ func recount(f store.Frozen) *history {
 			Size:       w.size,
 		})
 		for _, p := range ranks {
-			line := h.timelines[clockKey{p.Agent, p.Info.Clock}]
+			counter, line, _ := h.clocks.local(p)
 			rings := slices.Clone(p.Rings)
 			slices.SortFunc(rings, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
 			for _, r := range rings {
 				if r.Calls == 0 && len(r.Marks) == 0 {
 					continue
 				}
-				at := func(ticks uint64) int64 { return line.at(ticks) - origin }
-				t := thread(r, places(h.run.Counters, p), at)
-				h.add(addMarks(&t, r, at))
+				t, gaps := thread(r, places(h.run.Counters, p), line.at)
+				h.add(addMarks(&t, r, line.at))
 				t.World, t.Rank, t.Thread = i, int(p.Info.Rank), int(r.Info.Thread)
 				t.Node = node[p.Agent]
 				h.run.Threads = append(h.run.Threads, t)
-				h.run.DurationNS = max(h.run.DurationNS, t.EndNS)
+				h.counters, h.gaps = append(h.counters, counter), append(h.gaps, gaps)
 			}
 		}
 	}
@@ -136,15 +141,15 @@ func places(counters []trace.Counter, p *store.Process) []int {
 }
 
 // thread spreads a ring's chunks over a thread's columns. events has the place of each counter among the
-// events of the ring's process.
-func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thread {
+// events of the ring's process. gaps are the rows without a burst before them.
+func thread(r *store.Ring, events []int, at func(ticks uint64) int64) (t trace.Thread, gaps []int32) {
 	n := int(r.Calls)
 	without, runs := 0, 0
 	for _, c := range r.Chunks {
 		without += len(c.NoBurst)
 		runs += len(c.Polls)
 	}
-	t := trace.Thread{
+	t = trace.Thread{
 		Calls: trace.Calls{EnterNS: make([]int64, 0, n), ExitNS: make([]int64, 0, n), Path: make([]uint32, 0, n)},
 		Bursts: trace.Bursts{
 			StartNS: make([]int64, 0, n-without), DurationNS: make([]int64, 0, n-without),
@@ -160,10 +165,10 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thre
 	}
 	if n == 0 { // a thread that says something and never calls MPI
 		t.BeginNS = at(r.Marks[0].Origin)
-		return t
+		return t, nil
 	}
 	before := uint32(0)
-	exitNS := int64(0)
+	exitNS := at(r.Chunks[0].Origin)
 	for _, c := range r.Chunks {
 		ticks := c.Origin
 		noBurst, paused := c.NoBurst, c.Paused
@@ -177,6 +182,7 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thre
 					paused = paused[1:]
 					t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
 				}
+				gaps = append(gaps, int32(len(t.Calls.Path)))
 			} else {
 				t.Bursts.StartNS = append(t.Bursts.StartNS, exitNS)
 				t.Bursts.DurationNS = append(t.Bursts.DurationNS, enterNS-exitNS)
@@ -196,7 +202,7 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) trace.Thre
 		t.Calls.Unfinished = c.Unfinished
 	}
 	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
-	return t
+	return t, gaps
 }
 
 // addPolls appends how many calls each row of a chunk stands for, where that is kept at all.

@@ -1,7 +1,6 @@
 package moriens
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -99,7 +98,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	m := &rundir.Manifest{
 		Moriens: job.Program, Run: job.Run, Command: job.Command, ExitStatus: job.ExitStatus,
 		Started: job.Started, Ended: job.Ended,
-		Notes:   h.notes,
+		Notes:   append(h.clocks.notes, h.notes...),
 		Dropped: int64(f.Totals.Dropped),
 		Losses: rundir.Losses{
 			RecordsDropped:   int64(f.Totals.Dropped),
@@ -127,14 +126,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
 		}
 	}
-	for key, line := range h.timelines {
-		m.Clocks = append(m.Clocks, rundir.Clock{
-			Host: key.agent.Hello.Host, Source: clockName(key.clock), UncertaintyNS: line.uncertaintyNS,
-		})
-	}
-	slices.SortFunc(m.Clocks, func(a, b rundir.Clock) int {
-		return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Source, b.Source))
-	})
+	h.clocks.describe(m)
 	for i, w := range h.worlds {
 		for _, p := range w.ranks() {
 			describeEnd(m, i, p)
@@ -276,16 +268,4 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string) {
 		return "no process of the job called MPI under moriens", ""
 	}
 	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?"
-}
-
-func clockName(c moriensv1.Clock) string {
-	switch c {
-	case moriensv1.Clock_CLOCK_TSC:
-		return "tsc"
-	case moriensv1.Clock_CLOCK_CNTVCT:
-		return "cntvct"
-	case moriensv1.Clock_CLOCK_MONOTONIC_RAW:
-		return "monotonic_raw"
-	}
-	return c.String()
 }

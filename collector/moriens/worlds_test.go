@@ -1,7 +1,6 @@
 package moriens
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -86,13 +85,16 @@ func TestTimeline(t *testing.T) {
 		return &moriensv1.ClockSample{Ticks: ticks, MonotonicNs: mono, RealtimeNs: real, UncertaintyNs: 30}
 	}
 	// 2.5 ticks a nanosecond; the wall clock is stepped back by a second in the middle.
-	line, err := newTimeline([]*moriensv1.ClockSample{
+	line, length, err := newTimeline([]*moriensv1.ClockSample{
 		sample(1<<62, 1_000, 5_000_000_000_000),
 		sample(1<<62+25_000, 11_000, 4_999_000_010_000),
 		sample(1<<62+25_000_000_000, 10_000_001_000, 5_009_000_000_000),
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if length != 25_000_000_000 {
+		t.Errorf("a baseline of %d ticks", length)
 	}
 	for _, tt := range []struct {
 		ticks uint64
@@ -103,7 +105,7 @@ func TestTimeline(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]*moriensv1.ClockSample{nil, {sample(1, 1, 1)}, {sample(1, 1, 1), sample(1, 2, 2)}, {sample(1, 5, 1), sample(2, 5, 2)}} {
-		if _, err := newTimeline(bad); err == nil {
+		if _, _, err := newTimeline(bad); err == nil {
 			t.Errorf("newTimeline(%v) gave no error", bad)
 		}
 	}
@@ -117,15 +119,16 @@ func TestTimelinesBorrowRates(t *testing.T) {
 	}
 	a := agent("a", &moriensv1.ClockSample{Ticks: 0, MonotonicNs: 0, RealtimeNs: 10}, &moriensv1.ClockSample{Ticks: 400, MonotonicNs: 100, RealtimeNs: 110})
 	b := agent("b", &moriensv1.ClockSample{Ticks: 8000, MonotonicNs: 7, RealtimeNs: 50})
-	lines, notes := timelines(store.Frozen{Agents: []*store.Agent{a, b}})
-	if got := lines[clockKey{b, tsc}].at(8400); got != 150 {
-		t.Errorf("b at 8400 = %d, want 150", got)
+	process := &store.Process{Agent: b, Info: &moriensv1.Process{Clock: tsc}}
+	c := readClocks(store.Frozen{Agents: []*store.Agent{a, b}})
+	if _, line, fitted := c.local(process); !fitted || line.at(8400) != 150 {
+		t.Errorf("b at 8400 = %d, want 150", line.at(8400))
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "host b") {
-		t.Errorf("notes %q", notes)
+	if len(c.notes) != 1 || !strings.Contains(c.notes[0], "host b") {
+		t.Errorf("notes %q", c.notes)
 	}
-	lines, _ = timelines(store.Frozen{Agents: []*store.Agent{b}})
-	if len(lines) != 0 {
-		t.Errorf("a rate out of nowhere: %v", fmt.Sprint(lines))
+	c = readClocks(store.Frozen{Agents: []*store.Agent{b}})
+	if _, line, fitted := c.local(process); fitted {
+		t.Errorf("a rate out of nowhere: %+v", line)
 	}
 }

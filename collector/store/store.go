@@ -68,12 +68,14 @@ type Totals struct {
 type Agent struct {
 	Hello   *moriensv1.Hello
 	Samples map[moriensv1.Clock][]*moriensv1.ClockSample // in order of arrival
-	Faults  []*moriensv1.Fault
-	Done    *moriensv1.Done // nil until it is done
-	streams int             // open now
-	left    time.Time       // when the last of them ended
-	Refused []string        // why messages of it were refused, the first few
-	last    uint64          // sequence
+	// Exchanges compare its clocks with the collector's, in order of arrival.
+	Exchanges map[moriensv1.Clock][]*moriensv1.ClockExchange
+	Faults    []*moriensv1.Fault
+	Done      *moriensv1.Done // nil until it is done
+	streams   int             // open now
+	left      time.Time       // when the last of them ended
+	Refused   []string        // why messages of it were refused, the first few
+	last      uint64          // sequence
 }
 
 // A Process is one MPI process.
@@ -164,7 +166,11 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	}
 	a := s.agents[h.Agent]
 	if a == nil {
-		a = &Agent{Hello: h, Samples: make(map[moriensv1.Clock][]*moriensv1.ClockSample)}
+		a = &Agent{
+			Hello:     h,
+			Samples:   make(map[moriensv1.Clock][]*moriensv1.ClockSample),
+			Exchanges: make(map[moriensv1.Clock][]*moriensv1.ClockExchange),
+		}
 		s.agents[h.Agent] = a
 		s.totals.Agents++
 	}
@@ -262,6 +268,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 	case *moriensv1.ReportRequest_ClockSample:
 		a.Samples[b.ClockSample.Clock] = append(a.Samples[b.ClockSample.Clock], b.ClockSample)
 		return nil
+	case *moriensv1.ReportRequest_ClockExchange:
+		return a.addExchange(b.ClockExchange)
 	case *moriensv1.ReportRequest_Fault:
 		a.Faults = append(a.Faults, b.Fault)
 		return nil
@@ -274,6 +282,15 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return nil
 	}
 	return fmt.Errorf("message %d has no body that this version knows", m.Sequence)
+}
+
+func (a *Agent) addExchange(e *moriensv1.ClockExchange) error {
+	if e.ReturnedTicks < e.SentTicks || e.RepliedTicks < e.ReceivedTicks {
+		return fmt.Errorf("a clock exchange that ends before it begins: sent %d, received %d, replied %d, returned %d",
+			e.SentTicks, e.ReceivedTicks, e.RepliedTicks, e.ReturnedTicks)
+	}
+	a.Exchanges[e.Clock] = append(a.Exchanges[e.Clock], e)
+	return nil
 }
 
 func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {

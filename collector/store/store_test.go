@@ -304,3 +304,24 @@ func TestTotalsCountEachPoll(t *testing.T) {
 		t.Errorf("%d calls", got)
 	}
 }
+
+// An exchange whose times run back is refused; others are kept by clock, in order.
+func TestExchanges(t *testing.T) {
+	s := newStub(t)
+	exchange := func(sent, received, replied, returned uint64) *moriensv1.ReportRequest {
+		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{
+			Clock: moriensv1.Clock_CLOCK_TSC, SentTicks: sent, ReceivedTicks: received, RepliedTicks: replied, ReturnedTicks: returned,
+		}}}
+	}
+	s.must(exchange(5, 1000, 1001, 9))
+	s.must(exchange(20, 1000, 1000, 20))
+	for _, bad := range []*moriensv1.ReportRequest{exchange(5, 1000, 1001, 4), exchange(5, 1000, 999, 9)} {
+		if err := s.apply(bad); err == nil || !strings.Contains(err.Error(), "before it begins") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+	kept := s.agent.Exchanges[moriensv1.Clock_CLOCK_TSC]
+	if len(kept) != 2 || kept[1].SentTicks != 20 || s.store.Totals().Refused != 2 {
+		t.Errorf("%v kept, %d refused", kept, s.store.Totals().Refused)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
 
@@ -59,6 +60,13 @@ type Frozen struct {
 	CallPaths []trace.CallPath
 	MarkNames []string // of phases and events; 0 is unknown
 	Totals    Totals
+	Clock     Clock // the collector's
+}
+
+// A Clock is the counter that the agents' exchanges compare theirs with.
+type Clock struct {
+	Kind    moriensv1.Clock
+	Samples []*moriensv1.ClockSample // in time order
 }
 
 // Freeze ends the run: from now on Apply refuses.

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +100,8 @@ func TestTroubles(t *testing.T) {
 	m := &rundir.Manifest{Empty: "no process called MPI", Ranks: 8, Losses: rundir.Losses{
 		RanksMissing: 2, RecordsDropped: 12_000, RanksDied: []rundir.RankDied{{Rank: 3, How: "MPI_Abort"}, {Rank: 5, How: "ended without MPI_Finalize"}},
 	}}
+	m.Clocks = []rundir.Clock{{Host: "a"}, {Host: "b", UncertaintyNS: 2_500_000}, {Host: "c", UncertaintyNS: 900_000}, {Host: "d", UncertaintyNS: rundir.Number(math.NaN())}}
+	m.Order = rundir.Order{CallsMoved: 7, LargestNS: 3_000_000}
 	var got []string
 	for _, trouble := range Troubles(m, "try this") {
 		if trouble.Hint == "" {
@@ -110,12 +113,16 @@ func TestTroubles(t *testing.T) {
 		"no bursts: no process called MPI",
 		"2 of 8 ranks sent nothing",
 		"2 ranks did not end by MPI_Finalize (rank 3: MPI_Abort, and 1 more); all that they recorded up to then is in the results",
+		"how far the clocks of 1 host are off is not known",
+		"times on b are known to 2.50 ms against those of other hosts",
+		"7 MPI calls by the hosts' clocks returned before what they waited for was sent, by up to 3.00 ms; they were moved behind it",
 		"12,000 MPI calls were not recorded: their ring in shared memory was full",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("troubles:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if n := len(Troubles(&rundir.Manifest{}, "")); n > 0 {
+	quiet := &rundir.Manifest{Clocks: []rundir.Clock{{UncertaintyNS: 1_000_000}}, Order: rundir.Order{CallsMoved: 1, LargestNS: 1_000_000}}
+	if n := len(Troubles(quiet, "")); n > 0 {
 		t.Errorf("%d troubles out of nothing", n)
 	}
 }

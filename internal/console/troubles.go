@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"math"
 
 	"moriens/trace/rundir"
 )
@@ -32,10 +33,44 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			"the end of timeline.svg and of trace.prv shows the last calls",
 		})
 	}
+	list = append(list, clockTroubles(m)...)
 	if l.RecordsDropped > 0 {
 		list = append(list, Trouble{
 			fmt.Sprintf("%s were not recorded: their ring in shared memory was full", count(int(l.RecordsDropped), "MPI call")),
 			"set MORIENS_RING to more bytes per thread, for example MORIENS_RING=16777216",
+		})
+	}
+	return list
+}
+
+// clockTrouble is an error in the times of different hosts that hides who waited for whom in most programs, in nanoseconds.
+const clockTrouble = 1e6
+
+// clockTroubles says where times of different hosts cannot be compared well.
+func clockTroubles(m *rundir.Manifest) []Trouble {
+	var list []Trouble
+	unknown, worst := 0, rundir.Clock{}
+	for _, c := range m.Clocks {
+		switch u := float64(c.UncertaintyNS); {
+		case math.IsNaN(u) || math.IsInf(u, 0):
+			unknown++
+		case c.UncertaintyNS > worst.UncertaintyNS:
+			worst = c
+		}
+	}
+	const hint = "within a host times are exact, and so are all durations; docs/clocks.md says what hosts' clocks need"
+	if unknown > 0 {
+		list = append(list, Trouble{fmt.Sprintf("how far the clocks of %s are off is not known", count(unknown, "host")), hint})
+	}
+	if worst.UncertaintyNS > clockTrouble {
+		list = append(list, Trouble{
+			fmt.Sprintf("times on %s are known to %s against those of other hosts", worst.Host, Duration(float64(worst.UncertaintyNS))), hint,
+		})
+	}
+	if m.Order.LargestNS > clockTrouble {
+		list = append(list, Trouble{
+			fmt.Sprintf("%s by the hosts' clocks returned before what they waited for was sent, by up to %s; they were moved behind it",
+				count(m.Order.CallsMoved, "MPI call"), Duration(float64(m.Order.LargestNS))), hint,
 		})
 	}
 	return list

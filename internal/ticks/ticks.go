@@ -20,6 +20,15 @@ type Sample struct {
 	MonotonicNS   int64 // CLOCK_MONOTONIC
 	RealtimeNS    int64 // since the Unix epoch
 	UncertaintyNS int64 // the clocks were read within this of Ticks
+	// Identity says which counter it is: two with one identity are one, and show the same ticks at the same time.
+	// Empty where that is not known.
+	Identity string
+}
+
+// Clocks are the tick counters of a node (shmabi.Clock…), alone and together with its clocks.
+type Clocks interface {
+	Now(clock uint32) (uint64, error)
+	Take(clock uint32) (Sample, error)
 }
 
 // attempts is how many brackets Take tries: the narrowest is least likely to hold an interruption.
@@ -51,6 +60,7 @@ func Take(clock uint32) (Sample, error) {
 			best = Sample{Ticks: ticks, MonotonicNS: before + width/2, RealtimeNS: wall, UncertaintyNS: width}
 		}
 	}
+	best.Identity = identity(clock)
 	return best, nil
 }
 
@@ -63,7 +73,7 @@ func Now(clock uint32) (uint64, error) {
 	return read(), nil
 }
 
-// System is the machine's own clocks.
+// System is the machine's own Clocks.
 type System struct{}
 
 // Take samples a counter; see the function Take.

@@ -49,3 +49,24 @@ func TestTakeRefuses(t *testing.T) {
 		t.Error("a clock of kind 99 was read")
 	}
 }
+
+// Readings of one counter have one identity, those of different ones have not.
+func TestIdentity(t *testing.T) {
+	raw, err := Take(shmabi.ClockMonotonicRaw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Take(shmabi.ClockMonotonicRaw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw.Identity == "" || raw.Identity != again.Identity {
+		t.Errorf("%q, then %q", raw.Identity, again.Identity)
+	}
+	if other, err := Take(counterClock); err != nil || other.Identity == raw.Identity || other.Identity == "" {
+		t.Errorf("%q and %q are different counters (%v)", raw.Identity, other.Identity, err)
+	}
+	if _, err := Take(Usual()); err != nil {
+		t.Errorf("the usual clock: %v", err)
+	}
+}

@@ -33,6 +33,7 @@ type Manifest struct {
 	Worlds   []World   `json:"worlds"`
 	Hosts    []Host    `json:"hosts"`
 	Clocks   []Clock   `json:"clocks"`
+	Order    Order     `json:"order"`
 	Counters []Counter `json:"counters"`
 	Phases   []Phase   `json:"phases"`
 	Events   []Event   `json:"events"`
@@ -75,11 +76,40 @@ type Host struct {
 	Ranks int    `json:"ranks"`
 }
 
-// A Clock says how the times of a host were taken and how far they may be from the run's time.
+// A Clock says how the times of a host were taken, how they were brought to the run's time, and how far they may be
+// from it.
 type Clock struct {
 	Host          string `json:"host"`
 	Source        string `json:"source"`
-	UncertaintyNS int64  `json:"uncertainty_ns"`
+	Clock         int    `json:"clock"` // hosts with one number share one clock
+	How           string `json:"how"`   // one of the constants
+	OffsetNS      int64  `json:"offset_ns"`
+	DriftPPM      Number `json:"drift_ppm"`
+	UncertaintyNS Number `json:"uncertainty_ns"` // NaN or Inf: not known
+	Bends         int    `json:"bends"`
+	Exchanges     int    `json:"exchanges"`
+	Bounds        int    `json:"bounds"`
+	ReadingNS     int64  `json:"reading_ns"`
+}
+
+// How the clock of a host was brought to the run's time.
+const (
+	ClockReference = "reference" // it is the run's time
+	ClockExchange  = "exchange"  // by exchanges of its agent with the collector
+	ClockMessages  = "messages"  // and by messages and collectives
+	ClockOneWay    = "one way"   // nothing bounds it from the other side
+	ClockOwn       = "own"       // nothing ties it to the reference: its own time stands
+)
+
+// Order says what was moved so that nothing returns before what it waited for was sent.
+type Order struct {
+	CallsMoved   int   `json:"calls_moved"`
+	LargestNS    int64 `json:"largest_ns"`
+	TotalNS      int64 `json:"total_ns"`
+	OffNS        int64 `json:"off_ns"`
+	Unordered    int   `json:"unordered"`
+	Contradicted int   `json:"contradicted"`
+	Refused      int   `json:"refused"`
 }
 
 // A Counter is one measured counter.

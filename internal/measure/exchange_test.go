@@ -1,0 +1,95 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"moriens/internal/ticks"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A round of exchanges leaves its quickest one with the collector. Both sides read one counter here, so that the four
+// times have to follow each other.
+func TestExchange(t *testing.T) {
+	c := startCollector(t, "127.0.0.1:0")
+	u, _ := startUplink(t, c.Rendezvous(), "run1")
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	var reads atomic.Int64
+	kind := ticks.Usual()
+	read := func() (uint64, error) {
+		reads.Add(1)
+		return ticks.Now(kind)
+	}
+	const rounds = 3
+	for range rounds {
+		if !u.Exchange(moriensv1.Clock(kind), read) {
+			t.Fatal("no round begins")
+		}
+		u.AwaitExchange(ctx)
+	}
+	broken := func() (uint64, error) { return 0, errors.New("no clock") }
+	if !u.Exchange(moriensv1.Clock(kind), broken) {
+		t.Fatal("no round begins")
+	}
+	u.AwaitExchange(ctx)
+	if err := u.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := c.Stop()
+	exchanges := f.Agents[0].Exchanges[moriensv1.Clock(kind)]
+	if len(exchanges) != rounds || reads.Load() != rounds*2*8 || f.Totals.Refused != 0 {
+		t.Fatalf("%d exchanges, %d readings, %d refused", len(exchanges), reads.Load(), f.Totals.Refused)
+	}
+	last := uint64(0)
+	for _, e := range exchanges {
+		if e.SentTicks <= last || e.ReceivedTicks < e.SentTicks || e.RepliedTicks < e.ReceivedTicks || e.ReturnedTicks < e.RepliedTicks {
+			t.Errorf("after %d: %v", last, e)
+		}
+		last = e.ReturnedTicks
+	}
+	if f.Clock.Kind != moriensv1.Clock(kind) || len(f.Clock.Samples) != 2 || f.Clock.Samples[1].Ticks <= last || f.Clock.Samples[0].Identity == "" {
+		t.Errorf("the collector's clock: %v", f.Clock)
+	}
+}
+
+// Streams that are cut take probes with them, but no round stays under way for ever, and what is reported is whole.
+func TestExchangeSurvivesCuts(t *testing.T) {
+	c := startCollector(t, "127.0.0.1:0")
+	meet := c.Rendezvous()
+	meet.Address = cutter(t, meet.Address)
+	u, _ := startUplink(t, meet, "run1")
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	kind := ticks.Usual()
+	read := func() (uint64, error) { return ticks.Now(kind) }
+	const messages = 400
+	sendRing(u, messages)
+	rounds := 0
+	for u.Stats().Streams < 4 && ctx.Err() == nil {
+		if u.Exchange(moriensv1.Clock(kind), read) {
+			rounds++
+			if u.Exchange(moriensv1.Clock(kind), read) {
+				t.Error("two rounds at a time")
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	u.AwaitExchange(ctx)
+	if err := u.Flush(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := c.Stop()
+	exchanges := f.Agents[0].Exchanges[moriensv1.Clock(kind)]
+	if len(exchanges) != rounds || f.Totals.Refused != 0 {
+		t.Errorf("%d exchanges of %d rounds, %d messages refused", len(exchanges), rounds, f.Totals.Refused)
+	}
+	for _, e := range exchanges {
+		if e.ReceivedTicks < e.SentTicks || e.RepliedTicks < e.ReceivedTicks || e.ReturnedTicks < e.RepliedTicks {
+			t.Errorf("%v", e)
+		}
+	}
+}
