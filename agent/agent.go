@@ -12,6 +12,7 @@ import (
 
 	"moriens/agent/burst"
 	"moriens/agent/mark"
+	"moriens/agent/message"
 	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -33,6 +34,7 @@ type Agent struct {
 	undefined uint64          // calls whose path the log does not define
 	names     map[uint32]bool // of marks, that were sent
 	nameless  uint64          // marks whose name the log does not define
+	messages  *message.Matcher
 	threads   []*thread
 	ended     bool
 }
@@ -46,14 +48,23 @@ type thread struct {
 	pending []ring.Record
 	since   time.Time // when the first of pending was read
 	corrupt error
+
+	messages *message.Thread // nil until its process is known
+	missed   uint64          // calls without a record, before the last read that emptied the ring
+	covered  uint64          // of these, those before a record that was read since
+
+	finalized bool // its last record is MPI_Finalize, after which nothing can be missing
 }
 
-func openAgent(path string) (*Agent, error) {
+func openAgent(path string, send func(*moriensv1.ReportRequest)) (*Agent, error) {
 	p, err := ring.OpenProcess(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool)}, nil
+	return &Agent{
+		path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
+		messages: message.New(send),
+	}, nil
 }
 
 func openThread(path string) (*thread, error) {
@@ -103,7 +114,9 @@ func (n *Node) read(a *Agent, t *thread) bool {
 	got := 0
 	t.guard(func() {
 		var err error
+		missed := t.reader.Missed()
 		got, err = t.reader.Read(t.pending[have:batchCalls])
+		t.look(missed, got, have+got < batchCalls)
 		if err != nil {
 			t.corrupt = err
 		}
@@ -154,6 +167,9 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 		case r.Enter > limit || r.Exit > limit:
 			return i, fmt.Errorf("%w: a record of the future, %d to %d ticks at %d", ring.ErrCorrupt, r.Enter, r.Exit, now)
 		}
+		if err := soundTransfers(&records[i]); err != nil {
+			return i, err
+		}
 	}
 	return len(records), nil
 }
@@ -167,8 +183,15 @@ func (n *Node) flush(a *Agent, t *thread) {
 	n.define(a)
 	a.dropUndefined(t.pending)
 	n.sendMarks(a, t, t.pending)
-	n.sendCalls(t.former.Form(t.pending))
+	n.form(a, t, t.pending)
 	t.pending = t.pending[:0]
+}
+
+// form sends the rows of records, and then what those mean.
+func (n *Node) form(a *Agent, t *thread, records []ring.Record) {
+	first := t.former.Calls()
+	n.sendCalls(t.former.Form(records))
+	n.addMeaning(a, t, first, records, false)
 }
 
 // sendCalls sends what there is, if there is anything.
@@ -190,6 +213,7 @@ func (n *Node) define(a *Agent) {
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}
+	n.defineComms(a, l.Comms)
 	for _, note := range l.Notes {
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
 	}
@@ -232,14 +256,19 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	}
 	n.flush(a, t)
 	end := &moriensv1.RingEnd{Ring: t.reader.ID}
+	missing := true
 	t.guard(func() {
 		if t.corrupt == nil {
 			n.sendLeft(a, t)
 		}
 		end.Dropped, end.Abandoned = t.reader.Dropped(), t.reader.Abandoned()
 		end.Paused, end.MarksInside = t.reader.Paused(), t.reader.MarksInside()
+		missing = t.reader.Missed() != t.covered && !t.finalized
 	})
 	end.Calls, end.Marks = t.former.Calls(), t.marks.Marks()
+	t.messages.End(end.Calls, t.corrupt != nil || missing)
+	a.messages.Advance()
+	a.messages.Flush()
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}
@@ -265,13 +294,17 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 	n.define(a)
 	a.dropUndefined(left)
 	n.sendMarks(a, t, left)
-	if unfinished {
-		last := len(left) - 1
-		n.sendCalls(t.former.Form(left[:last]))
-		n.sendCalls(t.former.FormUnfinished(left[last]))
-	} else {
-		n.sendCalls(t.former.Form(left))
+	if !unfinished {
+		n.form(a, t, left)
+		return
 	}
+	last := len(left) - 1
+	if last > 0 {
+		n.form(a, t, left[:last])
+	}
+	first := t.former.Calls()
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(left[last])}})
+	n.addMeaning(a, t, first, left[last:], true)
 }
 
 // hasEnded says whether nothing more will come of the process: it has finalised MPI, or it is gone.

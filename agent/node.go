@@ -62,12 +62,14 @@ type Node struct {
 	claim     *os.File          // closed when the directory is given up
 	agents    map[uint64]*Agent // by process; those that have not ended
 	sources   sources
-	orphans   []*thread // rings whose process file has not been seen yet
-	clocks    map[uint32]*sampler
-	over      chan struct{} // closed when no new process will come
-	overOnce  sync.Once
-	came      bool      // a process has been seen
-	lastSeen  time.Time // when there was a process
+	// Numbers of the communicators that the collector was told of, by their content.
+	communicators map[string]uint32
+	orphans       []*thread // rings whose process file has not been seen yet
+	clocks        map[uint32]*sampler
+	over          chan struct{} // closed when no new process will come
+	overOnce      sync.Once
+	came          bool      // a process has been seen
+	lastSeen      time.Time // when there was a process
 }
 
 // New returns the agent of a node. Nothing happens until Run.
@@ -100,8 +102,10 @@ func New(config Config) (*Node, error) {
 		claim:     claim,
 		agents:    make(map[uint64]*Agent),
 		sources:   make(sources),
-		clocks:    make(map[uint32]*sampler),
-		over:      make(chan struct{}),
+
+		communicators: make(map[string]uint32),
+		clocks:        make(map[uint32]*sampler),
+		over:          make(chan struct{}),
 	}, nil
 }
 
@@ -191,6 +195,10 @@ func (n *Node) watch(ctx context.Context) {
 func (n *Node) drain() (fullest float64) {
 	n.readClocks()
 	for _, a := range n.agents {
+		now, err := uint64(0), error(nil)
+		if len(a.threads) > 1 {
+			now, err = n.config.Clocks.Now(a.process.Clock)
+		}
 		for _, t := range a.threads {
 			if !n.up.Room() {
 				return 0 // looking more often does not help
@@ -198,6 +206,9 @@ func (n *Node) drain() (fullest float64) {
 			fullest = max(fullest, t.fill())
 			for n.up.Room() && n.read(a, t) {
 			}
+		}
+		if len(a.threads) > 1 && err == nil {
+			n.order(a, now)
 		}
 	}
 	return fullest
@@ -246,7 +257,7 @@ func (n *Node) endThreads(a *Agent) {
 }
 
 func (n *Node) addProcess(path string) {
-	a, err := openAgent(path)
+	a, err := openAgent(path, n.up.Send)
 	if err != nil {
 		n.unreadable(path, err)
 		return
@@ -286,6 +297,7 @@ func (n *Node) adopt() {
 			continue
 		}
 		t.former, t.marks = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
+		t.messages = a.messages.Thread(t.reader.ID)
 		a.threads = append(a.threads, t)
 		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
 			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),
@@ -311,6 +323,7 @@ func (n *Node) end(a *Agent) {
 		n.endRing(a, t)
 		t.remove(n.config.Log)
 	}
+	n.endMessages(a)
 	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
 	a.remove(n.config.Log)
 	delete(n.agents, a.process.ID)

@@ -60,6 +60,8 @@ type Thread struct {
 	BeginNS, EndNS      int64 // the thread's first call's entry and last call's exit
 	Calls               Calls
 	Bursts              Bursts
+	Transfers           Transfers
+	Collectives         Collectives
 
 	Phases []Phase // by begin, the outer one first
 	Events []Event // by time
@@ -109,21 +111,29 @@ type Counter struct {
 	Unit string // e.g. instructions; empty where unknown
 }
 
-// A Communicator is a group of ranks of one world; an intercommunicator names no ranks.
+// A Communicator is a group of ranks of one world, or a window or a file that they have opened together; an intercommunicator
+// names no ranks. One that reaches over several worlds is one in each.
 type Communicator struct {
-	World int
-	ID    int64
-	Inter bool
-	Ranks []int // world ranks in the order of the communicator
+	World  int
+	ID     int64 // 1, 2, …
+	Inter  bool
+	Window bool
+	File   bool
+	Ranks  []int // world ranks in the order of the communicator, those of its world
 }
 
-// A Message is one point-to-point transfer. The logical times are those of the calls, the physical ones
-// those of the data; a source that knows only one of them gives it twice.
+// A Message is one point-to-point transfer. The logical times are those of the calls that posted it: the entry of
+// the send, the entry of the receive, or of the matched probe that took it. The physical ones are those of the
+// data: when they may have left, and the exit of the call that completed the receive, when they are known to be there. A source that knows
+// only one of them gives it twice.
 type Message struct {
 	From, To               int // indices into Run.Threads
 	SendNS, PhysicalSendNS int64
 	RecvNS, PhysicalRecvNS int64
 	Bytes, Tag             int64
+	// LateNS is how long the call that completed the receive was inside MPI before the send was called: the sender was late. It is as
+	// true as the clocks of the two nodes agree.
+	LateNS int64
 }
 
 // A Cluster is a group of bursts that behave alike.

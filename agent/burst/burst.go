@@ -83,7 +83,7 @@ func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 	own := uint64(1)
 	kept := make([]ring.Polls, 0, maxPlaces)
 	for _, p := range r.Polls {
-		if p.Call == r.Call && p.Path == r.Path {
+		if samePlace(r, p) {
 			own += p.Count
 		} else {
 			kept = append(kept, p)
@@ -104,6 +104,22 @@ func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 		f.row(c, f.lastExit, exit(i+1), uint32(p.Call), p.Path, p.Count)
 	}
 }
+
+// Rows is how many rows a record becomes. What it means belongs to the first of them. A mark becomes none.
+func Rows(r *ring.Record) uint64 {
+	if r.Mark != 0 {
+		return 0
+	}
+	rows := uint64(1)
+	for _, p := range r.Polls {
+		if !samePlace(r, p) {
+			rows++
+		}
+	}
+	return rows
+}
+
+func samePlace(r *ring.Record, p ring.Polls) bool { return p.Call == r.Call && p.Path == r.Path }
 
 // pass keeps what marks say of the time before them for the next call.
 func (f *Former) pass(marks []ring.Record) {

@@ -24,8 +24,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// windowCalls is how many calls may wait for an acknowledgement before Room says no. A call with its
-// burst takes 24 bytes here, so the window is 12 MiB.
+// windowCalls is how many calls, transfers and collectives may wait for an acknowledgement before Room says no. A call with its
+// burst takes 24 bytes here, a transfer 40, so the window is 12 to 20 MiB.
 const windowCalls = 512 << 10
 
 // keepaliveTime is how long the collector's host may be silent before it is asked, and then before it is
@@ -90,9 +90,10 @@ func (u *Uplink) Send(m *moriensv1.ReportRequest) {
 	u.mu.Unlock()
 }
 
-// rows are the calls and marks of a message.
+// rows is what a message counts for in the window.
 func rows(m *moriensv1.ReportRequest) int {
-	return len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks())
+	return len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) +
+		len(m.GetTransfers().GetKind()) + len(m.GetCollectives().GetRow())
 }
 
 // Room says whether the window has room for more calls.

@@ -22,19 +22,29 @@ type history struct {
 	gaps     [][]int32
 	notes    []string
 	unbalanced
+
+	processes []process
+	byRank    map[worldRankKey]int // of processes
+	rings     []*store.Ring        // of run.Threads
+	threadOf  map[*store.Ring]int
+	matching  *matching
 }
 
 // recount turns what the store held into a trace on one time line.
 func recount(f store.Frozen) *history {
 	h := unpack(f)
-	h.align(new(clock.Traffic))
+	c := assembleCommunicators(h)
+	moved(h, c)
+	h.matching = match(h, c)
+	h.align(h.matching.traffic())
+	h.run.Messages = h.matching.messages(h.run)
 	return h
 }
 
 // unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
 // nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts between them.
 func unpack(f store.Frozen) *history {
-	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, clocks: readClocks(f)}
+	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, clocks: readClocks(f), byRank: make(map[worldRankKey]int), threadOf: make(map[*store.Ring]int)}
 	// Which processes ran at the same time is asked below; what they sent each other is not known yet.
 	if err := h.clocks.solve(new(clock.Traffic), nil); err != nil {
 		h.notes = append(h.notes, err.Error())
@@ -75,6 +85,8 @@ func unpack(f store.Frozen) *history {
 			Size:       w.size,
 		})
 		for _, p := range ranks {
+			h.byRank[worldRankKey{i, int(p.Info.Rank)}] = len(h.processes)
+			h.processes = append(h.processes, process{Process: p, world: i})
 			counter, line, _ := h.clocks.local(p)
 			rings := slices.Clone(p.Rings)
 			slices.SortFunc(rings, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
@@ -86,6 +98,10 @@ func unpack(f store.Frozen) *history {
 				h.add(addMarks(&t, r, line.at))
 				t.World, t.Rank, t.Thread = i, int(p.Info.Rank), int(r.Info.Thread)
 				t.Node = node[p.Agent]
+				own := &h.processes[len(h.processes)-1]
+				own.threads = append(own.threads, len(h.run.Threads))
+				h.threadOf[r] = len(h.run.Threads)
+				h.rings = append(h.rings, r)
 				h.run.Threads = append(h.run.Threads, t)
 				h.counters, h.gaps = append(h.counters, counter), append(h.gaps, gaps)
 			}

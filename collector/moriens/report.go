@@ -132,10 +132,32 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			describeEnd(m, i, p)
 		}
 	}
+	describeMatching(m, h)
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
 	m.Notes = append(m.Notes, notes(f)...)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
+}
+
+// describeMatching says what of the messages has no counterpart, why, and what could not be told of requests.
+func describeMatching(m *rundir.Manifest, h *history) {
+	x := &m.Messages
+	x.LateSenderSeconds = rundir.Number(float64(h.matching.lateSenderNS(h.run.Messages)) / 1e9)
+	for _, why := range slices.Sorted(maps.Keys(h.matching.unpaired)) {
+		t := h.matching.unpaired[why]
+		x.Unmatched = append(x.Unmatched, rundir.Unmatched{Why: why, Sends: t.sends, Receives: t.receives})
+	}
+	for i := range h.processes {
+		e := h.processes[i].TransfersEnd
+		x.Requests.EndsUnknown += int64(e.GetEndsUnknown())
+		x.Requests.StartsUnknown += int64(e.GetStartsUnknown())
+		x.Requests.Lost += int64(e.GetRequestsLost())
+		x.Requests.Open += int64(e.GetRequestsOpen())
+		x.Requests.HandlesShared += int64(e.GetHandlesShared())
+		x.Requests.Cancelled += int64(e.GetCancelled())
+		x.Requests.Late += int64(e.GetLate())
+		m.Losses.CommunicatorsLost += int64(e.GetCommsLost())
+	}
 }
 
 // notes is what the shim had to say, each text once.

@@ -62,6 +62,7 @@ type Totals struct {
 	MarksInside               uint64 // marks that were set inside an MPI call
 	Duplicates                uint64 // messages that came twice
 	Refused                   uint64 // messages that were malformed or out of order
+	Transfers                 uint64 // sends, receives, one-sided and file operations
 }
 
 // An Agent is one node of the run.
@@ -76,6 +77,8 @@ type Agent struct {
 	left      time.Time       // when the last of them ended
 	Refused   []string        // why messages of it were refused, the first few
 	last      uint64          // sequence
+
+	communicators map[uint32]*Communicator // by the agent's number
 }
 
 // A Process is one MPI process.
@@ -87,6 +90,9 @@ type Process struct {
 	Notes []string              // lines for the user
 	local map[uint32]localPath  // the shim's call paths
 	names map[uint32]uint32     // Store's numbers of the shim's names
+	Comms map[uint32]Member     // by the process's own number
+
+	TransfersEnd *moriensv1.TransfersEnd // nil until all of them came
 }
 
 // A Ring is one thread that called MPI.
@@ -99,6 +105,10 @@ type Ring struct {
 	marks   uint64             // of all of those
 	End     *moriensv1.RingEnd // nil until it has ended
 	ticks   uint64             // sum over its calls and bursts
+
+	Transfers   []Transfers
+	Collectives []Collectives
+	Gaps        Gaps
 }
 
 // Span returns when the ring's first call began and its last ended, in ticks; 0, 0 where it has no calls.
@@ -273,6 +283,18 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 	case *moriensv1.ReportRequest_Fault:
 		a.Faults = append(a.Faults, b.Fault)
 		return nil
+	case *moriensv1.ReportRequest_Communicator:
+		return s.addCommunicator(a, b.Communicator)
+	case *moriensv1.ReportRequest_Member:
+		return s.addMember(a, b.Member)
+	case *moriensv1.ReportRequest_Transfers:
+		return s.addTransfers(b.Transfers)
+	case *moriensv1.ReportRequest_Collectives:
+		return s.addCollectives(b.Collectives)
+	case *moriensv1.ReportRequest_Gaps:
+		return s.addGaps(b.Gaps)
+	case *moriensv1.ReportRequest_TransfersEnd:
+		return s.endTransfers(b.TransfersEnd)
 	case *moriensv1.ReportRequest_Done:
 		if a.Done != nil {
 			return errors.New("the agent is done already")

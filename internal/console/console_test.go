@@ -57,7 +57,9 @@ func TestSummary(t *testing.T) {
 		Worlds:   []rundir.World{{Executable: "/opt/app", MPI: openMPI}, {Executable: "/opt/app", MPI: openMPI}},
 		Losses:   rundir.Losses{RecordsDropped: 12, RanksDied: []rundir.RankDied{{World: 1, Rank: 3, How: "MPI_Abort"}}},
 		Filtered: rundir.Filtered{LongestNS: 1500},
-		Notes:    []string{"a note"},
+		Messages: rundir.Messages{Sends: 1201, Receives: 1200, Matched: 1195, Bytes: 3_400_000, LateSenderSeconds: 1.5,
+			Unmatched: []rundir.Unmatched{{Why: "records are missing", Sends: 6, Receives: 1}}},
+		Notes: []string{"a note"},
 	}
 	files := []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}}
 	c := &rundir.Clusters{Total: rundir.Shares{NoiseBursts: 8, Noise: .04, FilteredBursts: 90, Filtered: .01}}
@@ -75,6 +77,7 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
    noise       8   4.0 %                    like no others
 filtered      90   1.0 %                    up to 1.50 us
 
+messages: 1,195 of 3.40 MB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
 losses: 12 MPI calls dropped, the ring was full; rank 3 of world 1 died (MPI_Abort)
 note: a note
 results: /tmp/r

@@ -32,6 +32,9 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	if text := pauses(&m.Paused); text != "" {
 		fmt.Fprintf(&b, "%s\n", text)
 	}
+	if text := messages(&m.Messages); text != "" {
+		fmt.Fprintf(&b, "messages: %s\n", text)
+	}
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
@@ -195,6 +198,21 @@ func offset(run *trace.Run, path uint32) string {
 	return fmt.Sprintf("%s+%#x", p.Function, p.Frames[0].Offset)
 }
 
+// messages says what was sent from point to point, and how much of it has no counterpart.
+func messages(m *rundir.Messages) string {
+	if m.Sends+m.Receives == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("%s of %s", Integer(int(m.Matched)), bytes(m.Bytes))}
+	if m.LateSenderSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("receivers waited %s for senders that were late", Duration(float64(m.LateSenderSeconds)*1e9)))
+	}
+	for _, u := range m.Unmatched {
+		parts = append(parts, fmt.Sprintf("%s and %s not matched, %s", count(int(u.Sends), "send"), count(int(u.Receives), "receive"), u.Why))
+	}
+	return strings.Join(parts, "; ")
+}
+
 func losses(m *rundir.Manifest) string {
 	l := &m.Losses
 	var parts []string
@@ -218,6 +236,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.MarksInsideCalls, "marks set inside an MPI call")
 	add(l.PhaseEndsUnmatched, "ends of phases that had not begun")
 	add(l.PhasesUnfinished, "phases that were never ended")
+	add(l.CommunicatorsLost, "communicators not named, their table was full")
 	add(l.MessagesRefused, "messages refused")
 	for _, d := range l.RanksDied {
 		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))

@@ -18,6 +18,7 @@ type threadReader struct {
 	calls                     trace.Calls
 	open                      bool // the last call has not ended
 	bursts                    trace.Bursts
+	collectives               trace.Collectives
 	nextCall                  []uint32 // by burst: the number of the call that follows it
 
 	pending      []pendingBurst // a burst and those of zero length at its end; taken from first on
@@ -86,6 +87,7 @@ type eventLine struct {
 	callers      []callEvent // of the call that begins
 	label        int32       // of a cluster's begin; 0 where none begins
 	clusterEnded bool
+	collective   collectiveEvents // of the call that begins
 	sets         bool
 	set          int64
 	setBefore    int // how many of counters come before the set
@@ -101,7 +103,7 @@ func (l *eventLine) reset(timeNS int64) {
 }
 
 // events takes an event record; paths gives the call path of an event.
-func (t *threadReader) events(l *eventLine, path func(callEvent) uint32) error {
+func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms commsByID) error {
 	t.touch(l.timeNS, l.timeNS)
 	t.finishBefore(l.timeNS)
 	callEnds, callBegins := false, false
@@ -133,6 +135,9 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32) error {
 	for _, c := range l.calls {
 		if err := t.call(c, l.timeNS, path); err != nil {
 			return err
+		}
+		if c.value != 0 && l.collective.seen {
+			t.collective(&l.collective, t.calls.Len()-1, comms)
 		}
 		if c.value != 0 && head != nil && head.endNS == l.timeNS && head.nextCall < 0 {
 			head.nextCall = t.calls.Len() - 1
@@ -256,6 +261,6 @@ func (t *threadReader) close(counters int) trace.Thread {
 	}
 	return trace.Thread{
 		World: t.world, Rank: t.rank, Thread: t.thread, Node: t.node,
-		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts,
+		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts, Collectives: t.collectives,
 	}
 }

@@ -28,6 +28,7 @@ type cursor struct {
 	object []byte // "cpu:appl:task:thread:"
 
 	call, burst int   // the next of each
+	collective  int   // the next of the collective calls
 	last        item  // taken last
 	current     item  // begun, not yet ended
 	nextNS      int64 // of the next joint
@@ -54,9 +55,22 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 			return nil, fmt.Errorf("columns of the bursts differ in length")
 		}
 	}
+	x := &t.Collectives
+	if n := x.Len(); len(x.Comm) != n || len(x.Sent) != n || len(x.Received) != n || len(x.Root) != n {
+		return nil, fmt.Errorf("columns of the collectives differ in length")
+	}
 	c := &cursor{t: t, thread: thread, object: appendObject(nil, t)}
 	c.schedule()
 	return c, c.err
+}
+
+// collectiveOf finds the collective that a call is; calls come in their order.
+func (c *cursor) collectiveOf(call int) (i int, is bool) {
+	calls := c.t.Collectives.Call
+	for c.collective < len(calls) && int(calls[c.collective]) < call {
+		c.collective++
+	}
+	return c.collective, c.collective < len(calls) && int(calls[c.collective]) == call
 }
 
 func (c *cursor) done() bool { return c.over }

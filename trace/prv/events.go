@@ -18,6 +18,7 @@ const (
 	classMPI
 	classCaller
 	classCluster
+	classCollective
 )
 
 // An eventKind is what a reader does with an event type.
@@ -78,6 +79,8 @@ func (r *reader) events(line []byte) error {
 			l.calls = append(l.calls, callEvent{kind.eventType, value})
 		case classCaller:
 			l.callers = append(l.callers, callEvent{kind.eventType, value})
+		case classCollective:
+			l.collective.take(kind.eventType, value)
 		case classCluster:
 			if value == clusterEnd {
 				l.clusterEnded = true
@@ -97,7 +100,7 @@ func (r *reader) events(line []byte) error {
 	if err := r.order(now, v[4]); err != nil {
 		return err
 	}
-	return t.events(l, r.pathOfEvent)
+	return t.events(l, r.pathOfEvent, r.commsByID)
 }
 
 func (r *reader) kind(eventType uint32) (eventKind, error) {
@@ -109,6 +112,8 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classCluster
 	case eventType >= typeMPI && eventType <= typeMPILast:
 		k.class = classMPI
+	case eventType >= typeSendSize && eventType <= typeCommunicator:
+		k.class = classCollective
 	case eventType > typeCaller && eventType <= typeCaller+maxCallerLevel,
 		eventType > typeCallerLine && eventType <= typeCallerLine+maxCallerLevel:
 		k.class = classCaller

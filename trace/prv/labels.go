@@ -72,6 +72,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	}
 	writeCallLabels(out, c)
 	writeCallerLabels(out, c.callers)
+	writeCollectiveLabels(out, run)
 	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Cluster ID\nVALUES\n", typeCluster)
 	for value, label := range []string{"End", "Missing data", "Duration-filtered", "Range-filtered", "Threshold-filtered", "Noise"} {
 		fmt.Fprintf(out, "%-4d %s\n", value, label)

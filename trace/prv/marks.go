@@ -30,7 +30,9 @@ func markLines(run *trace.Run) []markLine {
 			lines = append(lines, markLine{p.BeginNS, i, 0, p.EndNS})
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b markLine) int { return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.thread, b.thread)) })
+	slices.SortStableFunc(lines, func(a, b markLine) int {
+		return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.thread, b.thread))
+	})
 	return lines
 }
 

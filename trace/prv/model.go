@@ -48,6 +48,7 @@ func (r *reader) run(n *names) *trace.Run {
 		m.From, m.To = place[m.From], place[m.To]
 	}
 	slices.SortStableFunc(run.Messages, func(a, b trace.Message) int { return cmp.Compare(a.SendNS, b.SendNS) })
+	settleRoots(run)
 	run.SummariseClusters()
 	return run
 }

@@ -76,7 +76,7 @@ func Read(in io.Reader, o Options) (*Result, error) {
 		}
 		in = z
 	}
-	r := &reader{lines: newLines(in), labels: labels, lenient: o.Lenient}
+	r := &reader{lines: newLines(in), labels: labels, lenient: o.Lenient, commsByID: make(commsByID)}
 	r.paths.init()
 	if err := r.read(); err != nil {
 		return nil, err
@@ -93,6 +93,7 @@ type reader struct {
 	threads     []*threadReader // in the order of their first record
 	messages    []trace.Message // From and To are indices into threads
 	comms       []trace.Communicator
+	commsByID   commsByID
 	paths       pathTable
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
@@ -171,6 +172,7 @@ func (r *reader) record(line []byte) error {
 		}
 		c, err := r.header.communicator(line)
 		if err == nil {
+			r.commsByID[[2]int64{int64(c.World), c.ID}] = int32(len(r.comms))
 			r.comms = append(r.comms, c)
 		}
 		return err

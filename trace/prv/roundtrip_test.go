@@ -3,6 +3,7 @@ package prv
 import (
 	"bytes"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -115,7 +116,14 @@ func canonical(run *trace.Run) *trace.Run {
 			columns = append(columns, t.Bursts.Counters[k])
 		}
 		t.Bursts.Counters = columns
+		t.Collectives = canonicalCollectives(run, &t)
 		c.Threads = append(c.Threads, t)
+	}
+	c.Communicators = nil
+	for _, x := range run.Communicators {
+		if !x.Window && !x.File {
+			c.Communicators = append(c.Communicators, x)
+		}
 	}
 	c.Messages = nil
 	for _, m := range run.Messages {
@@ -130,6 +138,36 @@ func canonical(run *trace.Run) *trace.Run {
 		c.Worlds = append(c.Worlds, w)
 	}
 	return &c
+}
+
+// canonicalCollectives leaves of a thread's collectives what a Paraver trace can hold: no ordinals, no windows and files, no
+// communicators of another world, and of roots only whether the rank itself is it.
+func canonicalCollectives(run *trace.Run, t *trace.Thread) trace.Collectives {
+	c := t.Collectives
+	n := c.Len()
+	c.Ordinal, c.Comm, c.Root = make([]int64, n), make([]int32, n), make([]int32, n)
+	for i, k := range t.Collectives.Comm {
+		root := t.Collectives.Root[i]
+		c.Comm[i], c.Root[i] = -1, -1
+		if k < 0 {
+			continue
+		}
+		comm := run.Communicators[k]
+		own := slices.Index(comm.Ranks, t.Rank)
+		if comm.World == t.World && !comm.Window {
+			for _, x := range run.Communicators[:k+1] {
+				if !x.Window {
+					c.Comm[i]++
+				}
+			}
+			if root == -3 && comm.Inter {
+				c.Root[i] = -3
+			} else if own >= 0 && (int(root) == own || root == -3) {
+				c.Root[i] = int32(own)
+			}
+		}
+	}
+	return c
 }
 
 func TestRoundTrip(t *testing.T) {

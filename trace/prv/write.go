@@ -90,11 +90,20 @@ func (w *traceWriter) header() error {
 		}
 		w.out.WriteByte(')')
 	}
-	if len(run.Communicators) > 0 {
-		fmt.Fprintf(w.out, ",%d", len(run.Communicators))
+	groups := 0
+	for i := range run.Communicators {
+		if grouped(&run.Communicators[i]) {
+			groups++
+		}
+	}
+	if groups > 0 {
+		fmt.Fprintf(w.out, ",%d", groups)
 	}
 	w.out.WriteByte('\n')
 	for i, c := range run.Communicators {
+		if !grouped(&c) {
+			continue
+		}
 		if err := w.communicator(c); err != nil {
 			return fmt.Errorf("communicator %d: %w", i, err)
 		}
@@ -238,6 +247,9 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 		event(code.eventType, code.value)
 		for _, caller := range w.coding.callers.events[c.t.Calls.Path[beginning.index]] {
 			event(caller.eventType, caller.value)
+		}
+		if i, is := c.collectiveOf(beginning.index); is {
+			collective(w.run, c.t, i, event)
 		}
 	}
 	if len(b) > empty {

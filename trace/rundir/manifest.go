@@ -40,6 +40,9 @@ type Manifest struct {
 	Paused   Paused    `json:"paused"`
 	Losses   Losses    `json:"losses"`
 
+	Messages      Messages       `json:"messages"`
+	Communicators []Communicator `json:"communicators"`
+
 	ComputingSeconds Number            `json:"computing_seconds"`
 	Filtered         Filtered          `json:"filtered"`
 	StageSeconds     map[string]Number `json:"stage_seconds"`
@@ -131,6 +134,7 @@ type Losses struct {
 	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`
 	CallsUnrecorded     int64      `json:"calls_unrecorded"`
 	CallPathsLost       int64      `json:"call_paths_lost"`
+	CommunicatorsLost   int64      `json:"communicators_lost"`
 	MarksNameless       int64      `json:"marks_nameless"`
 	MarksInsideCalls    int64      `json:"marks_inside_calls"`
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
@@ -170,6 +174,7 @@ type File struct {
 }
 
 // Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters,
+// ranks missing, messages, communicators, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
 // phases, events, pauses, ranks missing, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
 // only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) {
@@ -190,6 +195,8 @@ func (m *Manifest) Describe(run *trace.Run) {
 	for _, c := range run.Counters {
 		m.Counters = append(m.Counters, Counter(c))
 	}
+	describeMessages(&m.Messages, run)
+	m.Communicators = describeCommunicators(run)
 	m.Phases, m.Events = describePhases(run), describeEvents(run)
 	m.Paused.describe(run)
 	t := tally(run)

@@ -52,7 +52,7 @@ func Write(run *trace.Run, manifest *Manifest, clusters *Clusters, dir string) (
 	put(NamesFile, "Paraver trace: names of nodes, ranks and threads", func(w io.Writer) error { return prv.WriteNames(w, run) })
 	put(ScatterFile, "picture: burst space", func(w io.Writer) error { return picture.Scatter(w, run, axes(clusters)) })
 	put(TimelineFile, "picture: ranks over time", func(w io.Writer) error { return picture.Timeline(w, run) })
-	put(TraceFile, "Paraver trace: states, MPI calls, clusters, counters", func(w io.Writer) error { return prv.WriteTrace(w, run) })
+	put(TraceFile, "Paraver trace: states, MPI calls, messages, clusters, counters", func(w io.Writer) error { return prv.WriteTrace(w, run) })
 	if len(failed) > 0 {
 		return files, errors.Join(failed...)
 	}
@@ -78,6 +78,8 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Hosts)
 	some(&m.Clocks)
 	some(&m.Counters)
+	some(&m.Messages.Unmatched)
+	some(&m.Communicators)
 	some(&m.Losses.RanksDied)
 	some(&m.Losses.CountersUnavailable)
 	some(&c.Dimensions)

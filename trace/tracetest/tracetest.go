@@ -55,6 +55,7 @@ func Run(t *rapid.T) *trace.Run {
 	}
 	run.DurationNS += int64(small(10, "after"))
 	messages(t, run)
+	collectives(t, run)
 	marks(t, run)
 	run.SummariseClusters()
 	return run
@@ -172,12 +173,29 @@ func messages(t *rapid.T, run *trace.Run) {
 	}
 	for i := range rapid.IntRange(0, 2).Draw(t, "communicators") {
 		w := rapid.IntRange(0, len(run.Worlds)-1).Draw(t, "world")
-		c := trace.Communicator{World: w, ID: int64(i + 1), Inter: rapid.Bool().Draw(t, "inter")}
+		c := trace.Communicator{World: w, ID: int64(i + 1), Inter: rapid.Bool().Draw(t, "inter"), Window: rapid.IntRange(0, 3).Draw(t, "window") == 0}
 		if !c.Inter {
 			for r := range run.Worlds[w].Size {
 				c.Ranks = append(c.Ranks, r)
 			}
 		}
 		run.Communicators = append(run.Communicators, c)
+	}
+}
+
+func collectives(t *rapid.T, run *trace.Run) {
+	for i := range run.Threads {
+		c := &run.Threads[i].Collectives
+		for call := range run.Threads[i].Calls.Len() {
+			if rapid.IntRange(0, 2).Draw(t, "collective") > 0 {
+				continue
+			}
+			any := rapid.Int64Range(0, 1<<40)
+			c.Call = append(c.Call, uint32(call))
+			c.Comm = append(c.Comm, int32(rapid.IntRange(-1, len(run.Communicators)-1).Draw(t, "comm")))
+			c.Ordinal = append(c.Ordinal, any.Draw(t, "ordinal"))
+			c.Sent, c.Received = append(c.Sent, any.Draw(t, "sent")), append(c.Received, any.Draw(t, "received"))
+			c.Root = append(c.Root, rapid.SampledFrom([]int32{-3, -1, 0, 1, 2}).Draw(t, "root"))
+		}
 	}
 }

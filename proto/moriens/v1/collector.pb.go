@@ -191,6 +191,67 @@ func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14, 0}
 }
 
+type Transfers_Kind int32
+
+const (
+	Transfers_KIND_UNSPECIFIED Transfers_Kind = 0
+	Transfers_KIND_SENT        Transfers_Kind = 1
+	Transfers_KIND_RECEIVED    Transfers_Kind = 2
+	Transfers_KIND_PUT         Transfers_Kind = 3
+	Transfers_KIND_GOT         Transfers_Kind = 4
+	Transfers_KIND_WRITTEN     Transfers_Kind = 5
+	Transfers_KIND_READ        Transfers_Kind = 6
+)
+
+// Enum value maps for Transfers_Kind.
+var (
+	Transfers_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_SENT",
+		2: "KIND_RECEIVED",
+		3: "KIND_PUT",
+		4: "KIND_GOT",
+		5: "KIND_WRITTEN",
+		6: "KIND_READ",
+	}
+	Transfers_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_SENT":        1,
+		"KIND_RECEIVED":    2,
+		"KIND_PUT":         3,
+		"KIND_GOT":         4,
+		"KIND_WRITTEN":     5,
+		"KIND_READ":        6,
+	}
+)
+
+func (x Transfers_Kind) Enum() *Transfers_Kind {
+	p := new(Transfers_Kind)
+	*p = x
+	return p
+}
+
+func (x Transfers_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Transfers_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[3].Descriptor()
+}
+
+func (Transfers_Kind) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[3]
+}
+
+func (x Transfers_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Transfers_Kind.Descriptor instead.
+func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23, 0}
+}
+
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello and ClockProbe.
@@ -209,6 +270,12 @@ type ReportRequest struct {
 	//	*ReportRequest_Done
 	//	*ReportRequest_Symbols
 	//	*ReportRequest_Note
+	//	*ReportRequest_Communicator
+	//	*ReportRequest_Member
+	//	*ReportRequest_Transfers
+	//	*ReportRequest_Collectives
+	//	*ReportRequest_Gaps
+	//	*ReportRequest_TransfersEnd
 	//	*ReportRequest_Marks
 	//	*ReportRequest_MarkName
 	//	*ReportRequest_ClockProbe
@@ -370,6 +437,60 @@ func (x *ReportRequest) GetNote() *Note {
 	return nil
 }
 
+func (x *ReportRequest) GetCommunicator() *Communicator {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Communicator); ok {
+			return x.Communicator
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetMember() *Member {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Member); ok {
+			return x.Member
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetTransfers() *Transfers {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Transfers); ok {
+			return x.Transfers
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetCollectives() *Collectives {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Collectives); ok {
+			return x.Collectives
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetGaps() *Gaps {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Gaps); ok {
+			return x.Gaps
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetTransfersEnd() *TransfersEnd {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_TransfersEnd); ok {
+			return x.TransfersEnd
+		}
+	}
+	return nil
+}
+
 func (x *ReportRequest) GetMarks() *Marks {
 	if x != nil {
 		if x, ok := x.Body.(*ReportRequest_Marks); ok {
@@ -458,6 +579,30 @@ type ReportRequest_Note struct {
 	Note *Note `protobuf:"bytes,21,opt,name=note,proto3,oneof"`
 }
 
+type ReportRequest_Communicator struct {
+	Communicator *Communicator `protobuf:"bytes,22,opt,name=communicator,proto3,oneof"`
+}
+
+type ReportRequest_Member struct {
+	Member *Member `protobuf:"bytes,23,opt,name=member,proto3,oneof"`
+}
+
+type ReportRequest_Transfers struct {
+	Transfers *Transfers `protobuf:"bytes,24,opt,name=transfers,proto3,oneof"`
+}
+
+type ReportRequest_Collectives struct {
+	Collectives *Collectives `protobuf:"bytes,25,opt,name=collectives,proto3,oneof"`
+}
+
+type ReportRequest_Gaps struct {
+	Gaps *Gaps `protobuf:"bytes,26,opt,name=gaps,proto3,oneof"`
+}
+
+type ReportRequest_TransfersEnd struct {
+	TransfersEnd *TransfersEnd `protobuf:"bytes,27,opt,name=transfers_end,json=transfersEnd,proto3,oneof"`
+}
+
 type ReportRequest_Marks struct {
 	Marks *Marks `protobuf:"bytes,30,opt,name=marks,proto3,oneof"`
 }
@@ -497,6 +642,18 @@ func (*ReportRequest_Done) isReportRequest_Body() {}
 func (*ReportRequest_Symbols) isReportRequest_Body() {}
 
 func (*ReportRequest_Note) isReportRequest_Body() {}
+
+func (*ReportRequest_Communicator) isReportRequest_Body() {}
+
+func (*ReportRequest_Member) isReportRequest_Body() {}
+
+func (*ReportRequest_Transfers) isReportRequest_Body() {}
+
+func (*ReportRequest_Collectives) isReportRequest_Body() {}
+
+func (*ReportRequest_Gaps) isReportRequest_Body() {}
+
+func (*ReportRequest_TransfersEnd) isReportRequest_Body() {}
 
 func (*ReportRequest_Marks) isReportRequest_Body() {}
 
@@ -2001,12 +2158,627 @@ func (x *Done) GetResent() uint64 {
 	return 0
 }
 
+// Communicator is a communicator, a window or a file, as one of its groups sees it: once for each agent.
+type Communicator struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Communicator uint32                 `protobuf:"varint,1,opt,name=communicator,proto3" json:"communicator,omitempty"` // number among those of this agent, from 1
+	Id           uint64                 `protobuf:"fixed64,2,opt,name=id,proto3" json:"id,omitempty"`                    // the same on all of its ranks, in both groups of an intercommunicator
+	Size         uint32                 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`                 // of the group
+	Peers        uint32                 `protobuf:"varint,4,opt,name=peers,proto3" json:"peers,omitempty"`               // ranks that a peer can be: size, or that of the remote group
+	// The peers in their order, as runs of ranks of MPI_COMM_WORLD: first, first + stride, …; first -1 = of
+	// another world. All columns have one length.
+	First         []int32  `protobuf:"zigzag32,5,rep,packed,name=first,proto3" json:"first,omitempty"`
+	Stride        []int32  `protobuf:"zigzag32,6,rep,packed,name=stride,proto3" json:"stride,omitempty"`
+	Count         []uint32 `protobuf:"varint,7,rep,packed,name=count,proto3" json:"count,omitempty"`
+	Inter         bool     `protobuf:"varint,8,opt,name=inter,proto3" json:"inter,omitempty"` // the peers are the remote group
+	Window        bool     `protobuf:"varint,9,opt,name=window,proto3" json:"window,omitempty"`
+	File          bool     `protobuf:"varint,10,opt,name=file,proto3" json:"file,omitempty"`
+	Guessed       bool     `protobuf:"varint,11,opt,name=guessed,proto3" json:"guessed,omitempty"` // its making was not seen: another of the same ranks may have the same id
+	Cut           bool     `protobuf:"varint,12,opt,name=cut,proto3" json:"cut,omitempty"`         // there was no room for all of the peers
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Communicator) Reset() {
+	*x = Communicator{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Communicator) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Communicator) ProtoMessage() {}
+
+func (x *Communicator) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
+func (*Communicator) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Communicator) GetCommunicator() uint32 {
+	if x != nil {
+		return x.Communicator
+	}
+	return 0
+}
+
+func (x *Communicator) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *Communicator) GetSize() uint32 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *Communicator) GetPeers() uint32 {
+	if x != nil {
+		return x.Peers
+	}
+	return 0
+}
+
+func (x *Communicator) GetFirst() []int32 {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
+func (x *Communicator) GetStride() []int32 {
+	if x != nil {
+		return x.Stride
+	}
+	return nil
+}
+
+func (x *Communicator) GetCount() []uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return nil
+}
+
+func (x *Communicator) GetInter() bool {
+	if x != nil {
+		return x.Inter
+	}
+	return false
+}
+
+func (x *Communicator) GetWindow() bool {
+	if x != nil {
+		return x.Window
+	}
+	return false
+}
+
+func (x *Communicator) GetFile() bool {
+	if x != nil {
+		return x.File
+	}
+	return false
+}
+
+func (x *Communicator) GetGuessed() bool {
+	if x != nil {
+		return x.Guessed
+	}
+	return false
+}
+
+func (x *Communicator) GetCut() bool {
+	if x != nil {
+		return x.Cut
+	}
+	return false
+}
+
+// Member says that a process belongs to a communicator.
+type Member struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Comm          uint32                 `protobuf:"varint,2,opt,name=comm,proto3" json:"comm,omitempty"`                 // the process's own number of it, from 1
+	Communicator  uint32                 `protobuf:"varint,3,opt,name=communicator,proto3" json:"communicator,omitempty"` // Communicator of this agent
+	Rank          uint32                 `protobuf:"varint,4,opt,name=rank,proto3" json:"rank,omitempty"`                 // of the process in its group
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Member) Reset() {
+	*x = Member{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Member) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Member) ProtoMessage() {}
+
+func (x *Member) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Member.ProtoReflect.Descriptor instead.
+func (*Member) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Member) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *Member) GetComm() uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return 0
+}
+
+func (x *Member) GetCommunicator() uint32 {
+	if x != nil {
+		return x.Communicator
+	}
+	return 0
+}
+
+func (x *Member) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+// Transfers are what rows of one ring move between their rank and one other. A row can have several, and they
+// come when what became of them is known, which is in no order. All columns but the sparse ones have one length.
+type Transfers struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	Kind  []Transfers_Kind       `protobuf:"varint,2,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
+	// Rows of the calls that posted them; each value is the difference from the one before, the first from 0.
+	// A message that a matched probe took is posted there.
+	Row []int64 `protobuf:"zigzag64,3,rep,packed,name=row,proto3" json:"row,omitempty"`
+	// The row of the call that completed each, less its own row, plus 1 where that is not negative; 0 = none that is known.
+	Done  []int64  `protobuf:"zigzag64,4,rep,packed,name=done,proto3" json:"done,omitempty"`
+	Peer  []int32  `protobuf:"zigzag32,5,rep,packed,name=peer,proto3" json:"peer,omitempty"` // rank in the communicator; -1 = any that nothing has resolved
+	Tag   []int32  `protobuf:"zigzag32,6,rep,packed,name=tag,proto3" json:"tag,omitempty"`   // -1 = any or none
+	Comm  []uint32 `protobuf:"varint,7,rep,packed,name=comm,proto3" json:"comm,omitempty"`   // Member.comm of the process; 0 = unknown
+	Bytes []uint64 `protobuf:"varint,8,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	// Entries, ascending, whose completing row is another ring's, and which ring's.
+	Elsewhere []uint32 `protobuf:"varint,9,rep,packed,name=elsewhere,proto3" json:"elsewhere,omitempty"`
+	DoneRing  []uint64 `protobuf:"fixed64,10,rep,packed,name=done_ring,json=doneRing,proto3" json:"done_ring,omitempty"`
+	// Entries, ascending, that are partitioned, and which of the process's partitioned requests of that kind,
+	// communicator, peer and tag each belongs to, from 0.
+	Partitioned   []uint32 `protobuf:"varint,11,rep,packed,name=partitioned,proto3" json:"partitioned,omitempty"`
+	Channel       []uint32 `protobuf:"varint,12,rep,packed,name=channel,proto3" json:"channel,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Transfers) Reset() {
+	*x = Transfers{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Transfers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Transfers) ProtoMessage() {}
+
+func (x *Transfers) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
+func (*Transfers) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *Transfers) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+func (x *Transfers) GetKind() []Transfers_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Transfers) GetRow() []int64 {
+	if x != nil {
+		return x.Row
+	}
+	return nil
+}
+
+func (x *Transfers) GetDone() []int64 {
+	if x != nil {
+		return x.Done
+	}
+	return nil
+}
+
+func (x *Transfers) GetPeer() []int32 {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *Transfers) GetTag() []int32 {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *Transfers) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *Transfers) GetBytes() []uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *Transfers) GetElsewhere() []uint32 {
+	if x != nil {
+		return x.Elsewhere
+	}
+	return nil
+}
+
+func (x *Transfers) GetDoneRing() []uint64 {
+	if x != nil {
+		return x.DoneRing
+	}
+	return nil
+}
+
+func (x *Transfers) GetPartitioned() []uint32 {
+	if x != nil {
+		return x.Partitioned
+	}
+	return nil
+}
+
+func (x *Transfers) GetChannel() []uint32 {
+	if x != nil {
+		return x.Channel
+	}
+	return nil
+}
+
+// Collectives are the collective calls of one ring, one a row. All columns have one length.
+type Collectives struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	Row           []int64                `protobuf:"zigzag64,2,rep,packed,name=row,proto3" json:"row,omitempty"` // as in Transfers
+	Comm          []uint32               `protobuf:"varint,3,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Ordinal       []uint64               `protobuf:"varint,4,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`   // of the call in its communicator, from 0
+	Sent          []uint64               `protobuf:"varint,5,rep,packed,name=sent,proto3" json:"sent,omitempty"`         // bytes that the rank contributes
+	Received      []uint64               `protobuf:"varint,6,rep,packed,name=received,proto3" json:"received,omitempty"` // bytes that it is given
+	Root          []int32                `protobuf:"zigzag32,7,rep,packed,name=root,proto3" json:"root,omitempty"`       // as a peer; -1 = it has none, -3 = this rank, for the other group
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Collectives) Reset() {
+	*x = Collectives{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Collectives) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Collectives) ProtoMessage() {}
+
+func (x *Collectives) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
+func (*Collectives) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Collectives) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+func (x *Collectives) GetRow() []int64 {
+	if x != nil {
+		return x.Row
+	}
+	return nil
+}
+
+func (x *Collectives) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *Collectives) GetOrdinal() []uint64 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return nil
+}
+
+func (x *Collectives) GetSent() []uint64 {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
+func (x *Collectives) GetReceived() []uint64 {
+	if x != nil {
+		return x.Received
+	}
+	return nil
+}
+
+func (x *Collectives) GetRoot() []int32 {
+	if x != nil {
+		return x.Root
+	}
+	return nil
+}
+
+// Gaps say where a ring does not tell all, so that what its process has moved cannot be counted there.
+type Gaps struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	Before        []uint64               `protobuf:"varint,2,rep,packed,name=before,proto3" json:"before,omitempty"` // rows before which calls are missing; the number of all rows for some after the last
+	Inside        []uint64               `protobuf:"varint,3,rep,packed,name=inside,proto3" json:"inside,omitempty"` // rows that moved something that nothing tells of
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Gaps) Reset() {
+	*x = Gaps{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Gaps) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Gaps) ProtoMessage() {}
+
+func (x *Gaps) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
+func (*Gaps) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Gaps) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+func (x *Gaps) GetBefore() []uint64 {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *Gaps) GetInside() []uint64 {
+	if x != nil {
+		return x.Inside
+	}
+	return nil
+}
+
+// TransfersEnd says that nothing more will come of what a process has moved, and what could not be told of it.
+type TransfersEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Transfers     uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                              // sent
+	EndsUnknown   uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`       // requests that ended and whose making was not seen
+	StartsUnknown uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"` // persistent requests that were started and whose making was not seen
+	RequestsLost  uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`    // requests that were under way when records were lost or recording was paused
+	RequestsOpen  uint64                 `protobuf:"varint,6,opt,name=requests_open,json=requestsOpen,proto3" json:"requests_open,omitempty"`    // requests that never ended
+	HandlesShared uint64                 `protobuf:"varint,7,opt,name=handles_shared,json=handlesShared,proto3" json:"handles_shared,omitempty"` // ends of a request while others had the same handle
+	Cancelled     uint64                 `protobuf:"varint,8,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                              // messages that were cancelled
+	Late          uint64                 `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`                                        // records that were read too late to be put in order
+	CommsLost     uint64                 `protobuf:"varint,10,opt,name=comms_lost,json=commsLost,proto3" json:"comms_lost,omitempty"`            // communicators, windows and files that the shim had no room to define
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TransfersEnd) Reset() {
+	*x = TransfersEnd{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TransfersEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TransfersEnd) ProtoMessage() {}
+
+func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
+func (*TransfersEnd) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *TransfersEnd) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetTransfers() uint64 {
+	if x != nil {
+		return x.Transfers
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetEndsUnknown() uint64 {
+	if x != nil {
+		return x.EndsUnknown
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetStartsUnknown() uint64 {
+	if x != nil {
+		return x.StartsUnknown
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetRequestsLost() uint64 {
+	if x != nil {
+		return x.RequestsLost
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetRequestsOpen() uint64 {
+	if x != nil {
+		return x.RequestsOpen
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetHandlesShared() uint64 {
+	if x != nil {
+		return x.HandlesShared
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetCancelled() uint64 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetLate() uint64 {
+	if x != nil {
+		return x.Late
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetCommsLost() uint64 {
+	if x != nil {
+		return x.CommsLost
+	}
+	return 0
+}
+
 var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\xcd\x06\n" +
+	"moriens.v1\"\x98\t\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -2022,7 +2794,13 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	" \x01(\v2\x11.moriens.v1.FaultH\x00R\x05fault\x12&\n" +
 	"\x04done\x18\v \x01(\v2\x10.moriens.v1.DoneH\x00R\x04done\x12/\n" +
 	"\asymbols\x18\x14 \x01(\v2\x13.moriens.v1.SymbolsH\x00R\asymbols\x12&\n" +
-	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04note\x12)\n" +
+	"\x04note\x18\x15 \x01(\v2\x10.moriens.v1.NoteH\x00R\x04note\x12>\n" +
+	"\fcommunicator\x18\x16 \x01(\v2\x18.moriens.v1.CommunicatorH\x00R\fcommunicator\x12,\n" +
+	"\x06member\x18\x17 \x01(\v2\x12.moriens.v1.MemberH\x00R\x06member\x125\n" +
+	"\ttransfers\x18\x18 \x01(\v2\x15.moriens.v1.TransfersH\x00R\ttransfers\x12;\n" +
+	"\vcollectives\x18\x19 \x01(\v2\x17.moriens.v1.CollectivesH\x00R\vcollectives\x12&\n" +
+	"\x04gaps\x18\x1a \x01(\v2\x10.moriens.v1.GapsH\x00R\x04gaps\x12?\n" +
+	"\rtransfers_end\x18\x1b \x01(\v2\x18.moriens.v1.TransfersEndH\x00R\ftransfersEnd\x12)\n" +
 	"\x05marks\x18\x1e \x01(\v2\x11.moriens.v1.MarksH\x00R\x05marks\x123\n" +
 	"\tmark_name\x18\x1f \x01(\v2\x14.moriens.v1.MarkNameH\x00R\bmarkName\x129\n" +
 	"\vclock_probe\x18( \x01(\v2\x16.moriens.v1.ClockProbeH\x00R\n" +
@@ -2173,7 +2951,73 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
 	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\x1e\n" +
 	"\x04Done\x12\x16\n" +
-	"\x06resent\x18\x01 \x01(\x04R\x06resent*X\n" +
+	"\x06resent\x18\x01 \x01(\x04R\x06resent\"\x9e\x02\n" +
+	"\fCommunicator\x12\"\n" +
+	"\fcommunicator\x18\x01 \x01(\rR\fcommunicator\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x06R\x02id\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\rR\x04size\x12\x14\n" +
+	"\x05peers\x18\x04 \x01(\rR\x05peers\x12\x14\n" +
+	"\x05first\x18\x05 \x03(\x11R\x05first\x12\x16\n" +
+	"\x06stride\x18\x06 \x03(\x11R\x06stride\x12\x14\n" +
+	"\x05count\x18\a \x03(\rR\x05count\x12\x14\n" +
+	"\x05inter\x18\b \x01(\bR\x05inter\x12\x16\n" +
+	"\x06window\x18\t \x01(\bR\x06window\x12\x12\n" +
+	"\x04file\x18\n" +
+	" \x01(\bR\x04file\x12\x18\n" +
+	"\aguessed\x18\v \x01(\bR\aguessed\x12\x10\n" +
+	"\x03cut\x18\f \x01(\bR\x03cut\"n\n" +
+	"\x06Member\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
+	"\x04comm\x18\x02 \x01(\rR\x04comm\x12\"\n" +
+	"\fcommunicator\x18\x03 \x01(\rR\fcommunicator\x12\x12\n" +
+	"\x04rank\x18\x04 \x01(\rR\x04rank\"\xb9\x03\n" +
+	"\tTransfers\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12.\n" +
+	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x10\n" +
+	"\x03row\x18\x03 \x03(\x12R\x03row\x12\x12\n" +
+	"\x04done\x18\x04 \x03(\x12R\x04done\x12\x12\n" +
+	"\x04peer\x18\x05 \x03(\x11R\x04peer\x12\x10\n" +
+	"\x03tag\x18\x06 \x03(\x11R\x03tag\x12\x12\n" +
+	"\x04comm\x18\a \x03(\rR\x04comm\x12\x14\n" +
+	"\x05bytes\x18\b \x03(\x04R\x05bytes\x12\x1c\n" +
+	"\telsewhere\x18\t \x03(\rR\telsewhere\x12\x1b\n" +
+	"\tdone_ring\x18\n" +
+	" \x03(\x06R\bdoneRing\x12 \n" +
+	"\vpartitioned\x18\v \x03(\rR\vpartitioned\x12\x18\n" +
+	"\achannel\x18\f \x03(\rR\achannel\"{\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tKIND_SENT\x10\x01\x12\x11\n" +
+	"\rKIND_RECEIVED\x10\x02\x12\f\n" +
+	"\bKIND_PUT\x10\x03\x12\f\n" +
+	"\bKIND_GOT\x10\x04\x12\x10\n" +
+	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
+	"\tKIND_READ\x10\x06\"\xa5\x01\n" +
+	"\vCollectives\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x10\n" +
+	"\x03row\x18\x02 \x03(\x12R\x03row\x12\x12\n" +
+	"\x04comm\x18\x03 \x03(\rR\x04comm\x12\x18\n" +
+	"\aordinal\x18\x04 \x03(\x04R\aordinal\x12\x12\n" +
+	"\x04sent\x18\x05 \x03(\x04R\x04sent\x12\x1a\n" +
+	"\breceived\x18\x06 \x03(\x04R\breceived\x12\x12\n" +
+	"\x04root\x18\a \x03(\x11R\x04root\"J\n" +
+	"\x04Gaps\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x16\n" +
+	"\x06before\x18\x02 \x03(\x04R\x06before\x12\x16\n" +
+	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xd2\x02\n" +
+	"\fTransfersEnd\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
+	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
+	"\fends_unknown\x18\x03 \x01(\x04R\vendsUnknown\x12%\n" +
+	"\x0estarts_unknown\x18\x04 \x01(\x04R\rstartsUnknown\x12#\n" +
+	"\rrequests_lost\x18\x05 \x01(\x04R\frequestsLost\x12#\n" +
+	"\rrequests_open\x18\x06 \x01(\x04R\frequestsOpen\x12%\n" +
+	"\x0ehandles_shared\x18\a \x01(\x04R\rhandlesShared\x12\x1c\n" +
+	"\tcancelled\x18\b \x01(\x04R\tcancelled\x12\x12\n" +
+	"\x04late\x18\t \x01(\x04R\x04late\x12\x1d\n" +
+	"\n" +
+	"comms_lost\x18\n" +
+	" \x01(\x04R\tcommsLost*X\n" +
 	"\x05Clock\x12\x15\n" +
 	"\x11CLOCK_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCLOCK_TSC\x10\x01\x12\x10\n" +
@@ -2194,67 +3038,81 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Marks_What)(0),        // 1: moriens.v1.Marks.What
 	(ProcessEnd_How)(0),    // 2: moriens.v1.ProcessEnd.How
-	(*ReportRequest)(nil),  // 3: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 4: moriens.v1.ReportResponse
-	(*Hello)(nil),          // 5: moriens.v1.Hello
-	(*Process)(nil),        // 6: moriens.v1.Process
-	(*Ring)(nil),           // 7: moriens.v1.Ring
-	(*CallPath)(nil),       // 8: moriens.v1.CallPath
-	(*Frame)(nil),          // 9: moriens.v1.Frame
-	(*Symbols)(nil),        // 10: moriens.v1.Symbols
-	(*Note)(nil),           // 11: moriens.v1.Note
-	(*Calls)(nil),          // 12: moriens.v1.Calls
-	(*MarkName)(nil),       // 13: moriens.v1.MarkName
-	(*Marks)(nil),          // 14: moriens.v1.Marks
-	(*Counts)(nil),         // 15: moriens.v1.Counts
-	(*RingEnd)(nil),        // 16: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 17: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 18: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 19: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 20: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 21: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 22: moriens.v1.Fault
-	(*Done)(nil),           // 23: moriens.v1.Done
+	(Transfers_Kind)(0),    // 3: moriens.v1.Transfers.Kind
+	(*ReportRequest)(nil),  // 4: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 5: moriens.v1.ReportResponse
+	(*Hello)(nil),          // 6: moriens.v1.Hello
+	(*Process)(nil),        // 7: moriens.v1.Process
+	(*Ring)(nil),           // 8: moriens.v1.Ring
+	(*CallPath)(nil),       // 9: moriens.v1.CallPath
+	(*Frame)(nil),          // 10: moriens.v1.Frame
+	(*Symbols)(nil),        // 11: moriens.v1.Symbols
+	(*Note)(nil),           // 12: moriens.v1.Note
+	(*Calls)(nil),          // 13: moriens.v1.Calls
+	(*MarkName)(nil),       // 14: moriens.v1.MarkName
+	(*Marks)(nil),          // 15: moriens.v1.Marks
+	(*Counts)(nil),         // 16: moriens.v1.Counts
+	(*RingEnd)(nil),        // 17: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 18: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 19: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 20: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 21: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 22: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 23: moriens.v1.Fault
+	(*Done)(nil),           // 24: moriens.v1.Done
+	(*Communicator)(nil),   // 25: moriens.v1.Communicator
+	(*Member)(nil),         // 26: moriens.v1.Member
+	(*Transfers)(nil),      // 27: moriens.v1.Transfers
+	(*Collectives)(nil),    // 28: moriens.v1.Collectives
+	(*Gaps)(nil),           // 29: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 30: moriens.v1.TransfersEnd
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	5,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	6,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	7,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	8,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	12, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	16, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	17, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	18, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	22, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	23, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	10, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	11, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	14, // 12: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	13, // 13: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	19, // 14: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	21, // 15: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	20, // 16: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	0,  // 17: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	9,  // 18: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	9,  // 19: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	15, // 20: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	1,  // 21: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	2,  // 22: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 23: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 24: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	3,  // 25: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	4,  // 26: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	26, // [26:27] is the sub-list for method output_type
-	25, // [25:26] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	6,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	7,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	8,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	9,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	13, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	17, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	18, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	19, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	23, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	24, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	11, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	12, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	25, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	26, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	27, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	28, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	29, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	30, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	15, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	14, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	20, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	22, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	21, // 22: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	0,  // 23: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	10, // 24: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	10, // 25: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	16, // 26: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	1,  // 27: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	2,  // 28: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 29: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 30: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	3,  // 31: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	4,  // 32: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	5,  // 33: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	33, // [33:34] is the sub-list for method output_type
+	32, // [32:33] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -2275,6 +3133,12 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Done)(nil),
 		(*ReportRequest_Symbols)(nil),
 		(*ReportRequest_Note)(nil),
+		(*ReportRequest_Communicator)(nil),
+		(*ReportRequest_Member)(nil),
+		(*ReportRequest_Transfers)(nil),
+		(*ReportRequest_Collectives)(nil),
+		(*ReportRequest_Gaps)(nil),
+		(*ReportRequest_TransfersEnd)(nil),
 		(*ReportRequest_Marks)(nil),
 		(*ReportRequest_MarkName)(nil),
 		(*ReportRequest_ClockProbe)(nil),
@@ -2285,8 +3149,8 @@ func file_moriens_v1_collector_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   21,
+			NumEnums:      4,
+			NumMessages:   27,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,388 @@
+// Package message makes of what the records of a process say of transfers and requests the operations that
+// the collector matches: each send and each receive with the call that posted it, the call that completed
+// it, and whom it went to or came from.
+//
+// In come the records of all threads of one process, each thread's in order, in ticks, with the number of the row
+// that a record became; out go Transfers, Collectives and Gaps messages. A request is known by its handle only, and several
+// can have one handle, one after the other or, once complete, at the same time: they are told apart by time. A request is made or
+// started at the exit of its call and ends at the entry of the call that ends it, so that a handle that is
+// used again is free before. Where records are missing nothing that was under way is taken for what it may not be any more:
+// it is given up, and counted.
+//
+// The package never translates a rank: peers are ranks of their communicator.
+package message
+
+import (
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// MaxBytes bounds what one call can move, so that no sum overflows.
+const MaxBytes = 1 << 62
+
+const (
+	// maxHeld bounds the events of a process that wait for its other threads to be read.
+	maxHeld = 1 << 16
+	// maxOpen bounds the requests of a process that are under way.
+	maxOpen = 1 << 17
+)
+
+// Stats count what could not be told.
+type Stats struct {
+	Transfers     uint64 // that went out
+	EndsUnknown   uint64 // requests that ended and whose making was not seen
+	StartsUnknown uint64 // persistent requests that were started and whose making was not seen
+	Lost          uint64 // requests that were under way when records were lost or recording was paused
+	Open          uint64 // requests that never ended
+	Shared        uint64 // ends of a request while others had the same handle
+	Cancelled     uint64 // messages that were cancelled
+	Late          uint64 // records that were read too late to be put in order
+}
+
+// A Matcher follows the requests of one process.
+type Matcher struct {
+	threads  []*Thread
+	requests table
+	messages map[uint64][]operation // that matched probes took, by handle
+	probed   int                    // in messages
+	ordinals map[uint32]uint64      // of the last collective by communicator
+	channels map[channel]uint32     // partitioned requests so far
+	held     int                    // events in all threads' queues
+	gaps     int                    // threads of which records are missing just now
+	peers    map[uint32]int         // of the communicators that are defined
+	ready    []*Thread              // that have something to send
+	stats    Stats
+	send     func(*moriensv1.ReportRequest)
+
+	unrecorded bool
+}
+
+// New returns a Matcher that hands its messages to send.
+func New(send func(*moriensv1.ReportRequest)) *Matcher {
+	return &Matcher{
+		requests: table{queues: make(map[uint64]*queue)}, messages: make(map[uint64][]operation),
+		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), send: send,
+	}
+}
+
+// Stats returns the counts so far.
+func (m *Matcher) Stats() Stats { return m.stats }
+
+// An operation is a transfer of which the end may not be known yet.
+type operation struct {
+	kind      moriensv1.Transfers_Kind
+	thread    *Thread
+	row       uint64
+	peer, tag int32
+	comm      uint32
+	bytes     uint64
+	channel   int64 // -1: not partitioned
+}
+
+// A channel is what partitioned requests have in common that match in the order of their making.
+type channel struct {
+	kind      moriensv1.Transfers_Kind
+	comm      uint32
+	peer, tag int32
+}
+
+var kinds = map[ring.TransferKind]moriensv1.Transfers_Kind{
+	ring.Sent: moriensv1.Transfers_KIND_SENT, ring.Received: moriensv1.Transfers_KIND_RECEIVED,
+	ring.Put: moriensv1.Transfers_KIND_PUT, ring.Got: moriensv1.Transfers_KIND_GOT,
+	ring.Written: moriensv1.Transfers_KIND_WRITTEN, ring.Read: moriensv1.Transfers_KIND_READ,
+}
+
+func (o *operation) receives() bool { return o.kind == moriensv1.Transfers_KIND_RECEIVED }
+
+func (o *operation) message() bool {
+	return o.receives() || o.kind == moriensv1.Transfers_KIND_SENT
+}
+
+// complete sends an operation off with the call that completed it.
+func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
+	if o.peer != ring.ProcNull {
+		o.thread.transfer(o, by, row)
+	}
+}
+
+// leave sends an operation off of which no end was seen.
+func (m *Matcher) leave(o *operation) {
+	if o.peer != ring.ProcNull {
+		o.thread.transfer(o, nil, 0)
+	}
+}
+
+// apply takes an event, in the order of time.
+func (m *Matcher) apply(t *Thread, e *event) {
+	switch e.what {
+	case gapBegins:
+		m.forget()
+		m.gaps++
+	case gapEnds:
+		m.gaps--
+	case made:
+		m.make(t, e)
+	case started:
+		m.start(t, e)
+	case matched:
+		m.match(t, e)
+	case probed:
+		if m.gaps > 0 {
+			m.stats.Lost++
+			m.leave(&e.request.operations[0])
+			return
+		}
+		m.messages[e.handle] = append(m.messages[e.handle], e.request.operations[0])
+		m.probed++
+	default:
+		m.end(t, e)
+	}
+}
+
+func (m *Matcher) make(t *Thread, e *event) {
+	r := e.request
+	if t.took {
+		t.took = false
+		for i := range r.operations[:r.count] {
+			if o := &r.operations[i]; o.receives() {
+				bytes := o.bytes
+				*o = t.taken
+				o.bytes = bytes
+			}
+		}
+	}
+	if m.gaps > 0 {
+		m.giveUp(&r)
+		return
+	}
+	q := m.requests.queue(e.handle)
+	if q.last > e.ticks { // it may have ended already
+		m.stats.Late++
+		m.giveUp(&r)
+		return
+	}
+	q.last = e.ticks
+	// No two receives under way have one handle: what seems to be one of two ended unseen.
+	for i := 0; i < len(q.list); {
+		if old := &q.list[i]; old.receives() {
+			m.giveUp(old)
+			m.requests.remove(q, i)
+		} else {
+			i++
+		}
+	}
+	m.requests.add(q, r)
+	if m.requests.open+m.probed > maxOpen {
+		m.forget()
+		t.gapInside(e.row)
+	}
+}
+
+func (m *Matcher) start(t *Thread, e *event) {
+	q := m.requests.queues[e.handle]
+	if q == nil || q.last > e.ticks || m.gaps > 0 {
+		m.startUnknown(t, e)
+		return
+	}
+	for i := range q.list {
+		r := &q.list[i]
+		if !r.persistent || r.active {
+			continue
+		}
+		r.active, r.by = true, t
+		for k := range r.operations[:r.count] {
+			r.operations[k].thread, r.operations[k].row = t, e.row
+		}
+		q.last = e.ticks
+		return
+	}
+	m.startUnknown(t, e)
+}
+
+func (m *Matcher) startUnknown(t *Thread, e *event) {
+	m.stats.StartsUnknown++
+	t.gapInside(e.row)
+}
+
+// end finds the request that a call has ended: one of the same thread's if there is one, and the oldest.
+func (m *Matcher) end(t *Thread, e *event) {
+	q := m.requests.queues[e.handle]
+	if q == nil || m.gaps > 0 {
+		m.stats.EndsUnknown++
+		return
+	}
+	if q.last > e.ticks {
+		// What it ended may have been given to somebody else meanwhile.
+		m.stats.Late++
+		m.forgetHandle(q)
+		return
+	}
+	q.last = e.ticks
+	found, candidates := -1, 0
+	for i := range q.list {
+		if !q.list[i].endsBy(e) {
+			continue
+		}
+		candidates++
+		if found < 0 || q.list[found].by != t && q.list[i].by == t {
+			found = i
+		}
+	}
+	if found < 0 {
+		m.stats.EndsUnknown++
+		return
+	}
+	if candidates > 1 {
+		m.stats.Shared++
+	}
+	r := &q.list[found]
+	if r.active {
+		m.finish(t, e, r)
+	}
+	if r.persistent && e.what != freed {
+		r.active = false
+		return
+	}
+	m.requests.remove(q, found)
+}
+
+// finish sends off what an active request has moved.
+func (m *Matcher) finish(t *Thread, e *event, r *request) {
+	for k := range r.operations[:r.count] {
+		o := r.operations[k]
+		switch {
+		case e.what == cancelled:
+			m.stats.Cancelled++
+		case e.what == freed:
+			m.leave(&o)
+		default:
+			// Only now is it known that the status is a receive's: those of sends hold anything.
+			if o.receives() {
+				o.bytes, o.peer, o.tag = min(e.bytes, MaxBytes), e.peer, e.tag
+			}
+			m.complete(&o, t, e.row)
+		}
+	}
+}
+
+// match takes the message that a matched probe gave.
+func (m *Matcher) match(t *Thread, e *event) {
+	o := e.request.operations[0]
+	o.comm, o.peer, o.tag = 0, ring.Any, ring.Any
+	if list := m.messages[e.handle]; len(list) > 0 && m.gaps == 0 {
+		o, m.messages[e.handle] = list[0], list[1:]
+		m.probed--
+		if len(list) == 1 {
+			delete(m.messages, e.handle)
+		}
+	} else {
+		m.stats.EndsUnknown++
+	}
+	if e.request.count == 0 {
+		t.taken, t.took = o, true // by the request that the same call makes
+		return
+	}
+	o.bytes = e.request.operations[0].bytes
+	m.complete(&o, t, e.row)
+}
+
+// forget gives up everything that is under way: it may end unseen.
+func (m *Matcher) forget() {
+	for _, q := range m.requests.queues {
+		m.forgetHandle(q)
+	}
+	for _, list := range m.messages {
+		for i := range list {
+			m.stats.Lost++
+			m.leave(&list[i])
+		}
+	}
+	clear(m.messages)
+	m.probed = 0
+}
+
+func (m *Matcher) forgetHandle(q *queue) {
+	for i := range q.list {
+		m.giveUp(&q.list[i])
+	}
+	m.requests.clear(q)
+}
+
+// active counts what is under way, persistent requests at rest left out.
+func (m *Matcher) active() uint64 {
+	n := uint64(m.probed)
+	for _, q := range m.requests.queues {
+		for i := range q.list {
+			if q.list[i].active {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (m *Matcher) giveUp(r *request) {
+	m.stats.Lost++
+	if r.active {
+		for k := range r.operations[:r.count] {
+			m.leave(&r.operations[k])
+		}
+	}
+}
+
+// Define says how many peers a communicator of the process has.
+func (m *Matcher) Define(comm uint32, peers int) {
+	m.peers[comm] = peers
+}
+
+// Defined says whether a communicator is.
+func (m *Matcher) Defined(comm uint32) bool {
+	_, defined := m.peers[comm]
+	return defined
+}
+
+// Unrecorded says that the process has threads whose calls are not recorded: from now on no request is known to be its own
+// thread's.
+func (m *Matcher) Unrecorded() {
+	if !m.unrecorded {
+		m.unrecorded = true
+		m.forget()
+		m.gaps++
+	}
+}
+
+// End says that the process has ended, and all its threads before: what is still under way never ends.
+func (m *Matcher) End() {
+	m.Advance()
+	lost := m.stats.Lost
+	m.stats.Open += m.active()
+	m.forget()
+	m.stats.Lost = lost
+	m.Flush()
+}
+
+// Flush sends what has gathered.
+func (m *Matcher) Flush() {
+	for _, t := range m.ready {
+		t.flush()
+		t.ready = false
+	}
+	m.ready = m.ready[:0]
+}
+
+// ordinal makes the low 32 bits of a collective's ordinal whole: the one nearest to the last of its communicator.
+func (m *Matcher) ordinal(comm, low uint32) uint64 {
+	last, known := m.ordinals[comm]
+	whole := uint64(low)
+	if known {
+		whole = last + uint64(int64(int32(low-uint32(last))))
+	}
+	m.ordinals[comm] = max(last, whole)
+	return whole
+}
+
+// persistent says whether the requests that a call makes are at rest until they are started.
+func persistent(call mpicall.ID) bool {
+	return call.Class() == mpicall.Persistent || call.Class() == mpicall.Partitioned
+}

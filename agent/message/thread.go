@@ -1,0 +1,188 @@
+package message
+
+import (
+	"math"
+
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A Thread is one ring of the process.
+type Thread struct {
+	m         *Matcher
+	ring      uint64
+	queue     []event // that wait for other threads, from next on
+	next      int
+	lastTicks uint64 // of its latest event
+	lastExit  uint64 // of its latest record
+	until     uint64 // it was read to this time
+	gap       bool   // calls are missing since its latest record, and that is known already
+	taken     operation
+	took      bool // taken is to be received by the request that comes next
+	ended     bool
+	ready     bool // among those that have something to send
+
+	transfers   *moriensv1.Transfers
+	lastRow     uint64 // in transfers
+	collectives *moriensv1.Collectives
+	lastCall    uint64 // in collectives
+	gaps        *moriensv1.Gaps
+}
+
+// Thread adds a ring.
+func (m *Matcher) Thread(id uint64) *Thread {
+	t := &Thread{m: m, ring: id}
+	m.threads = append(m.threads, t)
+	return t
+}
+
+// Missing says that calls are missing after what was read so far, before the next record can say so.
+func (t *Thread) Missing() { t.missing(max(t.lastExit, t.until)) }
+
+func (t *Thread) missing(since uint64) {
+	if !t.gap {
+		t.gap = true
+		t.addEvent(event{what: gapBegins, ticks: since})
+	}
+}
+
+// Read says that everything of the thread that happened before a time has been added.
+func (t *Thread) Read(until uint64) { t.until = max(t.until, until) }
+
+// LastExit is the exit of the latest record.
+func (t *Thread) LastExit() uint64 { return t.lastExit }
+
+// End says that nothing more will come of the thread, of so many rows, and whether calls are missing after the last of them.
+func (t *Thread) End(rows uint64, missing bool) {
+	if missing {
+		t.Missing()
+	}
+	if t.gap {
+		t.gapBefore(rows)
+		t.addEvent(event{what: gapEnds, ticks: t.lastTicks})
+	}
+	t.until, t.ended = math.MaxUint64, true
+}
+
+// Add takes a record, which is row number row of the ring; unfinished says that the process died inside it.
+func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
+	if r.Lost || r.Paused {
+		t.missing(min(max(t.lastExit, t.until), r.Enter))
+	}
+	if t.gap {
+		t.gap = false
+		t.gapBefore(row)
+		t.addEvent(event{what: gapEnds, ticks: r.Enter})
+	}
+	t.lastExit = r.Exit
+	if unfinished {
+		t.lastExit = r.Enter
+	}
+	if r.IsCollective {
+		t.collective(row, &r.Collective)
+	}
+	if len(r.Transfers) == 0 && len(r.Requests) == 0 {
+		return
+	}
+	message := t.ends(row, r)
+	t.begins(row, r, message, unfinished)
+}
+
+// ends passes on what the call ended, at its entry, and says whether it received the message of a matched probe.
+func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		what, ends := endings[q.Event]
+		if !ends {
+			continue
+		}
+		e := event{what: what, ticks: r.Enter, row: row, handle: q.Handle, bytes: q.Bytes, peer: q.Source, tag: q.Tag}
+		if what == matched {
+			message = true
+			e.request = t.received(row, r)
+		}
+		t.addEvent(e)
+	}
+	return message
+}
+
+// received is what a call that received a probed message has received at once, if it has.
+func (t *Thread) received(row uint64, r *ring.Record) request {
+	q := request{operations: [2]operation{t.operation(row, &ring.Transfer{Kind: ring.Received})}}
+	for i := range r.Transfers {
+		if x := &r.Transfers[i]; x.Kind == ring.Received && x.Request == 0 {
+			q.operations[0], q.count = t.operation(row, x), 1
+		}
+	}
+	return q
+}
+
+// begins passes on what the call has moved, and what it has made or started, at its exit.
+func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
+	rest := persistent(r.Call)
+	for i := range r.Transfers {
+		x := &r.Transfers[i]
+		o := t.operation(row, x)
+		switch {
+		case x.Kind == ring.Probed:
+			if x.Request != 0 {
+				o.kind = moriensv1.Transfers_KIND_RECEIVED
+				t.addEvent(event{what: probed, ticks: r.Exit, row: row, handle: x.Request, request: request{operations: [2]operation{o}}})
+			}
+		case unfinished:
+			t.m.leave(&o)
+		case x.Request == 0:
+			if !(message && x.Kind == ring.Received) { // else the probe tells whose message it is
+				t.m.complete(&o, t, row)
+			}
+		case i > 0 && r.Transfers[i-1].Request == x.Request: // made together with the one before
+		default:
+			t.addEvent(event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(row, r, i, rest)})
+		}
+	}
+	for i := range r.Requests {
+		switch q := &r.Requests[i]; q.Event {
+		case ring.Made:
+			made := event{what: made, ticks: r.Exit, row: row, handle: q.Handle}
+			made.request = request{persistent: rest, active: !rest, by: t}
+			t.addEvent(made)
+		case ring.Started:
+			t.addEvent(event{what: started, ticks: r.Exit, row: row, handle: q.Handle})
+		}
+	}
+}
+
+// request is the one that a call's transfer number i belongs to. What is no message is sent off at once.
+func (t *Thread) request(row uint64, r *ring.Record, i int, rest bool) request {
+	q := request{persistent: rest, active: !rest, by: t}
+	for ; i < len(r.Transfers) && r.Transfers[i].Request != 0 && int(q.count) < len(q.operations); i++ {
+		o := t.operation(row, &r.Transfers[i])
+		switch {
+		case q.count > 0 && r.Transfers[i].Request != r.Transfers[i-1].Request:
+			return q
+		case !o.message():
+			t.m.leave(&o)
+		default:
+			if r.Call.Class() == mpicall.Partitioned {
+				o.channel = t.m.channel(&o)
+			}
+			q.operations[q.count] = o
+			q.count++
+		}
+	}
+	return q
+}
+
+func (m *Matcher) channel(o *operation) int64 {
+	c := channel{o.kind, o.comm, o.peer, o.tag}
+	n := m.channels[c]
+	m.channels[c] = n + 1
+	return int64(n)
+}
+
+func (t *Thread) operation(row uint64, x *ring.Transfer) operation {
+	return operation{
+		kind: kinds[x.Kind], thread: t, row: row, peer: x.Peer, tag: x.Tag, comm: x.Comm, bytes: x.Bytes, channel: -1,
+	}
+}

@@ -1,0 +1,136 @@
+package agent
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"moriens/agent/burst"
+	"moriens/agent/message"
+	"moriens/agent/ring"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
+func soundTransfers(r *ring.Record) error {
+	for _, x := range r.Transfers {
+		if x.Bytes > message.MaxBytes {
+			return fmt.Errorf("%w: a transfer of %d bytes", ring.ErrCorrupt, x.Bytes)
+		}
+	}
+	if c := &r.Collective; c.Sent > message.MaxBytes || c.Received > message.MaxBytes {
+		return fmt.Errorf("%w: a collective of %d and %d bytes", ring.ErrCorrupt, c.Sent, c.Received)
+	}
+	for _, q := range r.Requests {
+		if q.Event < ring.Made || q.Event > ring.Matched {
+			return fmt.Errorf("%w: event %d of a request", ring.ErrCorrupt, q.Event)
+		}
+	}
+	return nil
+}
+
+// addMeaning hands what records mean to the process's matcher, once the rows that they became, from first
+// on, were sent.
+func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Record, unfinished bool) {
+	if a.process.Unrecorded() {
+		a.messages.Unrecorded()
+	}
+	if len(records) > 0 && !unfinished {
+		t.finalized = records[len(records)-1].Call == mpicall.Finalize
+	}
+	row := first
+	for i := range records {
+		t.messages.Add(row, &records[i], unfinished && i == len(records)-1)
+		row += burst.Rows(&records[i])
+	}
+	a.messages.Advance()
+	a.messages.Flush()
+}
+
+// defineComms tells of the communicators that a process's log has defined.
+func (n *Node) defineComms(a *Agent, comms []ring.Comm) {
+	for _, c := range comms {
+		if a.messages.Defined(c.Number) {
+			continue
+		}
+		a.messages.Define(c.Number, c.Peers)
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{
+			Process: a.process.ID, Comm: c.Number, Communicator: n.communicator(&c), Rank: uint32(c.Rank),
+		}}})
+	}
+}
+
+// communicator returns the node's number of a communicator, and tells of it when it is new: its processes here, which may be
+// a hundred, all have it in their logs.
+func (n *Node) communicator(c *ring.Comm) uint32 {
+	d := &moriensv1.Communicator{
+		Id: c.ID, Size: uint32(c.Size), Peers: uint32(c.Peers),
+		Inter: c.Inter, Window: c.Window, File: c.File, Guessed: c.Guessed, Cut: c.Cut,
+	}
+	content := binary.LittleEndian.AppendUint64(nil, c.ID)
+	content = fmt.Appendf(content, "%d %d %t %t %t %t %t", c.Size, c.Peers, c.Inter, c.Window, c.File, c.Guessed, c.Cut)
+	for _, r := range c.Ranks {
+		d.First = append(d.First, r.First)
+		d.Stride = append(d.Stride, r.Stride)
+		d.Count = append(d.Count, r.Count)
+		content = fmt.Appendf(content, " %d+%d*%d", r.First, r.Stride, r.Count)
+	}
+	number, known := n.communicators[string(content)]
+	if !known {
+		number = uint32(len(n.communicators)) + 1
+		n.communicators[string(content)] = number
+		d.Communicator = number
+		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: d}})
+	}
+	return number
+}
+
+// look remembers how many calls had no record before a read of the ring that emptied it: a record
+// that is read later says so if they were missing before it.
+func (t *thread) look(missed uint64, got int, emptied bool) {
+	if got > 0 {
+		t.covered = t.missed
+	}
+	if emptied {
+		t.missed = missed
+	}
+}
+
+// order tells a process's matcher up to when its rings were read, where it has several and the order among them counts.
+func (n *Node) order(a *Agent, now uint64) {
+	for _, t := range a.threads {
+		switch {
+		case t.corrupt != nil:
+			t.messages.Missing()
+			t.messages.Read(math.MaxUint64)
+		case len(t.pending) > 0 && (t.pending[0].Lost || t.pending[0].Paused):
+			t.messages.Read(t.messages.LastExit())
+		case len(t.pending) > 0:
+			t.messages.Read(t.pending[0].Enter)
+		default:
+			t.guard(func() {
+				if t.reader.Head() != t.reader.Tail() {
+					return
+				}
+				if t.reader.Missed() != t.covered {
+					t.messages.Missing()
+				}
+				t.messages.Read(t.reader.ReadUntil(now))
+			})
+		}
+	}
+	a.messages.Advance()
+	a.messages.Flush()
+}
+
+// endMessages says what became of all that a process has moved.
+func (n *Node) endMessages(a *Agent) {
+	a.messages.End()
+	s := a.messages.Stats()
+	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
+		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
+		RequestsLost: s.Lost, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
+		CommsLost: a.process.CommsLost(),
+	}}})
+}

@@ -1,0 +1,310 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// maxBytes bounds what one call moves.
+const maxBytes = 1 << 62
+
+// What stands for a peer, a root or a tag where it is none.
+const (
+	AnyRank  = -1 // any that nothing has resolved, or none
+	RootRank = -3 // this rank is the root, for the other group of an intercommunicator
+)
+
+// A Communicator is a communicator, a window or a file as the processes of one group on one node see it.
+type Communicator struct {
+	Info *moriensv1.Communicator
+}
+
+// A Member is a process's place in a communicator.
+type Member struct {
+	*Communicator
+	Rank int
+}
+
+// Transfers are what rows of a ring move between their rank and one other, in the order in which they came. All columns but
+// the sparse ones have one length.
+type Transfers struct {
+	Kind      []uint8  // moriensv1.Transfers_Kind
+	Row       []uint32 // of the call that posted it
+	Done      []int64  // of the call that completed it; -1: none that is known
+	Peer, Tag []int32
+	Comm      []uint32 // of Process.Comms; 0 = unknown
+	Bytes     []uint64
+	DoneRing  map[int]*Ring  // by place: the ring of the completing row, where it is another one
+	Channel   map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
+}
+
+// Len returns the number of transfers.
+func (t *Transfers) Len() int { return len(t.Row) }
+
+// Collectives are the collective calls of a ring; all columns have one length.
+type Collectives struct {
+	Row            []uint32
+	Comm           []uint32 // of Process.Comms; 0 = unknown
+	Ordinal        []uint64
+	Sent, Received []uint64
+	Root           []int32
+}
+
+// Gaps are the rows of a ring before which, and those inside which, something was moved that nothing tells of.
+type Gaps struct {
+	Before, Inside []uint64
+}
+
+func (s *Store) addCommunicator(a *Agent, c *moriensv1.Communicator) error {
+	if a.communicators[c.Communicator] != nil || c.Communicator == 0 {
+		return fmt.Errorf("communicator %d is there already", c.Communicator)
+	}
+	if c.Size == 0 || c.Size > maxSize || c.Peers > maxSize {
+		return fmt.Errorf("communicator %d: a group of %d with %d peers", c.Communicator, c.Size, c.Peers)
+	}
+	if len(c.Stride) != len(c.First) || len(c.Count) != len(c.First) {
+		return fmt.Errorf("communicator %d: columns of %d, %d and %d rows", c.Communicator, len(c.First), len(c.Stride), len(c.Count))
+	}
+	told := uint64(0)
+	for i, first := range c.First {
+		count, stride := int64(c.Count[i]), int64(c.Stride[i])
+		last := int64(first) + stride*max(count-1, 0)
+		if count == 0 || count > maxSize || first < -1 || first == -1 && stride != 0 || first >= 0 && (last < 0 || last >= maxSize) || first >= maxSize {
+			return fmt.Errorf("communicator %d: %d ranks from %d by %d", c.Communicator, count, first, stride)
+		}
+		told += uint64(count)
+	}
+	if told != uint64(c.Peers) && !(c.Cut && told < uint64(c.Peers)) {
+		return fmt.Errorf("communicator %d: %d of %d peers", c.Communicator, told, c.Peers)
+	}
+	if a.communicators == nil {
+		a.communicators = make(map[uint32]*Communicator)
+	}
+	a.communicators[c.Communicator] = &Communicator{Info: c}
+	return nil
+}
+
+func (s *Store) addMember(a *Agent, m *moriensv1.Member) error {
+	p := s.processes[m.Process]
+	switch c := a.communicators[m.Communicator]; {
+	case p == nil:
+		return fmt.Errorf("member process %016x is unknown", m.Process)
+	case c == nil:
+		return fmt.Errorf("process %016x: communicator %d is not defined", m.Process, m.Communicator)
+	case m.Comm == 0 || p.Comms[m.Comm].Communicator != nil:
+		return fmt.Errorf("process %016x: communicator number %d is taken", m.Process, m.Comm)
+	case m.Rank >= c.Info.Size:
+		return fmt.Errorf("process %016x: rank %d of %d in communicator %d", m.Process, m.Rank, c.Info.Size, m.Communicator)
+	default:
+		if p.Comms == nil {
+			p.Comms = make(map[uint32]Member)
+		}
+		p.Comms[m.Comm] = Member{c, int(m.Rank)}
+	}
+	return nil
+}
+
+// peer judges a communicator's number and the rank of a peer in it.
+func (p *Process) peer(comm uint32, rank int32) error {
+	c := p.Comms[comm].Communicator
+	if comm != 0 && c == nil {
+		return fmt.Errorf("communicator %d is not defined", comm)
+	}
+	if rank < AnyRank || comm != 0 && rank >= 0 && uint32(rank) >= c.Info.Peers {
+		return fmt.Errorf("no peer %d in communicator %d", rank, comm)
+	}
+	return nil
+}
+
+// rows gives the rows of a column of differences; they are rows of the ring.
+func (r *Ring) rows(differences []int64) ([]uint32, error) {
+	rows := make([]uint32, len(differences))
+	at := int64(0)
+	for i, d := range differences {
+		if d > math.MaxUint32 || d < -math.MaxUint32 {
+			return nil, fmt.Errorf("rows %d apart", d)
+		}
+		at += d
+		if at < 0 || uint64(at) >= r.Calls || at > math.MaxUint32 {
+			return nil, fmt.Errorf("row %d of %d", at, r.Calls)
+		}
+		rows[i] = uint32(at)
+	}
+	return rows, nil
+}
+
+// ascends says whether places ascend below n.
+func ascends(places []uint32, n int) bool {
+	last := int64(-1)
+	for _, p := range places {
+		if int64(p) <= last || int(p) >= n {
+			return false
+		}
+		last = int64(p)
+	}
+	return true
+}
+
+func (s *Store) addTransfers(x *moriensv1.Transfers) error {
+	r := s.rings[x.Ring]
+	if r == nil {
+		return fmt.Errorf("transfers of unknown ring %016x", x.Ring)
+	}
+	chunk, err := s.transfers(r, x)
+	if err != nil {
+		return fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
+	}
+	r.Transfers = append(r.Transfers, chunk)
+	s.totals.Transfers += uint64(chunk.Len())
+	return nil
+}
+
+func (s *Store) transfers(r *Ring, x *moriensv1.Transfers) (Transfers, error) {
+	n := len(x.Kind)
+	switch {
+	case n == 0:
+		return Transfers{}, errors.New("none")
+	case len(x.Row) != n || len(x.Done) != n || len(x.Peer) != n || len(x.Tag) != n || len(x.Comm) != n || len(x.Bytes) != n:
+		return Transfers{}, fmt.Errorf("columns of %d, %d, %d, %d, %d, %d and %d rows",
+			n, len(x.Row), len(x.Done), len(x.Peer), len(x.Tag), len(x.Comm), len(x.Bytes))
+	case len(x.Elsewhere) != len(x.DoneRing) || !ascends(x.Elsewhere, n):
+		return Transfers{}, errors.New("elsewhere does not ascend within the transfers, or has not as many rings")
+	case len(x.Partitioned) != len(x.Channel) || !ascends(x.Partitioned, n):
+		return Transfers{}, errors.New("partitioned does not ascend within the transfers, or has not as many channels")
+	}
+	rows, err := r.rows(x.Row)
+	if err != nil {
+		return Transfers{}, err
+	}
+	t := Transfers{Kind: make([]uint8, n), Row: rows, Done: make([]int64, n), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm, Bytes: x.Bytes}
+	for i, place := range x.Elsewhere {
+		done := s.rings[x.DoneRing[i]]
+		if done == nil || done.Process != r.Process {
+			return Transfers{}, fmt.Errorf("completed by ring %016x, which is none of the process's", x.DoneRing[i])
+		}
+		if t.DoneRing == nil {
+			t.DoneRing = make(map[int]*Ring)
+		}
+		t.DoneRing[int(place)] = done
+	}
+	for i, place := range x.Partitioned {
+		if t.Channel == nil {
+			t.Channel = make(map[int]uint32)
+		}
+		t.Channel[int(place)] = x.Channel[i]
+	}
+	for i := range n {
+		if x.Kind[i] <= moriensv1.Transfers_KIND_UNSPECIFIED || x.Kind[i] > moriensv1.Transfers_KIND_READ {
+			return Transfers{}, fmt.Errorf("kind %d", x.Kind[i])
+		}
+		if err := r.Process.peer(x.Comm[i], x.Peer[i]); err != nil {
+			return Transfers{}, err
+		}
+		if x.Bytes[i] > maxBytes || x.Tag[i] < AnyRank {
+			return Transfers{}, fmt.Errorf("%d bytes of tag %d", x.Bytes[i], x.Tag[i])
+		}
+		t.Kind[i] = uint8(x.Kind[i])
+		if t.Done[i], err = doneRow(r, &t, i, x.Done[i]); err != nil {
+			return Transfers{}, err
+		}
+	}
+	return t, nil
+}
+
+// doneRow is the row of the call that completed transfer number i.
+func doneRow(r *Ring, t *Transfers, i int, distance int64) (int64, error) {
+	if distance == 0 {
+		return -1, nil
+	}
+	if distance > 0 {
+		distance--
+	}
+	done := r
+	if other := t.DoneRing[i]; other != nil {
+		done = other
+	}
+	if distance > math.MaxUint32 || distance < -math.MaxUint32 {
+		return 0, fmt.Errorf("completed %d rows further on", distance)
+	}
+	row := int64(t.Row[i]) + distance
+	if row < 0 || uint64(row) >= done.Calls {
+		return 0, fmt.Errorf("completed by row %d of %d", row, done.Calls)
+	}
+	return row, nil
+}
+
+func (s *Store) addCollectives(c *moriensv1.Collectives) error {
+	r := s.rings[c.Ring]
+	if r == nil {
+		return fmt.Errorf("collectives of unknown ring %016x", c.Ring)
+	}
+	n := len(c.Row)
+	if n == 0 || len(c.Comm) != n || len(c.Ordinal) != n || len(c.Sent) != n || len(c.Received) != n || len(c.Root) != n {
+		return fmt.Errorf("ring %016x, collectives: columns of %d, %d, %d, %d, %d and %d rows",
+			c.Ring, n, len(c.Comm), len(c.Ordinal), len(c.Sent), len(c.Received), len(c.Root))
+	}
+	rows, err := r.rows(c.Row)
+	if err != nil {
+		return fmt.Errorf("ring %016x, collectives: %w", c.Ring, err)
+	}
+	for i := range n {
+		root := c.Root[i]
+		if root == RootRank {
+			root = AnyRank
+		}
+		if err := r.Process.peer(c.Comm[i], root); err != nil {
+			return fmt.Errorf("ring %016x, collective in row %d: %w", c.Ring, rows[i], err)
+		}
+		if c.Sent[i] > maxBytes || c.Received[i] > maxBytes || c.Ordinal[i] > math.MaxInt64 {
+			return fmt.Errorf("ring %016x, collective in row %d: number %d of %d and %d bytes", c.Ring, rows[i], c.Ordinal[i], c.Sent[i], c.Received[i])
+		}
+	}
+	r.Collectives = append(r.Collectives, Collectives{
+		Row: rows, Comm: c.Comm, Ordinal: c.Ordinal, Sent: c.Sent, Received: c.Received, Root: c.Root,
+	})
+	return nil
+}
+
+func (s *Store) addGaps(g *moriensv1.Gaps) error {
+	r := s.rings[g.Ring]
+	if r == nil {
+		return fmt.Errorf("gaps of unknown ring %016x", g.Ring)
+	}
+	for _, row := range g.Before {
+		if row > r.Calls {
+			return fmt.Errorf("ring %016x: a gap before row %d of %d", g.Ring, row, r.Calls)
+		}
+	}
+	for _, row := range g.Inside {
+		if row >= r.Calls {
+			return fmt.Errorf("ring %016x: a gap in row %d of %d", g.Ring, row, r.Calls)
+		}
+	}
+	r.Gaps.Before = append(r.Gaps.Before, g.Before...)
+	r.Gaps.Inside = append(r.Gaps.Inside, g.Inside...)
+	return nil
+}
+
+func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {
+	p := s.processes[e.Process]
+	switch {
+	case p == nil:
+		return fmt.Errorf("end of the transfers of unknown process %016x", e.Process)
+	case p.TransfersEnd != nil:
+		return fmt.Errorf("the transfers of process %016x have ended already", e.Process)
+	}
+	p.TransfersEnd = e
+	came := uint64(0)
+	for _, r := range p.Rings {
+		for i := range r.Transfers {
+			came += uint64(r.Transfers[i].Len())
+		}
+	}
+	if came != e.Transfers {
+		return fmt.Errorf("process %016x has sent %d transfers, %d came", e.Process, e.Transfers, came)
+	}
+	return nil
+}
