@@ -36,7 +36,7 @@ func recount(f store.Frozen) *history {
 	c := assembleCommunicators(h)
 	moved(h, c)
 	h.matching = match(h, c)
-	h.align(h.matching.traffic())
+	h.align(h.traffic(c))
 	h.run.Messages = h.matching.messages(h.run)
 	return h
 }

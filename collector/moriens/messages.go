@@ -402,15 +402,6 @@ func (m *matching) lateSenderNS(messages []trace.Message) int64 {
 	return sum
 }
 
-// traffic is what the messages say of the nodes' clocks.
-func (m *matching) traffic() *clock.Traffic {
-	t := &clock.Traffic{Messages: make([]clock.Message, 0, len(m.pairs))}
-	for _, p := range m.pairs {
-		t.Messages = append(t.Messages, clock.Message{Send: p.send.clock(), Recv: p.done.clock()})
-	}
-	return t
-}
-
 // messages draws the pairs in the run's time, and puts them into the order of their sends.
 func (m *matching) messages(run *trace.Run) []trace.Message {
 	sentNS := func(p pair) int64 { return run.Threads[p.send.thread].Calls.EnterNS[p.send.row] }
