@@ -2,11 +2,14 @@ package main_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
@@ -110,6 +113,82 @@ func hpccChecks(output string) []string {
 		if hpccCheck.MatchString(line) && !strings.HasPrefix(line, "CPU ") {
 			verdict := hpccCheck.FindString(line)
 			lines = append(lines, timing.ReplaceAllString(line, "")+" "+verdict)
+		}
+	}
+	return lines
+}
+
+// Quantum ESPRESSO, Fortran with ScaLAPACK, computes the same to the last digit under measurement as without: the energies of every
+// iteration, forces and stress of a hydrogen molecule. Its pseudopotential is made by its own program for atoms.
+func TestQuantumESPRESSO(t *testing.T) {
+	testenv.Need(t, "pw.x", "ld1.x", mpitest.OpenMPI.Launcher)
+	input, err := filepath.Abs("../../testdata/espresso")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	atom, err := os.Open(filepath.Join(input, "h.ld1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer atom.Close()
+	ld1 := exec.Command("ld1.x")
+	ld1.Dir, ld1.Stdin = dir, atom
+	if out, err := ld1.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	const ranks = 4 // two by two for ScaLAPACK
+	env := []string{"OMP_NUM_THREADS=1", "OMPI_MCA_mpi_yield_when_idle=1"}
+	job := mpitest.OpenMPI.Args(ranks, "", "pw.x", "-ndiag", "4", "-in", filepath.Join(input, "h2.in"))
+	execute := func(prefix ...string) []string {
+		o := execute(t, env, append([]string{"env", "-C", dir}, append(prefix, job...)...)...)
+		if o.status != 0 {
+			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		return espressoResults(o.stdout)
+	}
+	want := execute()
+	text := strings.Join(want, "\n")
+	contains(t, text, "scalapack distributed-memory algorithm (size of sub-group:  2*  2 procs)", "\n!    total energy", "Total force =", "total   stress", "convergence has been achieved in")
+	var manifests []manifest
+	for _, name := range []string{"first", "second"} {
+		out := filepath.Join(dir, name)
+		if got := execute(binary(t), "run", "--out", out, "--"); !slices.Equal(want, got) {
+			t.Errorf("results without:\n%s\nwith:\n%s", text, strings.Join(got, "\n"))
+		}
+		m := readManifest(t, out)
+		manifests = append(manifests, m)
+		checkTrace(t, out, readBursts(t, out))
+		n := m.MPICalls
+		if m.Ranks != ranks || m.Dropped != 0 || n["MPI_Init"] != ranks || n["MPI_Finalize"] != ranks {
+			t.Errorf("manifest %+v", m)
+		}
+		// Every message is received, and collective calls on all ranks, which mpif.h makes, are a multiple of them.
+		if sent := n["MPI_Send"] + n["MPI_Isend"] + n["MPI_Rsend"]; sent == 0 || sent != n["MPI_Recv"]+n["MPI_Irecv"] {
+			t.Errorf("%d messages sent: %v", sent, n)
+		}
+		for _, all := range []string{"MPI_Alltoall", "MPI_Comm_split", "MPI_Barrier"} {
+			if n[all] == 0 || n[all]%ranks != 0 {
+				t.Errorf("%s: %d calls on %d ranks", all, n[all], ranks)
+			}
+		}
+	}
+	delete(manifests[0].MPICalls, "MPI_Testall") // how often it asks is chance
+	delete(manifests[1].MPICalls, "MPI_Testall")
+	if d := cmp.Diff(manifests[0].MPICalls, manifests[1].MPICalls); d != "" {
+		t.Errorf("the same job made other calls:\n%s", d)
+	}
+}
+
+var espressoTime = regexp.MustCompile(`CPU|WALL|starts on|terminated on|total cpu time|per-process dynamical memory`)
+
+// espressoResults returns what pw.x prints, up to its table of times, without the times.
+func espressoResults(output string) []string {
+	output, _, _ = strings.Cut(output, "\n     init_run ")
+	var lines []string
+	for line := range strings.Lines(output) {
+		if !espressoTime.MatchString(line) {
+			lines = append(lines, strings.TrimRight(line, " \n"))
 		}
 	}
 	return lines
