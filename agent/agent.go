@@ -358,7 +358,7 @@ func (t *thread) remove(log *slog.Logger) {
 	removeFile(t.path, log)
 }
 
-func (t *thread) close() { t.reader.Close() }
+func (t *thread) close() { t.guard(func() { t.reader.Close() }) }
 
 func removeFile(path string, log *slog.Logger) {
 	if err := os.Remove(path); err != nil {

@@ -212,18 +212,7 @@ func TestFortranAbort(t *testing.T) {
 
 // TestSessionsInTurn: the end of the last session is the end, until there is another.
 func TestSessionsInTurn(t *testing.T) {
-	library := mpitest.Library(t)
-	testenv.Need(t, "gcc")
-	build := t.TempDir()
-	program := filepath.Join(build, "sessions")
-	for _, args := range [][]string{
-		{"-shared", "-fPIC", "-o", filepath.Join(build, "libfakempi.so"), "test/fakempi.c"},
-		{"-o", program, "test/sessions.c", "-Wl,--no-as-needed", library, "-L" + build, "-lfakempi", "-Wl,-rpath," + build + ":" + filepath.Dir(library)},
-	} {
-		if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-	}
+	program := fakeProgram(t, "sessions", mpitest.Library(t))
 	for _, c := range []struct {
 		args     []string
 		ends     int

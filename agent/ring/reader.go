@@ -29,7 +29,7 @@ type Reader struct {
 	err    error // the first corruption met: the ring ends there
 }
 
-// OpenReader maps the ring at path. Its first Read starts where the last reader, if any, stopped.
+// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts where the last reader, if any, stopped.
 func OpenReader(path string) (*Reader, error) {
 	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+maxSlots*shmabi.SlotBytes, true)
 	if err != nil {
@@ -41,6 +41,7 @@ func OpenReader(path string) (*Reader, error) {
 		m.close()
 		return nil, err
 	}
+	atomic.StoreUint32(&r.header.Agent, 1)
 	return r, nil
 }
 
@@ -223,10 +224,14 @@ func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }
 
-// Close unmaps the ring; its file stays.
-func (r *Reader) Close() error {
-	if err := r.m.close(); err != nil {
-		return fmt.Errorf("ring: %s: %w", r.name, err)
-	}
+// Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault, and the
+// ring is unmapped all the same.
+func (r *Reader) Close() (err error) {
+	defer func() {
+		if err = r.m.close(); err != nil {
+			err = fmt.Errorf("ring: %s: %w", r.name, err)
+		}
+	}()
+	atomic.StoreUint32(&r.header.Agent, 0)
 	return nil
 }

@@ -14,6 +14,37 @@ import (
 	"moriens/internal/mpitest"
 )
 
+// start starts moriens in the background.
+func start(t *testing.T, args ...string) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	cmd := exec.Command(binary(t), args...)
+	output := new(strings.Builder)
+	cmd.Stdout, cmd.Stderr = output, output
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return cmd, output
+}
+
+type meeting struct{ Run, Address, Fingerprint, Token string }
+
+// readMeeting waits for the collector to say where it is.
+func readMeeting(t *testing.T, out string, collectOutput *strings.Builder) (path string, meet meeting) {
+	t.Helper()
+	path = filepath.Join(out, "collector.json")
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if text, err := os.ReadFile(path); err == nil {
+			if err := json.Unmarshal(text, &meet); err != nil {
+				t.Fatal(err)
+			}
+			return path, meet
+		} else if time.Now().After(deadline) {
+			t.Fatalf("no rendezvous: %v\n%s", err, collectOutput)
+		}
+	}
+}
+
 // Collector, agent and job are processes of their own, as on a cluster: over TCP, with TLS and a token.
 func TestCollectAndAgent(t *testing.T) {
 	bin := binary(t)
@@ -21,31 +52,10 @@ func TestCollectAndAgent(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		app := mpi.App(t, "planted")
 		planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
-		start := func(args ...string) (*exec.Cmd, *strings.Builder) {
-			cmd := exec.Command(bin, args...)
-			output := new(strings.Builder)
-			cmd.Stdout, cmd.Stderr = output, output
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { cmd.Process.Kill() })
-			return cmd, output
-		}
-		collect, collectOutput := start("collect", "--out", out)
-		agent, agentOutput := start("agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
+		collect, collectOutput := start(t, "collect", "--out", out)
+		agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
 
-		meeting := filepath.Join(out, "collector.json")
-		var meet struct{ Run, Address, Fingerprint, Token string }
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			if text, err := os.ReadFile(meeting); err == nil {
-				if err := json.Unmarshal(text, &meet); err != nil {
-					t.Fatal(err)
-				}
-				break
-			} else if time.Now().After(deadline) {
-				t.Fatalf("no rendezvous: %v\n%s", err, collectOutput)
-			}
-		}
+		meeting, meet := readMeeting(t, out, collectOutput)
 		if info, err := os.Stat(meeting); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("collector.json: %v, %v", info.Mode(), err)
 		}

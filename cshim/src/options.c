@@ -8,6 +8,8 @@
 #define MAX_RING_BYTES (1u << 30)
 #define DEFAULT_POLL_GAP_US 20u
 #define MAX_POLL_GAP_US 1000000u
+#define DEFAULT_DRAIN_MS 1000u
+#define MAX_DRAIN_MS 600000u
 
 /* A directory entry holds 255 bytes; "moriens-", a user's number and a dash come before the name. */
 #define MAX_RUN_BYTES 200
@@ -24,16 +26,17 @@ static uint64_t power_of_two(const char *text)
 	return bytes;
 }
 
-static uint64_t poll_gap(const char *text)
+/* The usual value where the text is no number. */
+static uint64_t number(const char *text, uint64_t usual, uint64_t most)
 {
 	char *end;
 
 	if (text == NULL || text[0] == '\0')
-		return DEFAULT_POLL_GAP_US;
-	uint64_t us = strtoull(text, &end, 10);
+		return usual;
+	uint64_t wanted = strtoull(text, &end, 10);
 	if (*end != '\0')
-		return DEFAULT_POLL_GAP_US;
-	return us < MAX_POLL_GAP_US ? us : MAX_POLL_GAP_US;
+		return usual;
+	return wanted < most ? wanted : most;
 }
 
 /* NULL where it is not set or empty. */
@@ -67,7 +70,8 @@ bool moriens_options_read(struct moriens_options *options)
 	options->run = getenv("MORIENS_RUN");
 	options->shm = shm != NULL ? shm : "/dev/shm";
 	options->ring_bytes = power_of_two(getenv("MORIENS_RING"));
-	options->poll_gap_us = poll_gap(getenv("MORIENS_POLL_GAP"));
+	options->poll_gap_us = number(getenv("MORIENS_POLL_GAP"), DEFAULT_POLL_GAP_US, MAX_POLL_GAP_US);
+	options->drain_ms = number(getenv("MORIENS_DRAIN"), DEFAULT_DRAIN_MS, MAX_DRAIN_MS);
 	options->events = text_of("MORIENS_EVENTS");
 	options->papi = text_of("MORIENS_PAPI");
 	options->callpath = frames(getenv("MORIENS_CALLPATH"));

@@ -13,6 +13,7 @@ struct moriens_options {
 	uint64_t poll_gap_us; /* MORIENS_POLL_GAP: failed polls nearer than this are one record; 20, 0: none are */
 	const char *events; /* MORIENS_EVENTS: what to count, separated by commas; NULL: what is usual here */
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */
+	uint64_t drain_ms; /* MORIENS_DRAIN: how long the end of MPI waits for the agent; 1000, 0: not at all */
 	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 1, the return address alone */
 };
 

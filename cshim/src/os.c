@@ -204,6 +204,39 @@ bool moriens_os_has_pmu(void)
 	return found;
 }
 
+bool moriens_os_read_start(const char *directory, const char *name, void *to, size_t bytes)
+{
+	char path[4096 + 64];
+	int saved = errno;
+	ssize_t n = -1;
+
+	snprintf(path, sizeof path, "%s/%s", directory, name);
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		n = pread(fd, to, bytes, 0);
+		close(fd);
+	}
+	errno = saved;
+	return n == (ssize_t)bytes;
+}
+
+uint64_t moriens_os_monotonic_us(void)
+{
+	struct timespec now = {0};
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+void moriens_os_sleep_us(uint64_t us)
+{
+	int saved = errno;
+	struct timespec pause = {.tv_sec = (time_t)(us / 1000000), .tv_nsec = (long)(us % 1000000) * 1000};
+
+	nanosleep(&pause, NULL);
+	errno = saved;
+}
+
 uint64_t moriens_os_random(void)
 {
 	int saved = errno;

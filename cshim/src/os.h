@@ -52,6 +52,12 @@ uint64_t moriens_os_cpus(void);
 /* Whether the kernel has a driver for a hardware performance monitoring unit. */
 bool moriens_os_has_pmu(void);
 
+/* Reads so many bytes from the start of a file. False: it is not there, or shorter. */
+bool moriens_os_read_start(const char *directory, const char *name, void *to, size_t bytes);
+
+uint64_t moriens_os_monotonic_us(void);
+void moriens_os_sleep_us(uint64_t us); /* or until a signal is handled */
+
 uint64_t moriens_os_random(void);
 uint32_t moriens_os_pid(void);
 uint32_t moriens_os_tid(void);

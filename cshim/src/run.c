@@ -1,5 +1,6 @@
 #include "run.h"
 #include "clock.h"
+#include "drain.h"
 #include "mpi_family.h"
 #include "names.h"
 #include "options.h"
@@ -27,6 +28,11 @@ static uint64_t ring_bytes;
 enum moriens_run_state moriens_run_state(void)
 {
 	return __atomic_load_n(&moriens_run.state, __ATOMIC_ACQUIRE);
+}
+
+const char *moriens_run_directory(void)
+{
+	return directory_path;
 }
 
 static void set_state(enum moriens_run_state state)
@@ -165,6 +171,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	depth = options.callpath == 1 || moriens_unwind_load() ? options.callpath : 1;
 	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
 	moriens_polls_limit(options.poll_gap_us);
+	moriens_drain_limit(options.drain_ms);
 	identify(site, &identity);
 	moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
 		identity.unavailable, sizeof identity.unavailable);

@@ -23,6 +23,9 @@ extern struct moriens_run moriens_run;
 
 enum moriens_run_state moriens_run_state(void);
 
+/* Path of the run's directory in shared memory. */
+const char *moriens_run_directory(void);
+
 /* MPI is initialised and the state is UNKNOWN: begins to record, with the calling thread's ring as the
  * first, or turns recording off for good and leaves word why. */
 void moriens_run_begin(const void *site, struct moriens_writer *ring);

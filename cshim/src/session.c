@@ -1,4 +1,5 @@
 #include "session.h"
+#include "drain.h"
 #include "fortran.h"
 #include "mpi_family.h"
 #include "run.h"
@@ -44,5 +45,6 @@ MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 		return;
 	if (t->state == MORIENS_THREAD_RECORDS)
 		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
+	moriens_drain();
 	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
 }

@@ -1,3 +1,4 @@
+#include "drain.h"
 #include "marks.h"
 #include "mpi_family.h"
 #include "names.h"
@@ -245,6 +246,7 @@ MORIENS_COLD void moriens_finalized(struct moriens_span *span)
 		moriens_counters_end(&t->counters);
 	}
 	t->state = MORIENS_THREAD_OFF;
+	moriens_drain();
 	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
 	moriens_run_end();
 }

@@ -1,4 +1,4 @@
-/* As much of an MPI as test/race.c and test/sessions.c need: every call returns at once. */
+/* As much of an MPI as the programs of this folder need: every call returns at once. */
 #ifndef FAKEMPI_H
 #define FAKEMPI_H
 

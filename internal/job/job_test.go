@@ -39,8 +39,8 @@ func TestEnvironment(t *testing.T) {
 		{"with -x, which excludes the list", "mpirun -n 2 -x FOO app", "", "mpirun " + exports + " -n 2 -x FOO app", map[string]string{list: ""}},
 		{"with the list on the command line", "mpirun --mca mca_base_env_list FOO app", "", "mpirun --mca mca_base_env_list FOO app", map[string]string{list: ""}},
 		{"a script", "./job.sh -x", "", "./job.sh -x", map[string]string{list: ""}},
-		{"options for the shim", "mpirun app", "MORIENS_PAPI=/p.so MORIENS_EVENTS=x MORIENS_POLL_GAP=5", "mpirun app", map[string]string{
-			list: names + ";MORIENS_EVENTS;MORIENS_POLL_GAP;MORIENS_PAPI", "MORIENS_EVENTS": "x"}},
+		{"options for the shim", "mpirun app", "MORIENS_PAPI=/p.so MORIENS_EVENTS=x MORIENS_POLL_GAP=5 MORIENS_DRAIN=7", "mpirun app", map[string]string{
+			list: names + ";MORIENS_EVENTS;MORIENS_POLL_GAP;MORIENS_PAPI;MORIENS_DRAIN", "MORIENS_EVENTS": "x"}},
 		{"an option for the shim", "mpirun app", "MORIENS_RING=65536", "mpirun app", map[string]string{list: names + ";MORIENS_RING"}},
 		{"something preloaded already", "srun app", "LD_PRELOAD=/x.so", "srun app", map[string]string{"LD_PRELOAD": "/opt/moriens/libmoriens.so:/x.so"}},
 		{"always", "srun app", "", "srun app", map[string]string{

@@ -1,0 +1,58 @@
+#include "drain.h"
+#include "os.h"
+#include "run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The agent looks every 0.5 to 20 ms. */
+#define FIRST_PAUSE_US 100u
+#define LONGEST_PAUSE_US 2000u
+
+static uint64_t limit_us;
+
+void moriens_drain_limit(uint64_t ms)
+{
+	limit_us = ms * 1000;
+}
+
+/* Whether an agent reads the ring and has not come to its head. The ring may be that of a thread that has ended
+ * and unmapped it, so the file is asked; one that is gone has been read. */
+static bool undrained(uint32_t thread)
+{
+	char name[64];
+	struct moriens_ring ring;
+
+	snprintf(name, sizeof name, "%016" PRIx64 ".%" PRIu32 ".ring", moriens_run.process.header->process, thread);
+	return moriens_os_read_start(moriens_run_directory(), name, &ring, sizeof ring) && ring.agent != 0 && ring.tail != ring.head;
+}
+
+static void leave_note(void)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "a rank waited %" PRIu64 " ms at the end of MPI and the agent had not read all that it recorded (MORIENS_DRAIN)", limit_us / 1000);
+	pthread_mutex_lock(&moriens_run.paths.lock);
+	moriens_process_note(&moriens_run.process, text);
+	pthread_mutex_unlock(&moriens_run.paths.lock);
+}
+
+void moriens_drain(void)
+{
+	uint32_t threads = __atomic_load_n(&moriens_run.process.header->threads, __ATOMIC_RELAXED);
+	uint64_t start = moriens_os_monotonic_us();
+	uint64_t pause = FIRST_PAUSE_US;
+
+	for (uint32_t thread = 0; limit_us != 0 && thread < threads; thread++) {
+		while (undrained(thread)) {
+			uint64_t waited = moriens_os_monotonic_us() - start;
+			if (waited >= limit_us) {
+				leave_note();
+				limit_us = 0;
+				return;
+			}
+			moriens_os_sleep_us(pause < limit_us - waited ? pause : limit_us - waited);
+			pause = 2 * pause < LONGEST_PAUSE_US ? 2 * pause : LONGEST_PAUSE_US;
+		}
+	}
+}

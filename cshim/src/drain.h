@@ -1,0 +1,16 @@
+/*
+ * At the end of MPI the process waits until the agent has read its rings, or for MORIENS_DRAIN: what ends the job, such as a
+ * batch system, may end the agent with it. Only where an agent reads them, and never again once it was in vain.
+ */
+#ifndef MORIENS_DRAIN_H
+#define MORIENS_DRAIN_H
+
+#include "base.h"
+
+/* At the set-up; 0 = do not wait. */
+void moriens_drain_limit(uint64_t ms);
+
+/* MPI has ended and all rings are published; the process records. */
+void moriens_drain(void);
+
+#endif
