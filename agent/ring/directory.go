@@ -140,26 +140,49 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
-// Sweep removes the directories of the user's runs in which no process lives: a moriens that was killed
-// leaves its run's behind, in memory. It returns how many there were.
-func Sweep(shm string, uid int) (int, error) {
+// A Leftover is the directory of a run in which no process lives: a moriens that was killed leaves its run's behind, in
+// memory.
+type Leftover struct {
+	Path  string
+	Bytes uint64
+}
+
+// Leftovers lists those of the user. A young one may belong to a run whose first rank is about to start: it is none.
+func Leftovers(shm string, uid int) ([]Leftover, error) {
 	paths, err := filepath.Glob(DirectoryPath(shm, uid, "*"))
 	if err != nil {
-		return 0, fmt.Errorf("ring: %w", err)
+		return nil, fmt.Errorf("ring: %w", err)
 	}
-	removed := 0
+	var list []Leftover
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		// A young one may belong to a run whose first rank is about to start.
 		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepAge || inUse(path) {
 			continue
 		}
-		if err := NewDirectory(path).Remove(); err != nil {
+		l := Leftover{Path: path}
+		entries, _ := os.ReadDir(path)
+		for _, entry := range entries {
+			if info, err := entry.Info(); err == nil {
+				l.Bytes += uint64(info.Size())
+			}
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// Sweep removes the leftovers and returns how many there were.
+func Sweep(shm string, uid int) (int, error) {
+	list, err := Leftovers(shm, uid)
+	if err != nil {
+		return 0, err
+	}
+	for removed, l := range list {
+		if err := NewDirectory(l.Path).Remove(); err != nil {
 			return removed, err
 		}
-		removed++
 	}
-	return removed, nil
+	return len(list), nil
 }
 
 const sweepAge = 10 * time.Minute

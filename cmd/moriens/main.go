@@ -25,6 +25,7 @@ type commands struct {
 	Run     runCommand     `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
 	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
 	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
+	Doctor  doctorCommand  `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
 	Log string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`

@@ -63,6 +63,13 @@ bool moriens_options_record(void)
 	return run != NULL && run[0] != '\0';
 }
 
+const char *moriens_options_probe(void)
+{
+	const char *probe = text_of("MORIENS_PROBE");
+
+	return probe != NULL && !moriens_options_record() ? probe : NULL;
+}
+
 bool moriens_options_read(struct moriens_options *options)
 {
 	const char *shm = text_of("MORIENS_SHM");

@@ -20,6 +20,9 @@ struct moriens_options {
 /* Whether the environment asks for a recording at all. */
 bool moriens_options_record(void);
 
+/* What `moriens doctor` asks (MORIENS_PROBE), or NULL; never while the environment asks for a recording. */
+const char *moriens_options_probe(void);
+
 /* False: the run's name cannot be part of a file name. */
 bool moriens_options_read(struct moriens_options *options);
 

@@ -48,6 +48,11 @@ static bool find_functions(void *library)
 		{"PAPI_cleanup_eventset", &moriens_papi.cleanup_eventset},
 		{"PAPI_destroy_eventset", &moriens_papi.destroy_eventset},
 		{"PAPI_strerror", &moriens_papi.strerror},
+		{"PAPI_num_components", &moriens_papi.num_components},
+		{"PAPI_get_component_info", &moriens_papi.get_component_info},
+		{"PAPI_enum_event", &moriens_papi.enum_event},
+		{"PAPI_query_event", &moriens_papi.query_event},
+		{"PAPI_event_code_to_name", &moriens_papi.event_code_to_name},
 	};
 
 	for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
@@ -68,12 +73,28 @@ const char *moriens_papi_load(const char *name)
 		return "PAPI is not installed: no libpapi.so can be loaded";
 	if (!find_functions(library))
 		return "its PAPI library lacks functions: PAPI 6 or newer is needed";
-	int version = moriens_papi.get_opt(LIB_VERSION, NULL) & MAJOR_MINOR;
+	int version = moriens_papi_version() & MAJOR_MINOR;
 	if (version <= 0 || moriens_papi.library_init(version) != version)
 		return "PAPI cannot be initialised";
 	/* The identity that programs give PAPI too: a second one would be refused. */
 	moriens_papi.thread_init((unsigned long (*)(void))pthread_self);
 	return NULL;
+}
+
+const char *moriens_papi_file(void)
+{
+	Dl_info info;
+	union {
+		int (*function)(int);
+		void *object;
+	} symbol = {moriens_papi.library_init};
+
+	return dladdr(symbol.object, &info) != 0 ? info.dli_fname : "";
+}
+
+int moriens_papi_version(void)
+{
+	return moriens_papi.get_opt(LIB_VERSION, NULL);
 }
 
 const char *moriens_papi_reason(int error)

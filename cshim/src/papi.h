@@ -25,6 +25,18 @@ struct moriens_papi {
 	int (*cleanup_eventset)(int set);
 	int (*destroy_eventset)(int *set);
 	char *(*strerror)(int error);
+	int (*num_components)(void);
+	const void *(*get_component_info)(int component);
+	int (*enum_event)(int *code, int modifier);
+	int (*query_event)(int code);
+	int (*event_code_to_name)(int code, char *name);
+};
+
+/* What there is of PAPI_component_info_t in every version from 6 on. */
+struct moriens_papi_component {
+	char name[128];
+	char not_used[384];
+	char disabled_reason[128]; /* longer from 7 on; empty: it is not disabled */
 };
 
 extern struct moriens_papi moriens_papi;
@@ -32,6 +44,10 @@ extern struct moriens_papi moriens_papi;
 /* Loads and initialises PAPI, once per process; name: the library's file, or NULL. Returns NULL, or why
  * it cannot be used. */
 const char *moriens_papi_load(const char *name);
+
+/* The file that was loaded, and the version as PAPI_VERSION packs it. */
+const char *moriens_papi_file(void);
+int moriens_papi_version(void);
 
 /* What an error code means. */
 const char *moriens_papi_reason(int error);

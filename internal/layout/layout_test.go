@@ -33,6 +33,7 @@ var rules = []rule{
 	{"internal/job", []string{"internal/hint"}, nil},
 	{"internal/ticks", []string{"internal/shmabi"}, nil},
 	{"internal/console", []string{"trace"}, nil},
+	{"internal/doctor", []string{"agent/ring", "internal/shmabi"}, nil},
 	{"internal/measure", []string{"agent", "collector", "analysis", "trace", "internal"}, nil},
 	{"internal/layout", []string{}, []string{}},
 	{"proto", []string{}, nil},

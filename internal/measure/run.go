@@ -63,7 +63,7 @@ func Run(c RunConfig) (status int, err error) {
 	// A reader of our output that goes away must not end this process before the results are written.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	library, err := shim()
+	library, err := Library()
 	if err != nil {
 		return 1, err
 	}
@@ -198,8 +198,8 @@ func ends(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
 
-// shim finds libmoriens.so: MORIENS_LIB, or beside the program, or in ../lib.
-func shim() (string, error) {
+// Library finds libmoriens.so: MORIENS_LIB, or beside the program, or in ../lib.
+func Library() (string, error) {
 	if path := os.Getenv("MORIENS_LIB"); path != "" {
 		if _, err := os.Stat(path); err != nil {
 			return "", hint.With(fmt.Errorf("MORIENS_LIB: %w", err), "it has to name libmoriens.so, or be unset")

@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"moriens/internal/shmabi"
+)
+
+// Judge says what a machine's facts come to.
+func Judge(m Machine, version string) Report {
+	r := Report{Version: version, Host: m.Host, Kernel: m.Kernel, Possible: true}
+	for _, list := range [][]Finding{
+		{judgeLibrary(m)}, judgeMPIs(m), {judgePMU(m.PMU)}, judgeCounters(m), {judgeClock(m.Library), judgeLibunwind(m.Library)},
+		judgeMemory(m.Memory), judgeLimits(m), {judgeSlurm(m.Slurm)},
+	} {
+		r.Findings = append(r.Findings, list...)
+	}
+	r.Possible = !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Status == Fatal })
+	return r
+}
+
+func judgeLibrary(m Machine) Finding {
+	l := m.Library
+	f := Finding{ID: "library", Status: Fatal, Found: l.Path}
+	switch {
+	case l.Path == "":
+		f.Found, f.Why, f.Do = "no libmoriens.so", l.Error, l.Hint
+	case l.Arch != "" && l.Arch != m.Arch:
+		f.Why = fmt.Sprintf("it is for %s, and moriens for %s", l.Arch, m.Arch)
+		f.Do = "build both on this kind of machine: make build"
+	case l.Layout == 0:
+		f.Why = "it does not load into programs here: " + l.Error
+		f.Do = "build it on this machine, or one with as old a C library: make shim"
+		if l.Said != "" {
+			f.Facts = strings.Split(l.Said, "\n")
+		}
+	case l.Layout != shmabi.Version:
+		f.Why = fmt.Sprintf("it writes shared memory of layout %d, and moriens reads %d", l.Layout, shmabi.Version)
+		f.Do = "take both from one build, and unset MORIENS_LIB: make build"
+	default:
+		f.Status = OK
+		f.Found += fmt.Sprintf(", %s, layout %d, loads", m.Arch, l.Layout)
+	}
+	return f
+}
+
+func judgeClock(l Library) Finding {
+	f := Finding{ID: "clock", Status: OK, Found: fmt.Sprintf("%s, %.0f ns to read", l.Clock, l.ClockNS)}
+	switch {
+	case l.Clock == "":
+		f.Status, f.Found, f.Why, f.Do = Lack, "not known", "libmoriens.so has not answered", "see library"
+	case l.Clock == "CLOCK_MONOTONIC_RAW":
+		f.Status = Warn
+		f.Why = "the kernel does not use the processor's time-stamp counter (/sys/devices/system/clocksource): each MPI call takes two readings"
+		f.Do = "boot with clocksource=tsc tsc=reliable if the counters of all processors agree; results are right either way"
+	}
+	return f
+}
+
+func judgeLibunwind(l Library) Finding {
+	if l.Libunwind {
+		return Finding{ID: "libunwind", Status: OK, Found: "call paths of up to 64 frames: --callpath"}
+	}
+	f := Finding{
+		ID: "libunwind", Status: Lack, Found: "call paths have one frame", Why: "libunwind.so.8 cannot be loaded",
+		Do: "install libunwind (Debian: libunwind8) to record the callers of MPI calls too",
+	}
+	if l.Layout == 0 {
+		f.Why, f.Do = "libmoriens.so has not answered", "see library"
+	}
+	return f
+}
+
+func judgeSlurm(s Slurm) Finding {
+	if s.Srun == "" {
+		return Finding{ID: "slurm", Status: Lack, Found: "no srun on PATH", Why: "Slurm is not installed here, or not on PATH", Do: "nothing, unless your jobs are Slurm's"}
+	}
+	f := Finding{ID: "slurm", Status: OK, Found: strings.TrimSpace(s.Srun + " " + s.Version)}
+	if s.Error != "" {
+		f.Status, f.Why, f.Do = Warn, s.Error, "ask the administrators: srun does not answer"
+	}
+	if s.Job != "" {
+		f.Found += ", inside job " + s.Job
+	}
+	if len(s.MPI) > 0 {
+		f.Facts = append(f.Facts, "--mpi: "+strings.Join(s.MPI, " "))
+	}
+	return f
+}

@@ -1,0 +1,117 @@
+package doctor
+
+import (
+	"fmt"
+	"strings"
+)
+
+func judgeMemory(s Memory) []Finding {
+	directory := Finding{ID: "memory", Status: OK, Found: fmt.Sprintf("%s: %s, %s free of %s", s.Path, s.Type, size(s.Free), size(s.Bytes))}
+	if s.NoExec {
+		directory.Facts = append(directory.Facts, "noexec: does not matter, nothing is run from there")
+	}
+	switch {
+	case s.Error != "":
+		directory = Finding{ID: "memory", Status: Fatal, Found: s.Path + " cannot be used", Why: s.Error,
+			Do: "name a directory on a memory file system with --shm or MORIENS_SHM (containers: --shm-size, or mount a tmpfs)"}
+		return []Finding{directory}
+	case s.Write != "" && s.Free < s.MinimumBytes:
+		directory.Status, directory.Why, directory.Do = Fatal, "it is full: "+s.Write, "remove what is in the way, or name another directory with --shm or MORIENS_SHM"
+		return append([]Finding{directory}, judgeLeftovers(s)...)
+	case s.Write != "":
+		directory.Status, directory.Why = Fatal, "no file can be made there: "+s.Write
+		directory.Do = "make it writable for this user, or name another directory with --shm or MORIENS_SHM"
+		return []Finding{directory}
+	case !s.InMemory:
+		directory.Status, directory.Why = Warn, "it is not in memory: every record would go to a disk, and MPI calls wait for it"
+		directory.Do = "name a directory on a tmpfs with --shm or MORIENS_SHM"
+	}
+	return append([]Finding{directory, judgeRoom(s)}, judgeLeftovers(s)...)
+}
+
+// judgeRoom compares what the ranks' files take with what the library allows itself: no file takes more than a quarter of what is free
+// by the CPUs of the machine.
+func judgeRoom(s Memory) Finding {
+	ranks := uint64(s.Ranks)
+	whole := ranks * (s.RingBytes + s.ProcessBytes)
+	f := Finding{ID: "memory.room", Status: OK, Found: fmt.Sprintf("%d ranks with one thread each take %s", s.Ranks, size(whole))}
+	if !s.RanksWereSaid {
+		f.Facts = append(f.Facts, "as many ranks as CPUs; --ranks says another number")
+	}
+	share := s.Free / (4 * uint64(s.CPUs))
+	switch {
+	case s.Free < ranks*s.MinimumBytes:
+		f.Status = Warn
+		f.Why = fmt.Sprintf("%s are free and %d ranks take %s at least: the last ones run unrecorded", size(s.Free), s.Ranks, size(ranks*s.MinimumBytes))
+		f.Do = "make room, or mount it larger: mount -o remount,size=… " + s.Path
+	case share < s.RingBytes || s.Free < whole:
+		f.Status = Warn
+		f.Why = fmt.Sprintf("rings will be smaller than the %s that MORIENS_RING says: a file takes at most a quarter of the free room by CPUs, %s", size(s.RingBytes), size(share))
+		f.Do = "make room, or mount it larger: mount -o remount,size=… " + s.Path
+	}
+	return f
+}
+
+func judgeLeftovers(s Memory) []Finding {
+	var bytes uint64
+	var facts []string
+	for _, l := range s.Leftovers {
+		bytes += l.Bytes
+		facts = append(facts, l.Path)
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	return []Finding{{
+		ID: "memory.leftovers", Status: Warn, Found: fmt.Sprintf("%d ended runs left %s in %s", len(facts), size(bytes), s.Path), Facts: facts,
+		Why: "their moriens was killed", Do: "the next moriens run there removes them",
+	}}
+}
+
+func judgeLimits(m Machine) []Finding {
+	l, ranks := m.Limits, int64(m.Memory.Ranks)
+	descriptors := Finding{ID: "limits.descriptors", Status: OK, Found: number(l.Descriptors) + " open files a process"}
+	if need := ranks + 256; l.Descriptors >= 0 && l.Descriptors < need {
+		descriptors.Status, descriptors.Why = Warn, fmt.Sprintf("the agent holds one for each rank of the node, and the debugging information of programs: some %d", need)
+		descriptors.Do = fmt.Sprintf("ulimit -n %d (the hard limit is %s)", need, number(l.DescriptorsHard))
+	}
+	threads := Finding{ID: "limits.threads", Status: OK, Found: fmt.Sprintf("%s processes and threads a user, %s in this cgroup", number(l.Threads), number(l.PIDs))}
+	for _, limit := range []int64{l.Threads, l.PIDs} {
+		if need := 32 + 8*ranks; limit >= 0 && limit < need && threads.Status == OK {
+			threads.Status, threads.Why = Warn, fmt.Sprintf("agent and collector take up to 32, and an MPI rank some 8: %d", need)
+			threads.Do = "raise ulimit -u, or the cgroup's pids.max"
+		}
+	}
+	locked := Finding{ID: "limits.locked", Status: OK, Found: size64(l.Locked) + " of locked memory: rings need none"}
+	cpus := Finding{ID: "limits.cpus", Status: OK, Found: fmt.Sprintf("%d of %d CPUs", l.CPUs, l.AllCPUs)}
+	if l.Quota > 0 {
+		cpus.Found += fmt.Sprintf(", %.2g of them by the cgroup's quota", l.Quota)
+		if l.Quota < float64(l.CPUs) {
+			cpus.Status, cpus.Why, cpus.Do = Warn, "the cgroup stops its processes when their time is used up: bursts get longer by chance", "raise cpu.max, or start no more ranks than the quota has CPUs"
+		}
+	}
+	return []Finding{descriptors, threads, locked, cpus}
+}
+
+func number(n int64) string {
+	if n < 0 {
+		return "unlimited"
+	}
+	return fmt.Sprint(n)
+}
+
+func size64(n int64) string {
+	if n < 0 {
+		return "unlimited"
+	}
+	return size(uint64(n))
+}
+
+func size(n uint64) string {
+	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
+	x, u := float64(n), 0
+	for x >= 1024 && u < len(units)-1 {
+		x, u = x/1024, u+1
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") + " " + units[u]
+}

@@ -1,0 +1,231 @@
+package doctor
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"moriens/internal/testenv"
+)
+
+func tmpfs(t *testing.T, options string, flags uintptr) string {
+	t.Helper()
+	testenv.NeedRoot(t)
+	dir := t.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", flags, options); err != nil {
+		t.Skipf("cannot mount a tmpfs here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// status is that of the first finding of that name.
+func status(t *testing.T, list []Finding, id string) Status {
+	t.Helper()
+	for _, f := range list {
+		if f.ID == id {
+			return f.Status
+		}
+	}
+	t.Fatalf("no finding %s in %+v", id, list)
+	return ""
+}
+
+func TestMemory(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	full := func(t *testing.T) string {
+		dir := tmpfs(t, "size=64k", 0)
+		if err := os.WriteFile(filepath.Join(dir, "filler"), make([]byte, 64<<10), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	for _, c := range []struct {
+		name string
+		dir  func(t *testing.T) string
+		want Status
+		room Status // empty: not judged
+	}{
+		{"gone", func(t *testing.T) string { return file + "/x" }, Fatal, ""},
+		{"a file", func(t *testing.T) string { return file }, Fatal, ""},
+		{"full", full, Fatal, ""},
+		{"read-only", func(t *testing.T) string { return tmpfs(t, "size=1m", syscall.MS_RDONLY) }, Fatal, ""},
+		{"noexec", func(t *testing.T) string { return tmpfs(t, "size=1g", syscall.MS_NOEXEC) }, OK, OK},
+		{"small", func(t *testing.T) string { return tmpfs(t, "size=1m", 0) }, OK, Warn},
+		{"smaller", func(t *testing.T) string { return tmpfs(t, "size=128k", 0) }, OK, Warn},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := c.dir(t)
+			m := probeMemory(Config{Shm: dir, Ranks: 2}, 2)
+			list := judgeMemory(m)
+			if got := status(t, list, "memory"); got != c.want {
+				t.Errorf("memory is %s: %+v", got, list)
+			}
+			if c.room != "" {
+				if got := status(t, list, "memory.room"); got != c.room {
+					t.Errorf("memory.room is %s: %+v", got, list)
+				}
+			}
+			if c.name == "noexec" && !m.NoExec {
+				t.Error("noexec was not seen")
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "moriens-*")); len(left) > 0 {
+				t.Errorf("left %v", left)
+			}
+		})
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	shm := tmpfs(t, "size=1m", 0)
+	old := filepath.Join(shm, "moriens-0-killed")
+	young := filepath.Join(shm, "moriens-0-begins")
+	for _, dir := range []string{old, young} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(old, "0000000000000001.0.ring"), make([]byte, 5000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
+	m := probeMemory(Config{Shm: shm, Ranks: 1}, 1)
+	if len(m.Leftovers) != 1 || m.Leftovers[0].Path != old || m.Leftovers[0].Bytes != 5000 {
+		t.Errorf("%+v", m.Leftovers)
+	}
+	if status(t, judgeMemory(m), "memory.leftovers") != Warn {
+		t.Error("not reported")
+	}
+}
+
+func TestRingBytes(t *testing.T) {
+	for text, want := range map[string]uint64{"": 4 << 20, "x": 4 << 20, "0": 4 << 20, "1": 64 << 10, "65536": 64 << 10, "200000": 128 << 10, "99999999999": 1 << 30} {
+		if got := ringBytes(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// script makes a program that a shell runs.
+func script(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestLaunchers(t *testing.T) {
+	dir, later := t.TempDir(), t.TempDir()
+	script(t, dir, "mpirun", "echo 'mpirun (Open MPI) 5.0.3'")
+	script(t, later, "mpirun", "echo 'HYDRA build details: Version: 1.0'")
+	script(t, dir, "mpiexec.mpich", "echo HYDRA build details:; echo '    Version:   4.0.2'")
+	script(t, dir, "mpiexec.intel", "echo 'Intel(R) MPI Library for Linux* OS, Version 2021.9 Build 1'")
+	script(t, dir, "srun", `test "$1" = --version && echo slurm 22.05.8 || { echo MPI plugin types are... >&2; echo "	pmi2" >&2; echo "	pmix" >&2; }`)
+	script(t, dir, "mpirun.strange", "echo hello")
+	script(t, dir, "mpirun.broken", "exit 3")
+	if err := os.Symlink("mpirun", filepath.Join(dir, "orterun")); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+later)
+	byName := map[string]Launcher{}
+	for _, l := range probeLaunchers(t.Context()) {
+		byName[l.Names[0]] = l
+	}
+	for name, want := range map[string]Launcher{
+		"mpirun":         {Names: []string{"mpirun", "orterun"}, Family: OpenMPI, Version: "5.0.3"},
+		"mpiexec.mpich":  {Family: MPICH, Version: "4.0.2"},
+		"mpiexec.intel":  {Family: MPICH, Version: "2021.9"},
+		"srun":           {Family: Slurms, Version: "22.05.8"},
+		"mpirun.strange": {Error: "hello"},
+		"mpirun.broken":  {Error: "exit status 3"},
+	} {
+		got := byName[name]
+		if got.Family != want.Family || got.Version != want.Version || got.Error != want.Error || want.Names != nil && !slices.Equal(got.Names, want.Names) {
+			t.Errorf("%s: %+v, want %+v", name, got, want)
+		}
+	}
+	if s := probeSlurm(t.Context()); s.Version != "22.05.8" || !slices.Equal(s.MPI, []string{"pmi2", "pmix"}) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A child that never answers is ended, with what it has started.
+func TestNothingHangs(t *testing.T) {
+	dir := t.TempDir()
+	script(t, dir, "mpirun", "/bin/sleep 1000 & echo $! >"+dir+"/pid; wait")
+	t.Setenv("PATH", dir)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	list := probeLaunchers(ctx)
+	if len(list) != 1 || list[0].Error != errNoAnswer.Error() {
+		t.Errorf("%+v", list)
+	}
+	pid := readText(filepath.Join(dir, "pid"))
+	for range 1000 {
+		// Gone, or dead and waiting for its parent.
+		if state := field("/proc/"+pid+"/status", "State"); state == "" || strings.HasPrefix(state, "Z") {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("what it had started lives")
+}
+
+func TestCgroups(t *testing.T) {
+	root, table := t.TempDir(), filepath.Join(t.TempDir(), "cgroup")
+	write := func(path, text string) {
+		path = filepath.Join(root, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(table, []byte("0::/user/job\n5:cpu:/job\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	write("user/job/cpu.max", "max 100000\n")
+	write("user/cpu.max", "150000 100000\n")
+	write("cpu/job/cpu.cfs_quota_us", "-1\n")
+	write("cpu/job/cpu.cfs_period_us", "100000\n")
+	write("cpu/cpu.cfs_quota_us", "400000\n")
+	write("cpu/cpu.cfs_period_us", "100000\n")
+	dirs := cgroups(table, root)
+	want := []string{root + "/user/job", root + "/user", root, root + "/cpu/job", root + "/cpu"}
+	if !slices.Equal(dirs, want) {
+		t.Errorf("%v, want %v", dirs, want)
+	}
+	var quotas []float64
+	for _, dir := range dirs {
+		quotas = append(quotas, cpuQuota(dir))
+	}
+	if !slices.Equal(quotas, []float64{0, 1.5, 0, 0, 4}) {
+		t.Errorf("%v", quotas)
+	}
+}
+
+func TestLibraryAnswers(t *testing.T) {
+	var l Library
+	l.read("layout\t3\nclock\ttsc\t9.25\nlibunwind\npapi\t/p.so\t7.0.0\ncomponent\tcpu\t\ncomponent\tsde\tno such thing\npreset\tPAPI_TOT_INS\n" +
+		"event\tsw:cpu-time\nno-event\tsde:::a::b: no such event\nreading\t640\nof the future\tx\n\n")
+	want := Library{
+		Layout: 3, Clock: "tsc", ClockNS: 9.25, Libunwind: true, Events: []string{"sw:cpu-time"}, NoEvents: []string{"sde:::a::b: no such event"}, ReadingNS: 640,
+		PAPI: PAPI{File: "/p.so", Version: "7.0.0", Components: []Component{{"cpu", ""}, {"sde", "no such thing"}}, Presets: []string{"PAPI_TOT_INS"}},
+	}
+	if !reflect.DeepEqual(l, want) {
+		t.Errorf("%+v, want %+v", l, want)
+	}
+}
