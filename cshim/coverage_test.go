@@ -167,19 +167,21 @@ func TestEverySymbol(t *testing.T) {
 	})
 }
 
+// fortran builds the conformance program of a binding and gives its command line.
+func fortran(t *testing.T, mpi mpitest.MPI, binding string) []string {
+	t.Helper()
+	if mpi.Name == mpitest.MPICH.Name {
+		return []string{mpi.Fortran(t, "fortran", binding, "-DLARGE"), t.TempDir()}
+	}
+	return []string{mpi.Fortran(t, "fortran", binding), t.TempDir(), mpi.App(t, "child")}
+}
+
 func TestFortran(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		for _, binding := range mpitest.Bindings {
 			t.Run(binding, func(t *testing.T) {
-				var options []string
-				args := []string{t.TempDir()}
-				if mpi.Name == mpitest.MPICH.Name {
-					options = append(options, "-DLARGE")
-				} else {
-					args = append(args, mpi.App(t, "child"))
-				}
-				o := job{mpi: mpi, preload: library, program: append([]string{mpi.Fortran(t, "fortran", binding, options...)}, args...)}.run(t)
+				o := job{mpi: mpi, preload: library, program: fortran(t, mpi, binding)}.run(t)
 				succeed(t, o)
 				expectEnded(t, expectExact(t, o))
 				if mpi.Name == mpitest.OpenMPI.Name {

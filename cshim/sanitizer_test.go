@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,16 +14,16 @@ import (
 	"moriens/internal/testenv"
 )
 
-// TestAddressAndUndefined runs the shim's sanitized build in programs that are built as ever. Leaks are
+// TestAddressAndUndefined runs the shim's sanitized build in the whole conformance set, whose programs are built as ever. Leaks are
 // the MPI library's own affair: it keeps much until the process ends.
 func TestAddressAndUndefined(t *testing.T) {
 	preload := mpitest.SanitizedLibrary(t)
 	env := []string{"ASAN_OPTIONS=detect_leaks=0:abort_on_error=1", "UBSAN_OPTIONS=print_stacktrace=1", "MORIENS_CALLPATH=6",
 		"MORIENS_EVENTS=sw:cpu-time,sde:::a::b,sw:page-faults,PAPI_TOT_INS,sw:context-switches"}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		large := mpi.Name == mpitest.MPICH.Name
 		programs := [][]string{
-			{mpi.App(t, "threads"), "4", "50"},
-			{mpi.Fortran(t, "fortran", "F08"), t.TempDir()},
+			{mpi.App(t, "threads"), "8", "50"},
 			{mpi.App(t, "polls"), "each", "500"},
 			{mpi.App(t, "callpath"), "3", "2000"},
 			{annotated(t, mpi, "annotate"), "names"},
@@ -33,20 +34,42 @@ func TestAddressAndUndefined(t *testing.T) {
 			{annotated(t, mpi, "annotate"), "many", "20000"},
 			{annotated(t, mpi, "annotatecxx"), "10"},
 			{mpi.Fortran(t, "annotatef", "F08", filepath.Join(include(t), "moriens.F90"))},
+			{mpi.App(t, "cxx")},
+			{localHost(t), mpi.App(t, "plugin.so")},
+		}
+		for _, binding := range mpitest.Bindings {
+			programs = append(programs, fortran(t, mpi, binding))
+			if large {
+				programs = append(programs, []string{mpi.Fortran(t, "fortransessions", binding)})
+			}
 		}
 		for _, p := range conformance(t, mpi) {
 			programs = append(programs, p.build(t, mpi))
 		}
 		for _, program := range programs {
-			o := job{mpi: mpi, preload: preload, env: env, program: program}.run(t)
-			succeed(t, o)
-			expectEnded(t, expectExact(t, o))
+			t.Run(filepath.Base(program[0]), func(t *testing.T) {
+				o := job{mpi: mpi, preload: preload, env: env, program: program}.run(t)
+				succeed(t, o)
+				expectEnded(t, expectExact(t, o))
+			})
 		}
+		t.Run("throw", func(t *testing.T) {
+			o := job{mpi: mpi, preload: preload, env: env, program: []string{mpi.App(t, "cxx"), "throw"}}.run(t)
+			succeed(t, o)
+		})
+		t.Run("fork", func(t *testing.T) {
+			o := job{mpi: mpi, preload: preload, env: env, program: []string{mpi.App(t, "die"), "fork", "100"}}.run(t)
+			if o.err != nil || strings.Contains(o.stderr, "Sanitizer") || strings.Contains(o.stderr, "runtime error") {
+				t.Errorf("%v\n%s", o.err, o.stderr)
+			}
+			expectEnded(t, expectExact(t, o))
+		})
 	})
 }
 
 // TestThreadSanitizer has threads race for the set-up, for new call paths and for rings, with an MPI of
-// our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on.
+// our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on. Under real MPI it does not
+// work: neither library was compiled for it, and it takes their progress threads and shared memory for races.
 func TestThreadSanitizer(t *testing.T) {
 	testenv.Need(t, "make", "gcc")
 	const threads, generations = 8, 3

@@ -18,6 +18,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
 )
 
 // job is one run of a mini-app under the shim.
@@ -331,16 +332,23 @@ func TestCxx(t *testing.T) {
 	})
 }
 
+// localHost builds a program that is not MPI's and loads plugins that are.
+func localHost(t *testing.T) string {
+	t.Helper()
+	testenv.Need(t, "gcc")
+	host := filepath.Join(t.TempDir(), "host")
+	source := filepath.Join(mpitest.Root(t), "testdata", "miniapp", "host.c")
+	if out, err := exec.Command("gcc", "-o", host, source, "-ldl").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return host
+}
+
 // TestLocalLibrary loads MPI with a plugin, where no global symbol leads to it.
 func TestLocalLibrary(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		host := filepath.Join(t.TempDir(), "host")
-		source := filepath.Join(mpitest.Root(t), "testdata", "miniapp", "host.c")
-		if out, err := exec.Command("gcc", "-o", host, source, "-ldl").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		o := job{mpi: mpi, preload: library, program: []string{host, mpi.App(t, "plugin.so")}}.run(t)
+		o := job{mpi: mpi, preload: library, program: []string{localHost(t), mpi.App(t, "plugin.so")}}.run(t)
 		succeed(t, o)
 		expectEnded(t, expectExact(t, o))
 	})

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"unicode/utf8"
 
 	"moriens/agent/ring"
 	"moriens/cshim/ringwriter"
@@ -34,30 +35,30 @@ func at(offset int, value uint64, size int) []byte {
 	return patch
 }
 
-// sample is a directory with one process that left a ring of two calls, one of them with counts, two marks, and an
-// open run of polls.
+// sample is a directory with one process that left a ring of four records, one with counts, one with a slot of each kind that says what
+// a call means, and a mark, and an open run of polls; its log has an entry of each kind.
 func sample(f *testing.F) (processFile, ringFile []byte) {
 	f.Helper()
 	dir := filepath.Join(f.TempDir(), "run")
-	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: 1, Size: 2, LogBytes: 256})
+	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: 1, Size: 2, LogBytes: 512})
 	if err != nil {
 		f.Fatal(err)
 	}
 	module := p.Module("/bin/app", []byte{1, 2})
 	p.Path(ringwriter.Frame{Module: module, Offset: 3})
 	p.Note("a note")
-	name := p.Name("a phase")
 	w, err := p.Thread(16)
-	if err != nil {
+	if err != nil || !p.Log(commEntry()) || p.Name("phase") == 0 {
 		f.Fatal(err)
 	}
 	w.Call(mpicall.Init, 1, 1, 2)
 	w.Call(mpicall.Send, 1, 3, 4, 10, 20)
-	w.Mark(shmabi.MarkBegin, name, 4, 0)
-	w.Mark(shmabi.MarkEvent, name, 4, -5)
-	w.Enter(mpicall.Test, 1, 5)
-	w.Return(6)
-	w.Poll(mpicall.Test, 1, 7)
+	if !writeMeanings(w) {
+		f.Fatal("no room")
+	}
+	w.Enter(mpicall.Test, 1, 35)
+	w.Return(36)
+	w.Poll(mpicall.Test, 1, 37)
 	p.Exit()
 	processFile, err = os.ReadFile(filepath.Join(dir, p.FileName()))
 	if err != nil {
@@ -83,38 +84,41 @@ func FuzzRing(f *testing.F) {
 	f.Add(at(slots, 1<<31, 4), uint16(len(base)))     // more than the file has
 	f.Add(at(head, ^uint64(0), 8), uint16(len(base))) // head far away
 	f.Add(at(head, 17, 8), uint16(len(base)))         // one too many
-	f.Add(at(tail, 6, 8), uint16(len(base)))          // tail beyond head
-	const (
-		slot0 = shmabi.HeaderBytes + shmabi.SlotBytes*iota
-		slot1
-		slot2
-		mark0
-		mark1
-		slot3
-		slot4
-	)
-	f.Add(at(slot0+20, 7, 4), uint16(len(base)))          // wrong seq
-	f.Add(at(slot0+28, 0, 4), uint16(len(base)))          // a record of no slots
-	f.Add(at(slot0+28, 255, 4), uint16(len(base)))        // a record of too many
-	f.Add(at(slot0+28, 2, 4), uint16(len(base)))          // a record that holds another call
-	f.Add(at(slot0+24, 65535, 2), uint16(len(base)))      // an unknown call
-	f.Add(at(slot0, ^uint64(0), 8), uint16(len(base)))    // ends before it starts
-	f.Add(at(slot2+24, 4, 4), uint16(len(base)))          // more counts than the slot holds
-	f.Add(at(slot2+28, 5, 4), uint16(len(base)))          // no kind
-	f.Add(at(slot2+28, 0x80000077, 4), uint16(len(base))) // a kind of the future
-	f.Add(at(slot1+28, 1, 4), uint16(len(base)))          // a record that does not hold its counts
-	f.Add(at(mark0+24, 0xff77, 2), uint16(len(base)))     // a mark of the future
-	f.Add(at(mark0+28, 2, 4), uint16(len(base)))          // a mark that holds another
-	f.Add(at(mark1+26, 7, 2), uint16(len(base)))          // one with all flags
-	f.Add(at(head, 3, 8), uint16(len(base)))              // one that was not published
-	f.Add(at(slot3+24, 0xff01, 2), uint16(len(base)))     // a run of polls that is a mark
-	f.Add(at(slot3+20, 0, 4), uint16(len(base)))          // no open call
-	f.Add(at(slot3+28, 17, 4), uint16(len(base)))         // an open call longer than the ring
-	f.Add(at(slot3+28, 16, 4), uint16(len(base)))         // as long as the ring: it would hold itself
-	f.Add(at(slot3+24, 65535, 2), uint16(len(base)))      // an open call without a name
-	f.Add(at(slot3+26, 0, 2), uint16(len(base)))          // an unfinished call that is a run
-	f.Add(at(slot4+20, 0xffffffff, 4), uint16(len(base))) // very many polls
-	f.Add(at(slot4, ^uint64(0), 8), uint16(len(base)))    // begun after the end of time
+	f.Add(at(tail, 12, 8), uint16(len(base)))         // tail beyond head
+	slot := func(n int) int { return shmabi.HeaderBytes + n*shmabi.SlotBytes }
+	// Init; Send with counts; Sendrecv with counts, two transfers, a collective and two requests; a mark; an open run of polls.
+	const init, send, counts, sendrecv, sent, collective, request, mark, run, polls = 0, 1, 2, 3, 5, 7, 8, 10, 11, 12
+	f.Add(at(slot(init)+20, 7, 4), uint16(len(base)))            // wrong seq
+	f.Add(at(slot(init)+28, 0, 4), uint16(len(base)))            // a record of no slots
+	f.Add(at(slot(init)+28, 255, 4), uint16(len(base)))          // a record of too many
+	f.Add(at(slot(init)+28, 2, 4), uint16(len(base)))            // a record that holds another call
+	f.Add(at(slot(init)+24, 65535, 2), uint16(len(base)))        // a mark of no kind
+	f.Add(at(slot(init)+24, 0xfeff, 2), uint16(len(base)))       // an unknown call
+	f.Add(at(slot(init), ^uint64(0), 8), uint16(len(base)))      // ends before it starts
+	f.Add(at(slot(counts)+24, 4, 4), uint16(len(base)))          // more counts than the slot holds
+	f.Add(at(slot(counts)+28, 5, 4), uint16(len(base)))          // no kind
+	f.Add(at(slot(counts)+28, 0x80000077, 4), uint16(len(base))) // a kind of the future
+	f.Add(at(slot(send)+28, 1, 4), uint16(len(base)))            // a record that does not hold its counts
+	for kind := uint64(shmabi.SlotCounters); kind <= shmabi.SlotRequest; kind++ {
+		f.Add(at(slot(sent)+28, kind, 4), uint16(len(base))) // each kind, made of another's bytes
+		f.Add(at(slot(polls)+28, kind, 4), uint16(len(base)))
+	}
+	f.Add(at(slot(sent)+16, 1<<31, 4), uint16(len(base)))       // no such peer
+	f.Add(at(slot(collective)+20, 1<<31, 4), uint16(len(base))) // no such root
+	f.Add(at(slot(request)+24, 99, 4), uint16(len(base)))       // no such event
+	f.Add(at(slot(sendrecv)+28, 8, 4), uint16(len(base)))       // a record that holds the mark
+	f.Add(at(slot(mark)+28, 2, 4), uint16(len(base)))           // a mark of two slots
+	f.Add(at(slot(mark)+26, 7, 2), uint16(len(base)))           // one with all flags
+	f.Add(at(head, mark, 8), uint16(len(base)))                 // one that was not published
+	f.Add(at(slot(mark)+24, 0xff00, 2), uint16(len(base)))      // a mark of no kind
+	f.Add(at(slot(run)+20, 0, 4), uint16(len(base)))            // no open call
+	f.Add(at(slot(run)+28, 17, 4), uint16(len(base)))           // an open call longer than the ring
+	f.Add(at(slot(run)+28, 16, 4), uint16(len(base)))           // as long as the ring: it would hold itself
+	f.Add(at(slot(run)+24, 65535, 2), uint16(len(base)))        // an open mark
+	f.Add(at(slot(run)+24, 0xfeff, 2), uint16(len(base)))       // an open call without a name
+	f.Add(at(slot(run)+26, 0, 2), uint16(len(base)))            // an unfinished call that is a run
+	f.Add(at(slot(polls)+20, 0xffffffff, 4), uint16(len(base))) // very many polls
+	f.Add(at(slot(polls), ^uint64(0), 8), uint16(len(base)))    // begun after the end of time
 	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
 		content := overlay(base, patch)
 		content = content[:min(int(size), len(content))]
@@ -141,7 +145,7 @@ func FuzzRing(f *testing.F) {
 				t.Fatalf("read %d records of %d slots", read, r.Slots())
 			}
 			for _, rec := range buf[:n] {
-				if rec.Exit < rec.Enter || rec.Mark != 0 && (rec.Call != 0 || rec.Exit != rec.Enter) {
+				if rec.Exit < rec.Enter || !holds(r, rec) {
 					t.Fatalf("%+v", rec)
 				}
 			}
@@ -149,17 +153,28 @@ func FuzzRing(f *testing.F) {
 				break
 			}
 		}
-		if left, unfinished := r.Left(); len(left) > 2 || unfinished && len(left) == 0 {
+		left, unfinished := r.Left()
+		if len(left) > 2 || unfinished && len(left) == 0 {
 			t.Fatalf("left %+v, unfinished %v", left, unfinished)
 		}
+		for _, rec := range left {
+			if !holds(r, rec) {
+				t.Fatalf("left %+v", rec)
+			}
+		}
 	})
+}
+
+// holds says that no record has more than its ring can.
+func holds(r *ring.Reader, rec ring.Record) bool {
+	meanings := len(rec.Transfers) + len(rec.Requests) + len(rec.Polls)
+	return len(rec.Counts) <= shmabi.MaxEvents && meanings < r.Slots() && (rec.Mark == 0 || rec.Call == 0 && meanings == 0 && rec.Exit == rec.Enter)
 }
 
 func FuzzProcess(f *testing.F) {
 	base, _ := sample(f)
 	const logHead = 144
 	const log = shmabi.HeaderBytes
-	const name = log + 56 + 32 + 16 // after a module, a path of one frame and a note
 	f.Add([]byte{}, uint16(len(base)))
 	f.Add([]byte{}, uint16(len(base)-8))
 	f.Add([]byte{}, uint16(0))
@@ -176,9 +191,20 @@ func FuzzProcess(f *testing.F) {
 	f.Add(at(log+8, 0, 4), uint16(len(base)))            // module 0
 	f.Add(at(log+56+6, 65535, 2), uint16(len(base)))     // more frames than the entry holds
 	f.Add(at(log+56+8, 0, 4), uint16(len(base)))         // path 0
-	f.Add(at(name, 0, 4), uint16(len(base)))             // an entry of no bytes where the name is
+	const comm = log + 56 + 32 + 16                      // after a module, a path and a note
+	const ranks = comm + 40
+	const name = ranks + 24
+	f.Add(at(comm+6, 65535, 2), uint16(len(base)))       // more ranks than the entry holds
+	f.Add(at(comm+8, 0, 4), uint16(len(base)))           // communicator 0
+	f.Add(at(comm+12, 31, 4), uint16(len(base)))         // all that a communicator can be
+	f.Add(at(comm+24, 6, 4), uint16(len(base)))          // a rank that it does not have
+	f.Add(at(comm+28, 0, 4), uint16(len(base)))          // of no size
+	f.Add(at(comm+32, ^uint64(0), 4), uint16(len(base))) // of more peers than were told
+	f.Add(at(ranks+8, ^uint64(0), 4), uint16(len(base))) // of fewer
 	f.Add(at(name+6, 65535, 2), uint16(len(base)))       // a name longer than its entry
+	f.Add(at(name, 8, 4), uint16(len(base)))             // one without its fixed part
 	f.Add(at(name+8, 0, 4), uint16(len(base)))           // name 0
+	f.Add(at(name+16, 0xff, 1), uint16(len(base)))       // not UTF-8
 	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))      // rank -1
 	f.Add(at(44, 9, 4), uint16(len(base)))               // an unknown clock
 	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
@@ -198,12 +224,26 @@ func FuzzProcess(f *testing.F) {
 		defer p.Close()
 		_ = p.State().String()
 		p.Losses()
-		_, err = p.ReadLog()
+		first, err := p.ReadLog()
+		for _, c := range first.Comms {
+			told := uint64(0)
+			for _, r := range c.Ranks {
+				told += uint64(r.Count)
+			}
+			if c.Rank < 0 || c.Rank >= c.Size || told > uint64(c.Peers) || !c.Cut && told < uint64(c.Peers) {
+				t.Fatalf("%+v", c)
+			}
+		}
+		for _, n := range first.Names {
+			if !utf8.ValidString(n.Text) {
+				t.Fatalf("%+v", n)
+			}
+		}
 		if err != nil && !errors.Is(err, ring.ErrCorrupt) {
 			t.Fatal(err)
 		}
 		log, again := p.ReadLog()
-		if len(log.Modules)+len(log.Paths)+len(log.Notes)+len(log.Names) != 0 || (again == nil) != (err == nil) {
+		if len(log.Modules)+len(log.Paths)+len(log.Notes)+len(log.Comms)+len(log.Names) != 0 || (again == nil) != (err == nil) {
 			t.Fatalf("a second read gave %v, %v", log, again)
 		}
 	})

@@ -1,0 +1,124 @@
+package ring_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"moriens/agent/ring"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
+)
+
+// writeMeanings writes a record with a slot of each kind that says what a call means, and a mark.
+func writeMeanings(w *ringwriter.Ring) (written bool) {
+	written = w.Enter(mpicall.Sendrecv, 1, 10, 7, 8) &&
+		ringwriter.Add(w, shmabi.Transfer{Kind: shmabi.SlotSent, Bytes: 80, Request: 0xfff0, Peer: 3, Tag: 5, Comm: 1}) &&
+		ringwriter.Add(w, shmabi.Transfer{Kind: shmabi.SlotRead, Bytes: 16, Peer: shmabi.RankAny, Tag: shmabi.RankAny, Comm: 2}) &&
+		ringwriter.Add(w, shmabi.Collective{Kind: shmabi.SlotCollective, Sent: 4, Received: 8, Ordinal: 9, Root: shmabi.RankRoot, Comm: 1}) &&
+		ringwriter.Add(w, shmabi.Request{Kind: shmabi.SlotRequest, Event: shmabi.RequestCompleted, Request: 0xfff0, Bytes: 80, Source: 3, Tag: 5}) &&
+		ringwriter.Add(w, shmabi.Request{Kind: shmabi.SlotRequest, Event: shmabi.RequestFreed, Request: 0xffe0})
+	w.Exit(20)
+	w.Mark(shmabi.MarkEvent, 2, 30, -1<<63)
+	return written
+}
+
+func meanings() []ring.Record {
+	return []ring.Record{
+		{
+			Enter: 10, Exit: 20, Call: mpicall.Sendrecv, Path: 1, Counts: []int64{7, 8},
+			Transfers: []ring.Transfer{
+				{Kind: ring.Sent, Bytes: 80, Request: 0xfff0, Peer: 3, Tag: 5, Comm: 1},
+				{Kind: ring.Read, Bytes: 16, Peer: ring.Any, Tag: ring.Any, Comm: 2},
+			},
+			Collective: ring.Collective{Sent: 4, Received: 8, Ordinal: 9, Root: ring.Root, Comm: 1}, IsCollective: true,
+			Requests: []ring.Request{
+				{Event: ring.Completed, Handle: 0xfff0, Bytes: 80, Source: 3, Tag: 5},
+				{Event: ring.Freed, Handle: 0xffe0},
+			},
+		},
+		{Enter: 30, Exit: 30, Mark: ring.Event, Name: 2, Value: -1 << 63},
+	}
+}
+
+// What calls mean is read as it was written, across the ring's end too.
+func TestMeanings(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{Events: "a,b"})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 8)
+	for range 5 {
+		if !writeMeanings(w) {
+			t.Fatal("no room")
+		}
+		if d := cmp.Diff(meanings(), readAll(t, r), cmpopts.EquateEmpty()); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+// A slot for which there is no room is refused, and the record can be dropped whole.
+func TestMeaningsFindNoRoom(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 4)
+	w.Enter(mpicall.Waitall, 1, 1)
+	for i := range 4 {
+		if added := ringwriter.Add(w, shmabi.Request{Kind: shmabi.SlotRequest, Event: shmabi.RequestCompleted}); added != (i < 3) {
+			t.Fatalf("slot %d: added %v", i+1, added)
+		}
+	}
+	w.Drop()
+	w.Call(mpicall.Send, 1, 2, 3)
+	want := []ring.Record{{Enter: 2, Exit: 3, Call: mpicall.Send, Path: 1, Lost: true}}
+	if d := cmp.Diff(want, readAll(t, r), cmpopts.EquateEmpty()); d != "" || r.Dropped() != 1 {
+		t.Errorf("%d dropped\n%s", r.Dropped(), d)
+	}
+}
+
+// logEntry is an entry of the log: its header with the bytes of the whole filled in, the rest of the fixed part, what follows, and padding.
+func logEntry(kind, length uint16, parts ...any) []byte {
+	var body bytes.Buffer
+	for _, part := range append([]any{shmabi.LogEntry{Kind: kind, Length: length}}, parts...) {
+		if err := binary.Write(&body, binary.LittleEndian, part); err != nil {
+			panic(err)
+		}
+	}
+	for body.Len()%8 != 0 {
+		body.WriteByte(0)
+	}
+	entry := body.Bytes()
+	binary.LittleEndian.PutUint32(entry, uint32(len(entry)))
+	return entry
+}
+
+// commEntry defines a window over two groups of ranks, five of this world and one of another.
+func commEntry() []byte {
+	return logEntry(shmabi.LogCommKind, 2, uint32(3), uint32(shmabi.CommWindow), uint64(0xabc), int32(1), uint32(6), uint32(6), uint32(0),
+		shmabi.LogRanks{First: 0, Stride: 2, Count: 5}, shmabi.LogRanks{First: -1, Count: 1})
+}
+
+func TestCommsAndNames(t *testing.T) {
+	w, dir := process(t, ringwriter.Identity{})
+	defer w.Exit()
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if !w.Log(commEntry()) || w.Name("phase") == 0 {
+		t.Fatal("no room")
+	}
+	log, err := p.ReadLog()
+	want := ring.Log{
+		Comms: []ring.Comm{{Number: 3, ID: 0xabc, Rank: 1, Size: 6, Peers: 6, Window: true, Ranks: []ring.Ranks{{First: 0, Stride: 2, Count: 5}, {First: -1, Count: 1}}}},
+		Names: []ring.Name{{Number: 1, Text: "phase"}},
+	}
+	if d := cmp.Diff(want, log); err != nil || d != "" {
+		t.Errorf("%v\n%s", err, d)
+	}
+}
