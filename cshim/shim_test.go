@@ -348,8 +348,14 @@ func localHost(t *testing.T) string {
 func TestLocalLibrary(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		o := job{mpi: mpi, preload: library, program: []string{localHost(t), mpi.App(t, "plugin.so")}}.run(t)
-		succeed(t, o)
-		expectEnded(t, expectExact(t, o))
+		plugins := []string{mpi.App(t, "plugin.so")}
+		for _, binding := range mpitest.Bindings {
+			plugins = append(plugins, mpi.Fortran(t, "pluginf.so", binding))
+		}
+		for _, plugin := range plugins {
+			o := job{mpi: mpi, preload: library, program: []string{localHost(t), plugin}}.run(t)
+			succeed(t, o)
+			expectEnded(t, expectExact(t, o))
+		}
 	})
 }

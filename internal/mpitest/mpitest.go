@@ -122,19 +122,22 @@ func (m MPI) App(t testing.TB, name string, options ...string) string {
 // Bindings are those of Fortran: the macros that make a mini-app use mpif.h, the module mpi or mpi_f08.
 var Bindings = []string{"MPIF_H", "USE_MPI", "F08"}
 
-// Fortran builds a mini-app of Fortran for one of the Bindings.
+// Fortran builds a mini-app of Fortran for one of the Bindings, or, if it is named x.so, a plugin from x.F90.
 func (m MPI) Fortran(t testing.TB, name, binding string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.FC)
 	dir := t.TempDir()
 	source := filepath.Join(Root(t), "testdata", "miniapp")
 	planted := filepath.Join(dir, "planted.o")
-	run(t, exec.Command(m.CC, "-O2", "-g", "-c", "-o", planted, filepath.Join(source, "planted_fortran.c")))
+	run(t, exec.Command(m.CC, "-O2", "-g", "-fPIC", "-c", "-o", planted, filepath.Join(source, "planted_fortran.c")))
 	out := filepath.Join(dir, name)
 	// mpif.h declares nothing: to the compiler, calls with other buffers contradict each other.
 	args := []string{"-O2", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", "-J" + dir, "-D" + binding, "-o", out}
 	args = append(args, options...)
-	run(t, exec.Command(m.FC, append(args, filepath.Join(source, name+".F90"), planted)...))
+	if strings.HasSuffix(name, ".so") {
+		args = append(args, "-shared", "-fPIC")
+	}
+	run(t, exec.Command(m.FC, append(args, filepath.Join(source, strings.TrimSuffix(name, ".so")+".F90"), planted)...))
 	return out
 }
 
