@@ -83,6 +83,8 @@ type manifest struct {
 			World, Rank int
 			How         string
 		} `json:"ranks_died"`
+		ThreadsUnrecorded   int      `json:"threads_unrecorded"`
+		CallsUnrecorded     int      `json:"calls_unrecorded"`
 		CountersUnavailable []string `json:"counters_unavailable"`
 	}
 }
