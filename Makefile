@@ -46,7 +46,7 @@ test: ## every test, real MPI included
 	go test -p 1 ./...
 
 .PHONY: check
-check: ## the gate: format, vet, lint, generated code, sanitizers, tests
+check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, tests
 	@$(NEED) check
 	test -z "$$(gofmt -l agent analysis cmd collector cshim internal proto trace | tee /dev/stderr)"
 	go vet ./...
@@ -54,8 +54,16 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, tests
 	$(BUF) lint
 	@$(MAKE) --no-print-directory check-generated
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
+	@$(MAKE) --no-print-directory fuzz FUZZ=10s
 	go test -race ./agent/... ./collector/... ./analysis/... ./internal/...
 	@$(MAKE) --no-print-directory test
+
+FUZZ = 150s
+
+.PHONY: fuzz
+fuzz: ## fuzz the readers of shared memory, for FUZZ=150s each
+	go test ./agent/ring -run '^$$' -fuzz FuzzRing -fuzztime $(FUZZ)
+	go test ./agent/ring -run '^$$' -fuzz FuzzProcess -fuzztime $(FUZZ)
 
 .PHONY: bench-shim
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)

@@ -5,8 +5,13 @@
  *
  * prints a line "kind ns" per round: nanoseconds per MPI call, of rank 0. A round makes no more calls than a
  * ring holds, and between rounds there is time for a reader to empty it.
+ * Compiled with SDE it counts two events of its own.
  */
 #include <mpi.h>
+#ifdef SDE
+#include <papi.h>
+#include <sde_lib.h>
+#endif
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -128,6 +133,12 @@ int main(int argc, char **argv)
 	int rounds = argc > 1 ? atoi(argv[1]) : 20;
 	long calls = argc > 2 ? atol(argv[2]) : 30000;
 
+#ifdef SDE
+	static long long counts[2];
+	papi_handle_t sde = papi_sde_init("bench");
+	papi_sde_register_counter(sde, "a", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &counts[0]);
+	papi_sde_register_counter(sde, "b", PAPI_SDE_RO | PAPI_SDE_DELTA, PAPI_SDE_long_long, &counts[1]);
+#endif
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
