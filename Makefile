@@ -43,7 +43,7 @@ demo: ## measure LAMMPS on two ranks and show what came of it
 test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go test -p 1 ./...
+	go test -p 1 -timeout 30m ./...
 
 .PHONY: check
 check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, tests

@@ -307,11 +307,8 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
-// hasEnded says whether nothing more will come of the process: it has finalised MPI, or it is gone.
+// hasEnded says whether nothing more will come of the process: it is gone. One that has finalised MPI may open sessions.
 func (a *Agent) hasEnded(log *slog.Logger) bool {
-	if a.process.State() == ring.Finalized {
-		return true
-	}
 	alive, err := a.process.Alive()
 	if err != nil {
 		log.Error("is the rank alive?", "rank", a.process.Rank, "error", err)

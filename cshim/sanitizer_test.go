@@ -77,13 +77,20 @@ func TestThreadSanitizer(t *testing.T) {
 	if out, err := exec.Command("make", "-s", "BUILD="+build, "tsan").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	cmd := exec.Command(filepath.Join(build, "race"), "8", "3")
-	cmd.Env = append(os.Environ(), "MORIENS_RUN=test", "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "MORIENS_EVENTS=sw:page-faults,sw:cpu-time", "TSAN_OPTIONS=halt_on_error=1")
-	if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
-		t.Fatalf("%v\n%s", err, out)
+	race := func(run, program string, args ...string) *process {
+		cmd := exec.Command(filepath.Join(build, program), args...)
+		cmd.Env = append(os.Environ(), "MORIENS_RUN="+run, "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "MORIENS_EVENTS=sw:page-faults,sw:cpu-time", "TSAN_OPTIONS=halt_on_error=1")
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) != 0 {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		ranks, _ := read(t, ring.DirectoryPath(shm, os.Getuid(), run))
+		for _, p := range ranks {
+			return p
+		}
+		t.Fatalf("%s has recorded nothing", program)
+		return nil
 	}
-	ranks, _ := read(t, ring.DirectoryPath(shm, os.Getuid(), "test"))
-	p := ranks[0]
+	p := race("threads", "race", "8", "3")
 	want := map[string]int{"MPI_Barrier": threads * generations * 50 * 24, "MPI_Send": threads * generations * 50 * 8,
 		"MPI_Iprobe": threads * generations * 10, "MPI_Finalize": 1}
 	for _, marks := range p.marks {
@@ -96,5 +103,10 @@ func TestThreadSanitizer(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads*generations+1 || len(p.paths) != 34 || p.Library != "fake MPI 1" {
 		t.Errorf("%d rings, %d paths, library %q\n%s", len(p.threads), len(p.paths), p.Library, diff)
+	}
+	p = race("sessions", "sessionrace", "8", "200")
+	want = map[string]int{"MPI_Session_init": 8 * 200, "MPI_Barrier": 8 * 200, "MPI_Session_finalize": 8 * 200}
+	if diff := cmp.Diff(want, p.calls()); diff != "" || len(p.threads) != threads || p.State() != ring.Finalized {
+		t.Errorf("%d rings, %v\n%s", len(p.threads), p.State(), diff)
 	}
 }

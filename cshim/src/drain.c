@@ -9,11 +9,12 @@
 #define FIRST_PAUSE_US 100u
 #define LONGEST_PAUSE_US 2000u
 
+/* Atomic: while one thread waits at the end of the last session, another can open one and end it. */
 static uint64_t limit_us;
 
 void moriens_drain_limit(uint64_t ms)
 {
-	limit_us = ms * 1000;
+	__atomic_store_n(&limit_us, ms * 1000, __ATOMIC_RELAXED);
 }
 
 /* Whether an agent reads the ring and has not come to its head. The ring may be that of a thread that has ended
@@ -27,11 +28,11 @@ static bool undrained(uint32_t thread)
 	return moriens_os_read_start(moriens_run_directory(), name, &ring, sizeof ring) && ring.agent != 0 && ring.tail != ring.head;
 }
 
-static void leave_note(void)
+static void leave_note(uint64_t waited_us)
 {
 	char text[160];
 
-	snprintf(text, sizeof text, "a rank waited %" PRIu64 " ms at the end of MPI and the agent had not read all that it recorded (MORIENS_DRAIN)", limit_us / 1000);
+	snprintf(text, sizeof text, "a rank waited %" PRIu64 " ms at the end of MPI and the agent had not read all that it recorded (MORIENS_DRAIN)", waited_us / 1000);
 	pthread_mutex_lock(&moriens_run.paths.lock);
 	moriens_process_note(&moriens_run.process, text);
 	pthread_mutex_unlock(&moriens_run.paths.lock);
@@ -40,18 +41,19 @@ static void leave_note(void)
 void moriens_drain(void)
 {
 	uint32_t threads = __atomic_load_n(&moriens_run.process.header->threads, __ATOMIC_RELAXED);
+	uint64_t limit = __atomic_load_n(&limit_us, __ATOMIC_RELAXED);
 	uint64_t start = moriens_os_monotonic_us();
 	uint64_t pause = FIRST_PAUSE_US;
 
-	for (uint32_t thread = 0; limit_us != 0 && thread < threads; thread++) {
+	for (uint32_t thread = 0; limit != 0 && thread < threads; thread++) {
 		while (undrained(thread)) {
 			uint64_t waited = moriens_os_monotonic_us() - start;
-			if (waited >= limit_us) {
-				leave_note();
-				limit_us = 0;
+			if (waited >= limit) {
+				if (__atomic_exchange_n(&limit_us, 0, __ATOMIC_RELAXED) != 0)
+					leave_note(limit);
 				return;
 			}
-			moriens_os_sleep_us(pause < limit_us - waited ? pause : limit_us - waited);
+			moriens_os_sleep_us(pause < limit - waited ? pause : limit - waited);
 			pause = 2 * pause < LONGEST_PAUSE_US ? 2 * pause : LONGEST_PAUSE_US;
 		}
 	}

@@ -4,47 +4,61 @@
 #include "mpi_family.h"
 #include "run.h"
 
-static int open_sessions; /* atomic */
+#include <pthread.h>
+
+static int open_sessions; /* atomic; changes under the lock, so that the process's state changes with it */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Adds to the sessions that are open, and returns how many there are. The first sets the process running again, if another has ended it. */
+static int add_sessions(int n)
+{
+	pthread_mutex_lock(&lock);
+	int open = __atomic_add_fetch(&open_sessions, n, __ATOMIC_ACQ_REL);
+	if (n > 0 && open == 1 && moriens_run_state() == MORIENS_RUN_RECORDS)
+		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
+	pthread_mutex_unlock(&lock);
+	return open;
+}
+
+/* No session is open, unless another thread has opened one since. */
+static void finalize(void)
+{
+	pthread_mutex_lock(&lock);
+	if (moriens_sessions() == 0)
+		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
+	pthread_mutex_unlock(&lock);
+}
 
 int moriens_sessions(void)
 {
 	return __atomic_load_n(&open_sessions, __ATOMIC_ACQUIRE);
 }
 
-static void opened(const struct moriens_span *span, word session)
+static void opened(word session)
 {
-	if (__atomic_fetch_add(&open_sessions, 1, __ATOMIC_ACQ_REL) != 0 || moriens_run_state() == MORIENS_RUN_OFF)
-		return;
-	moriens_mpi_set_session(session);
-	/* After the end of the sessions before it, which closed this ring. */
-	if (span->kind == MORIENS_SPAN_RECORD && moriens_run_state() == MORIENS_RUN_RECORDS) {
-		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
-		moriens_ring_set_state(&moriens_thread.ring, MORIENS_RING_OPEN);
-	}
+	if (add_sessions(1) == 1 && moriens_run_state() != MORIENS_RUN_OFF)
+		moriens_mpi_set_session(session);
 }
 
 MORIENS_COLD void moriens_session_opened(struct moriens_span *span, int result, word session)
 {
 	if (span->kind != MORIENS_SPAN_NONE && result == 0)
-		opened(span, moriens_mpi_session(session, span->site));
+		opened(moriens_mpi_session(session, span->site));
 }
 
 MORIENS_COLD void moriens_session_opened_fortran(struct moriens_span *span, word session, word ierror)
 {
 	if (span->kind != MORIENS_SPAN_NONE && moriens_fortran_error(ierror) == 0)
-		opened(span, moriens_mpi_session_fortran(session, span->site));
+		opened(moriens_mpi_session_fortran(session, span->site));
 }
 
 MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 {
-	struct moriens_thread *t = &moriens_thread;
-
-	if (span->kind == MORIENS_SPAN_NONE || result != 0 || __atomic_sub_fetch(&open_sessions, 1, __ATOMIC_ACQ_REL) != 0)
+	if (span->kind == MORIENS_SPAN_NONE || result != 0 || add_sessions(-1) != 0)
 		return;
 	if (moriens_run_state() != MORIENS_RUN_RECORDS || moriens_mpi_world_open(span->site))
 		return;
-	if (t->state == MORIENS_THREAD_RECORDS)
-		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
+	/* The ring stays open: more sessions may follow. */
 	moriens_drain();
-	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
+	finalize();
 }

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -81,7 +82,7 @@ func tryFile(dir string) error {
 	path := filepath.Join(dir, fmt.Sprintf("moriens-doctor-%d", os.Getpid()))
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
-		return err
+		return errors.Unwrap(err) // without the name
 	}
 	defer file.Close()
 	os.Remove(path)

@@ -16,7 +16,7 @@ var libraryName = regexp.MustCompile(`^lib(mpi|mpich|mpi_abi|mpi_cray|mpi_gnu_[0
 // probeMPIs finds the MPI libraries that programs may load and asks each who it is.
 func probeMPIs(ctx context.Context, l Library, launchers []Launcher) []MPI {
 	found := newFinder()
-	for path := range ldconfig(ctx) {
+	for _, path := range ldconfig(ctx) {
 		found.file(path, "ldconfig")
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("LD_LIBRARY_PATH")) {
@@ -83,16 +83,15 @@ func (f *finder) list() []MPI {
 	return list
 }
 
-// ldconfig lists the libraries that the dynamic loader finds by itself.
-func ldconfig(ctx context.Context) map[string]bool {
-	paths := map[string]bool{}
+// ldconfig lists the libraries that the dynamic loader finds by itself, in its order.
+func ldconfig(ctx context.Context) (paths []string) {
 	for _, program := range []string{"/sbin/ldconfig", "/usr/sbin/ldconfig"} {
 		if _, err := os.Stat(program); err != nil {
 			continue
 		}
 		for line := range strings.Lines(ask(ctx, nil, program, "-p").stdout) {
 			if _, path, found := strings.Cut(strings.TrimSpace(line), " => "); found {
-				paths[path] = true
+				paths = append(paths, path)
 			}
 		}
 		break
