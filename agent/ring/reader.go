@@ -225,10 +225,15 @@ func (r *Reader) Closed() bool {
 }
 
 // Close unmaps the ring; its file stays, and says that nobody reads it. Where the file was truncated that is a fault, and the
-// ring is unmapped all the same.
+// ring is unmapped all the same. A second Close does nothing.
 func (r *Reader) Close() (err error) {
+	if r.m == nil {
+		return nil
+	}
+	m := r.m
+	r.m = nil
 	defer func() {
-		if err = r.m.close(); err != nil {
+		if err = m.close(); err != nil {
 			err = fmt.Errorf("ring: %s: %w", r.name, err)
 		}
 	}()
