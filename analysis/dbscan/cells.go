@@ -1,7 +1,5 @@
 package dbscan
 
-import "sync/atomic"
-
 // cells cuts the points into runs whose points are all within Eps of each other: the highest nodes
 // of the tree with a diagonal ≤ Eps, and single points where a leaf is wider. What holds for a whole
 // cell needs no distance at all, which is what makes clustering bursts cheap: they crowd.
@@ -16,7 +14,7 @@ type cells struct {
 	clique []bool  // per node: a cell
 	core   []bool  // per point in the tree's order
 	cores  []int32 // how many of the points before this one are core points; one more than points
-	parent []int32 // per cell, of the union-find forest over cells with core points
+	sets   forest  // of cells with core points
 }
 
 type run struct {
@@ -34,7 +32,7 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 	c := &cells{tree: t, eps2: eps * eps, minPts: minPts, of: make([]int32, n), core: make([]bool, n)}
 	c.clique = make([]bool, len(t.nodes))
 	c.cut(0)
-	inBatches(len(c.runs), threads, func(next func() (int, int, bool)) {
+	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
 		var f finder
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
@@ -49,11 +47,8 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 			c.cores[i+1]++
 		}
 	}
-	c.parent = make([]int32, len(c.runs))
-	for i := range c.parent {
-		c.parent[i] = int32(i)
-	}
-	inBatches(len(c.runs), threads, func(next func() (int, int, bool)) {
+	c.sets = newForest(len(c.runs))
+	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
 				if c.coresIn(c.runs[i].begin, c.runs[i].end) {
@@ -63,7 +58,7 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 		}
 	})
 	number, clusters := c.numbers()
-	inBatches(len(c.runs), threads, func(next func() (int, int, bool)) {
+	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
 		var f finder
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
@@ -173,8 +168,8 @@ func (c *cells) link(i, nd int32) {
 		return
 	}
 	for j := c.of[y.begin]; j <= c.of[y.end-1]; j++ {
-		if j > i && c.coresIn(c.runs[j].begin, c.runs[j].end) && c.find(i) != c.find(j) && c.touch(x, &c.runs[j]) {
-			c.union(i, j)
+		if j > i && c.coresIn(c.runs[j].begin, c.runs[j].end) && c.sets.find(i) != c.sets.find(j) && c.touch(x, &c.runs[j]) {
+			c.sets.union(i, j)
 		}
 	}
 }
@@ -238,35 +233,4 @@ func (c *cells) nodesTouch(a, b int32) bool {
 		return c.nodesTouch(a+1, b) || c.nodesTouch(x.right, b)
 	}
 	return c.nodesTouch(a, b+1) || c.nodesTouch(a, y.right)
-}
-
-// find returns the smallest cell of the set, as far as sets have been joined. Parents only ever
-// become smaller, so that threads may find and join at once (Anderson and Woll, STOC'91).
-func (c *cells) find(i int32) int32 {
-	for {
-		p := atomic.LoadInt32(&c.parent[i])
-		if p == i {
-			return i
-		}
-		up := atomic.LoadInt32(&c.parent[p])
-		if up != p {
-			atomic.CompareAndSwapInt32(&c.parent[i], p, up)
-		}
-		i = p
-	}
-}
-
-func (c *cells) union(i, j int32) {
-	for {
-		i, j = c.find(i), c.find(j)
-		if i == j {
-			return
-		}
-		if i > j {
-			i, j = j, i
-		}
-		if atomic.CompareAndSwapInt32(&c.parent[j], j, i) {
-			return
-		}
-	}
 }

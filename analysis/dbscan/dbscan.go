@@ -72,6 +72,12 @@ func Cluster(p Points, eps float64, minPts, threads int) (*Result, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
 	}
+	if err := checkShape(p); err != nil {
+		return nil, err
+	}
+	if r, err := clusterOnGrid(p, eps, minPts, max(1, threads)); r != nil || err != nil {
+		return r, err
+	}
 	x, err := NewIndex(p, threads)
 	if err != nil {
 		return nil, err
@@ -89,7 +95,7 @@ func checkParameters(eps float64, minPts int) error {
 	return nil
 }
 
-func checkPoints(p Points) error {
+func checkShape(p Points) error {
 	if p.Dims < 1 || p.Dims > MaxDims {
 		return fmt.Errorf("dbscan: %d dimensions: want 1 to %d", p.Dims, MaxDims)
 	}
@@ -99,6 +105,10 @@ func checkPoints(p Points) error {
 	if n := p.Len(); n > math.MaxInt32 {
 		return fmt.Errorf("dbscan: %d points: want at most %d", n, math.MaxInt32)
 	}
+	return nil
+}
+
+func checkFinite(p Points) error {
 	for i, v := range p.Coords {
 		if v-v != 0 { // NaN for NaN and for ±Inf, and cheaper than asking for each
 			return &NotFiniteError{Row: i / p.Dims, Dim: i % p.Dims, Value: v}

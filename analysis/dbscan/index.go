@@ -11,7 +11,10 @@ type Index struct {
 // NewIndex orders the points. It keeps no reference to p.Coords. Errors are as for Cluster;
 // threads, below 1 meaning 1, is also the number that the methods use.
 func NewIndex(p Points, threads int) (*Index, error) {
-	if err := checkPoints(p); err != nil {
+	if err := checkShape(p); err != nil {
+		return nil, err
+	}
+	if err := checkFinite(p); err != nil {
 		return nil, err
 	}
 	x := &Index{n: p.Len(), threads: max(1, threads)}

@@ -49,7 +49,7 @@ func (t *tree) kDistance(k, queries, threads int) []float64 {
 	n := len(t.rows)
 	queries = min(queries, n)
 	curve := make([]float64, queries)
-	inBatches(queries, threads, func(next func() (int, int, bool)) {
+	inBatches(queries, fewAtATime, threads, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
 				first, last := chunk(n, queries, i)

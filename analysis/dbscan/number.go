@@ -16,7 +16,7 @@ func (c *cells) numbers() (number []int32, clusters int) {
 		if !c.coresIn(x.begin, x.end) {
 			continue
 		}
-		root := c.find(int32(i))
+		root := c.sets.find(int32(i))
 		k := number[root]
 		for p := x.begin; p < x.end; p++ {
 			if !c.core[p] {
@@ -47,7 +47,7 @@ func (c *cells) label(i int32, number []int32, f *finder, r *Result) {
 	x := &c.runs[i]
 	inside := Noise
 	if c.coresIn(x.begin, x.end) {
-		inside = number[c.find(i)]
+		inside = number[c.sets.find(i)]
 	}
 	f.nodes = f.nodes[:0]
 	if !x.allCore {
@@ -90,7 +90,7 @@ func (c *cells) border(p int32, number []int32, inside int32, near []int32) int3
 			if !c.coresIn(cell.begin, cell.end) {
 				continue
 			}
-			k := number[c.find(j)]
+			k := number[c.sets.find(j)]
 			if best != Noise && k >= best {
 				continue
 			}

@@ -1,6 +1,7 @@
 package dbscan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -11,18 +12,34 @@ const (
 )
 
 // sortRows sorts x ascending and moves rows, which may be nil, along. x must hold no NaN.
+func sortRows(x []float64, rows []int32, threads int) {
+	keys := make([]uint64, len(x))
+	inChunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
+		for i := begin; i < end; i++ {
+			keys[i] = radixKey(x[i])
+		}
+	})
+	sortKeys(keys, rows, threads)
+	inChunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
+		for i := begin; i < end; i++ {
+			x[i] = fromRadixKey(keys[i])
+		}
+	})
+}
+
+// sortKeys sorts keys ascending and moves rows, which may be nil, along, stably.
 // It is a radix sort from the least significant digit, where each thread counts its own stretch, so
 // that the threads' places in the output are known before they write.
-func sortRows(x []float64, rows []int32, threads int) {
-	n := len(x)
+func sortKeys(keys []uint64, rows []int32, threads int) {
+	n := len(keys)
 	if n < digits {
-		sortFew(x, rows)
+		sortFew(keys, rows)
 		return
 	}
 	threads = threadsFor(n, threads)
-	varying := varyingBits(x, threads)
-	from, fromRows := x, rows
-	to, toRows := make([]float64, n), make([]int32, len(rows))
+	varying := varyingBits(keys, threads)
+	from, fromRows := keys, rows
+	to, toRows := make([]uint64, n), make([]int32, len(rows))
 	offsets := make([][digits]int32, threads)
 	for shift := 0; shift < 64; shift += digitBits {
 		if varying>>shift&(digits-1) == 0 {
@@ -32,7 +49,7 @@ func sortRows(x []float64, rows []int32, threads int) {
 			count := &offsets[t]
 			clear(count[:])
 			for _, v := range from[begin:end] {
-				count[radixKey(v)>>shift&(digits-1)]++
+				count[v>>shift&(digits-1)]++
 			}
 		})
 		var sum int32
@@ -47,16 +64,16 @@ func sortRows(x []float64, rows []int32, threads int) {
 		from, to = to, from
 		fromRows, toRows = toRows, fromRows
 	}
-	if &from[0] != &x[0] {
-		copy(x, from)
+	if &from[0] != &keys[0] {
+		copy(keys, from)
 		copy(rows, fromRows)
 	}
 }
 
-func scatter(from []float64, fromRows []int32, to []float64, toRows []int32, offset *[digits]int32, shift, begin, end int) {
+func scatter(from []uint64, fromRows []int32, to []uint64, toRows []int32, offset *[digits]int32, shift, begin, end int) {
 	if len(fromRows) == 0 {
 		for _, v := range from[begin:end] {
-			at := &offset[radixKey(v)>>shift&(digits-1)]
+			at := &offset[v>>shift&(digits-1)]
 			to[*at] = v
 			*at++
 		}
@@ -64,7 +81,7 @@ func scatter(from []float64, fromRows []int32, to []float64, toRows []int32, off
 	}
 	fromRows = fromRows[begin:end]
 	for i, v := range from[begin:end] {
-		at := &offset[radixKey(v)>>shift&(digits-1)]
+		at := &offset[v>>shift&(digits-1)]
 		to[*at] = v
 		toRows[*at] = fromRows[i]
 		*at++
@@ -77,13 +94,16 @@ func radixKey(v float64) uint64 {
 	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
 }
 
-func varyingBits(x []float64, threads int) uint64 {
+func fromRadixKey(key uint64) float64 {
+	return math.Float64frombits(key ^ (^uint64(int64(key)>>63) | 1<<63))
+}
+
+func varyingBits(keys []uint64, threads int) uint64 {
 	either := make([]uint64, threads)
-	first := radixKey(x[0])
-	inChunks(len(x), threads, func(t, begin, end int) {
+	inChunks(len(keys), threads, func(t, begin, end int) {
 		var bits uint64
-		for _, v := range x[begin:end] {
-			bits |= radixKey(v) ^ first
+		for _, v := range keys[begin:end] {
+			bits |= v ^ keys[0]
 		}
 		either[t] = bits
 	})
@@ -94,29 +114,21 @@ func varyingBits(x []float64, threads int) uint64 {
 	return bits
 }
 
-func sortFew(x []float64, rows []int32) {
+func sortFew(keys []uint64, rows []int32) {
 	if len(rows) == 0 {
-		slices.Sort(x)
+		slices.Sort(keys)
 		return
 	}
 	type entry struct {
-		x   float64
+		key uint64
 		row int32
 	}
-	entries := make([]entry, len(x))
-	for i := range x {
-		entries[i] = entry{x[i], rows[i]}
+	entries := make([]entry, len(keys))
+	for i := range keys {
+		entries[i] = entry{keys[i], rows[i]}
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		switch {
-		case a.x < b.x:
-			return -1
-		case a.x > b.x:
-			return 1
-		}
-		return int(a.row) - int(b.row)
-	})
+	slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.key, b.key) })
 	for i, e := range entries {
-		x[i], rows[i] = e.x, e.row
+		keys[i], rows[i] = e.key, e.row
 	}
 }

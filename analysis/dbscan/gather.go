@@ -1,0 +1,229 @@
+package dbscan
+
+import (
+	"math"
+	"sync"
+)
+
+// gathered are points of some cells, copied together by cell and, within a cell, in their order in
+// the input.
+type gathered struct {
+	first  []int32 // per cell: of its points; and behind the last
+	coords []float64
+	rows   []int32
+	trees  []lazyTree // per cell, of cells that are asked often
+}
+
+func (g *gathered) len(i int32) int { return int(g.first[i+1] - g.first[i]) }
+
+// A pick is a point of a cell, by its number in gathered.
+type pick struct{ cell, row int32 }
+
+// fill copies the points that each thread picked, in ascending order of rows.
+func (g *gathered) fill(p Points, picks [][]pick) {
+	cells := len(g.first) - 1
+	next := make([][]int32, len(picks)) // per thread and cell: where its next point goes
+	inChunks(len(picks), len(picks), func(_, begin, end int) {
+		for t := begin; t < end; t++ {
+			next[t] = make([]int32, cells)
+			for _, k := range picks[t] {
+				next[t][k.cell]++
+			}
+		}
+	})
+	var sum int32
+	for c := range cells {
+		g.first[c] = sum
+		for t := range next {
+			sum, next[t][c] = sum+next[t][c], sum
+		}
+	}
+	g.first[cells] = sum
+	d := p.Dims
+	g.coords, g.rows = make([]float64, int(sum)*d), make([]int32, sum)
+	inChunks(len(picks), len(picks), func(_, begin, end int) {
+		for t := begin; t < end; t++ {
+			next := next[t]
+			for _, k := range picks[t] {
+				at := next[k.cell]
+				next[k.cell]++
+				g.rows[at] = k.row
+				copy(g.coords[int(at)*d:int(at)*d+d], p.Coords[int(k.row)*d:int(k.row)*d+d])
+			}
+		}
+	})
+}
+
+// A lazyTree is a tree over a cell's points, grown when scanning them has cost as much.
+type lazyTree struct {
+	mu      sync.Mutex
+	scanned int
+	tree    *tree
+}
+
+// Cells with this many points get a tree when they have been scanned this many times.
+const (
+	treeFrom  = 256
+	treeAfter = 32
+)
+
+// countNear counts, up to enough, the points of a cell within Eps of p.
+func (g *gathered) countNear(p []float64, cell int32, eps2 float64, enough int) int {
+	first, end := int(g.first[cell]), int(g.first[cell+1])
+	coords := g.coords[first*len(p) : end*len(p)]
+	if end-first >= treeFrom && g.trees != nil {
+		if t := g.trees[cell].get(len(p), coords); t != nil {
+			return t.count(0, p, eps2, enough)
+		}
+	}
+	return countNear(p, coords, eps2, enough)
+}
+
+func (l *lazyTree) get(dims int, coords []float64) *tree {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.tree == nil {
+		if l.scanned++; l.scanned > treeAfter {
+			l.tree = newTree(Points{Dims: dims, Coords: coords}, 1)
+		}
+	}
+	return l.tree
+}
+
+// gatherOpen copies the points of open cells, takes samples of full ones, and turns the ids of all
+// points into the numbers of their cells.
+func (g *grid) gatherOpen() {
+	picks := make([][]pick, len(g.tables))
+	g.samples = newSamples(g.dims, len(g.shut.first)-1)
+	inChunks(len(g.ids), len(g.tables), func(t, begin, end int) {
+		table, full, index := g.tables[t], g.full, g.index
+		var mine []pick
+		for i := begin; i < end; i++ {
+			c := table[g.ids[i]]
+			g.ids[i] = c
+			if !full[c] {
+				mine = append(mine, pick{index[c], int32(i)})
+			}
+		}
+		picks[t] = mine
+	})
+	g.tables = nil
+	g.open.fill(g.points, picks)
+	g.state = make([]pointState, len(g.open.rows))
+	g.takeSamples()
+}
+
+// samples are some points of each full cell: mostly they answer whether a point is within Eps of any.
+type samples struct {
+	dims   int
+	coords []float64
+	taken  []uint8
+}
+
+const samplesPerCell = 8
+
+func newSamples(dims, cells int) samples {
+	return samples{dims: dims, coords: make([]float64, cells*samplesPerCell*dims), taken: make([]uint8, cells)}
+}
+
+func (s *samples) of(cell int32) []float64 {
+	at := int(cell) * samplesPerCell * s.dims
+	return s.coords[at : at+int(s.taken[cell])*s.dims]
+}
+
+// takeSamples looks at an eighth of the points, in short runs from all over the input.
+func (g *grid) takeSamples() {
+	const run, stride = 64, 512
+	d, s := g.dims, &g.samples
+	for begin := 0; begin < len(g.ids); begin += stride {
+		for i := begin; i < min(begin+run, len(g.ids)); i++ {
+			c := g.ids[i]
+			if !g.full[c] {
+				continue
+			}
+			if k := g.index[c]; s.taken[k] < samplesPerCell {
+				at := (int(k)*samplesPerCell + int(s.taken[k])) * d
+				copy(s.coords[at:at+d], g.points.Coords[i*d:i*d+d])
+				s.taken[k]++
+			}
+		}
+	}
+}
+
+// A reachBox bounds what is asked for of a cell's points, relative to the frame's origin.
+type reachBox struct{ lo, hi [gridDims]float64 }
+
+// requests are what is asked for of the points of full cells.
+type requests struct {
+	asked []bool
+	boxes []reachBox
+	locks [64]sync.Mutex
+}
+
+func newRequests(f *frame, cells int) requests {
+	return requests{asked: make([]bool, cells), boxes: make([]reachBox, cells)}
+}
+
+// ask asks for the points of a full cell within Eps of a box.
+func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
+	b := g.inReach(lo, hi, cell)
+	k := g.index[cell]
+	r := &g.requests
+	lock := &r.locks[k%int32(len(r.locks))]
+	lock.Lock()
+	defer lock.Unlock()
+	if !r.asked[k] {
+		r.asked[k], r.boxes[k] = true, b
+		return
+	}
+	for j := range g.dims {
+		r.boxes[k].lo[j] = min(r.boxes[k].lo[j], b.lo[j])
+		r.boxes[k].hi[j] = max(r.boxes[k].hi[j], b.hi[j])
+	}
+}
+
+// gatherShut copies what was asked for.
+func (g *grid) gatherShut() {
+	asked := make([]bool, len(g.keys))
+	some := false
+	for c, full := range g.full {
+		if full && g.requests.asked[g.index[c]] {
+			asked[c], some = true, true
+		}
+	}
+	picks := make([][]pick, max(1, threadsFor(len(g.ids), g.threads)))
+	if some {
+		inChunks(len(g.ids), len(picks), func(t, begin, end int) {
+			d := g.dims
+			var mine []pick
+			for i, c := range g.ids[begin:end] {
+				if !asked[c] {
+					continue
+				}
+				i += begin
+				k := g.index[c]
+				b := &g.requests.boxes[k]
+				inside := true
+				for j, v := range g.points.Coords[i*d : i*d+d] {
+					u := v - g.origin[j]
+					inside = inside && u >= b.lo[j] && u <= b.hi[j]
+				}
+				if inside {
+					mine = append(mine, pick{k, int32(i)})
+				}
+			}
+			picks[t] = mine
+		})
+	}
+	g.shut.fill(g.points, picks)
+	g.shut.trees = make([]lazyTree, len(g.shut.first)-1)
+}
+
+// cellBox returns the corners of a cell relative to the origin, a little widened.
+func (g *grid) cellBox(cell int32) (lo, hi [gridDims]float64) {
+	for j := range g.dims {
+		n := g.number(g.keys[cell], j)
+		lo[j], hi[j] = math.FMA(n, g.side, -g.side*tolerance), math.FMA(n+1, g.side, g.side*tolerance)
+	}
+	return lo, hi
+}

@@ -1,0 +1,327 @@
+package dbscan
+
+import "math"
+
+// A grid clusters points of up to gridDims dimensions through the cells that they lie in. Its idea is
+// that of Gunawan, TU Eindhoven 2013, and of Wang, Gu and Shun, SIGMOD'20, taken further: points
+// are never sorted, and most of them are never looked at again once they are counted.
+//
+// A full cell holds core points alone, which the counts of the cells around it tell; the others are
+// open. Points of open cells are copied aside, and so are points of full cells, but only those that
+// an open question is about: whether they are within Eps of some point of an open cell, or of
+// another full cell whose cluster may be the same.
+type grid struct {
+	frame
+	census
+	points  Points
+	eps2    float64
+	minPts  int
+	threads int
+
+	stencil stencil
+	around  *neighbourhoods
+	full    []bool
+	core    []bool  // per cell: it holds core points, as far as is known
+	index   []int32 // per cell: its number among the full or among the open cells
+	sets    forest  // of cells with core points
+
+	open     gathered // points of all open cells
+	state    []pointState
+	shut     gathered // points of full cells that questions are about
+	requests requests
+	samples  samples
+}
+
+// A pointState is what is known of a point of an open cell.
+type pointState uint8
+
+const (
+	notCore pointState = iota
+	isCore
+	unresolved // until the points of full cells are there
+)
+
+// Where more than a third of all points are in open cells, the points of all cells are sorted
+// (see sorted) rather than gathered; where more points than these have to be compared with each of them, the
+// tree counts them in bulk.
+const (
+	manyOpen  = 1. / 3
+	manyNear  = 1024
+	probes    = 512 // cells that are asked to judge that
+	tolerance = 0x1p-22
+)
+
+// clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
+// number is an error.
+func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) {
+	if p.Dims < 2 || p.Dims > gridDims || p.Len() == 0 {
+		return nil, nil
+	}
+	fineness := 1
+	if p.Dims == 2 {
+		fineness = 2 // more cells are told apart by counting; from 3-D on there would be too many around each
+	}
+	g, err := newGrid(p, fineness, eps, minPts, threads)
+	if g == nil {
+		return nil, err
+	}
+	if g.tooOpen() && fineness > 1 {
+		if g, err = newGrid(p, 1, eps, minPts, threads); g == nil {
+			return nil, err
+		}
+	}
+	switch {
+	case g.tooMuchToCompare():
+		return nil, nil
+	case g.tooOpen():
+		return g.clusterSorted(), nil
+	}
+	return g.cluster(), nil
+}
+
+// newGrid counts the points and tells full cells from open ones. It returns nil where cells would be
+// too many to number, and an error where coordinates are not finite.
+func newGrid(p Points, fineness int, eps float64, minPts, threads int) (*grid, error) {
+	g := &grid{points: p, eps2: eps * eps, minPts: minPts, threads: threads}
+	lo, hi, all := sampledCorners(p)
+	slack := 0.0
+	if !all {
+		slack = 1. / 64
+	}
+	var counted, numbered bool
+	if g.frame, numbered = newFrame(p.Dims, fineness, eps, lo, hi, slack); numbered {
+		g.census, counted = g.frame.count(p, threads)
+	}
+	if !counted { // some point is outside of what the sample showed, or is none
+		if err := checkFinite(p); err != nil {
+			return nil, err
+		}
+		lo, hi = corners(p, threads)
+		if g.frame, numbered = newFrame(p.Dims, fineness, eps, lo, hi, 0); numbered {
+			g.census, counted = g.frame.count(p, threads)
+		}
+		if !counted {
+			return nil, nil
+		}
+	}
+	g.stencil = newStencil(&g.frame)
+	g.findFull()
+	return g, nil
+}
+
+func (g *grid) population(c int32) int { return int(g.before[c+1] - g.before[c]) }
+
+// findFull finds the cells for which the points in the sure cells around suffice.
+func (g *grid) findFull() {
+	g.full = make([]bool, len(g.keys))
+	inBatches(len(g.keys), walkCells, g.threads, func(next func() (int, int, bool)) {
+		var spans []span
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			var w *walk
+			if g.fineness > 1 {
+				w = newWalk(g.keys, g.stencil.sure, begin)
+			}
+			for c := begin; c < end; c++ {
+				found := g.population(int32(c))
+				if w != nil {
+					spans = w.around(spans[:0], c)
+					found = g.pointsIn(spans)
+				}
+				g.full[c] = found >= g.minPts
+			}
+		}
+	})
+	g.index = make([]int32, len(g.keys))
+	var full, open int32
+	for c, is := range g.full {
+		if is {
+			g.index[c] = full
+			full++
+		} else {
+			g.index[c] = open
+			open++
+		}
+	}
+	g.open.first = make([]int32, open+1)
+	g.shut.first = make([]int32, full+1)
+}
+
+func (g *grid) pointsIn(spans []span) int {
+	sum := 0
+	for _, s := range spans {
+		sum += int(g.before[s.end] - g.before[s.begin])
+	}
+	return sum
+}
+
+func (g *grid) openPoints() int {
+	sum := 0
+	for c := range g.full {
+		if !g.full[c] {
+			sum += g.population(int32(c))
+		}
+	}
+	return sum
+}
+
+func (g *grid) tooOpen() bool {
+	return float64(g.openPoints()) > manyOpen*float64(g.points.Len())
+}
+
+// tooMuchToCompare judges, by some of the open cells, how many points of open cells there are around
+// each of their points.
+func (g *grid) tooMuchToCompare() bool {
+	var open []int32
+	for c, full := range g.full {
+		if !full {
+			open = append(open, int32(c))
+		}
+	}
+	asked := min(len(open), probes)
+	var points, compared float64
+	var spans []span
+	for i := range asked {
+		at, _ := chunk(len(open), asked, i)
+		c := open[at]
+		spans = newWalk(g.keys, g.stencil.near, int(c)).around(spans[:0], int(c))
+		near := 0
+		for _, s := range spans {
+			for b := s.begin; b < s.end; b++ {
+				if !g.full[b] {
+					near += g.population(b)
+				}
+			}
+		}
+		points += float64(g.population(c))
+		compared += float64(g.population(c)) * float64(near)
+	}
+	return compared > manyNear*points
+}
+
+// cluster is for grids most of whose points are in full cells.
+func (g *grid) cluster() *Result {
+	g.gatherOpen()
+	g.around = newNeighbourhoods(g.keys, g.stencil, g.threads)
+	g.core = append([]bool(nil), g.full...)
+	g.sets = newForest(len(g.keys))
+	g.requests = newRequests(&g.frame, len(g.shut.first)-1)
+	g.link(byCells)
+	g.sets.flatten(g.threads)
+	g.findCores()
+	g.link(bySamples)
+	g.sets.flatten(g.threads)
+	g.link(asking)
+	g.askForBorders()
+	g.gatherShut()
+	g.resolveCores()
+	g.link(byPoints)
+	g.sets.flatten(g.threads)
+	number, clusters := g.numbers()
+	return g.label(number, clusters)
+}
+
+// A place is a point with its coordinates in cells' terms: relative to the frame's origin.
+type place struct {
+	at       []float64
+	relative [gridDims]float64
+}
+
+func (g *grid) place(at []float64) place {
+	p := place{at: at}
+	for j, v := range at {
+		p.relative[j] = v - g.origin[j]
+	}
+	return p
+}
+
+// A verdict says whether points are within Eps of each other.
+type verdict uint8
+
+const (
+	no verdict = iota
+	yes
+	perhaps
+)
+
+// reaches judges by geometry alone whether all, none or perhaps some points of a cell are within Eps.
+func (g *grid) reaches(p *place, cell int32) verdict {
+	var least, most float64
+	key := g.keys[cell]
+	for j := g.dims - 1; j >= 0; j-- {
+		lo := float64(int64(key&(1<<g.bits-1))) * g.side
+		key >>= g.bits
+		before, behind := lo-p.relative[j], p.relative[j]-lo-g.side // one at most is positive
+		gap, span := before, -behind
+		if behind > before {
+			gap, span = behind, -before
+		}
+		if gap > 0 {
+			least += gap * gap
+		}
+		most += span * span
+	}
+	switch {
+	case least > g.eps2*(1+tolerance):
+		return no
+	case most < g.eps2*(1-tolerance):
+		return yes
+	}
+	return perhaps
+}
+
+// countNear returns how many of the points in coords are within Eps of p, or some number ≥ enough if
+// that many are.
+func countNear(p, coords []float64, eps2 float64, enough int) int {
+	found := 0
+	switch len(p) {
+	case 2:
+		x, y := p[0], p[1]
+		for ; len(coords) >= 2; coords = coords[2:] {
+			dx, dy := x-coords[0], y-coords[1]
+			if float64(dx*dx)+float64(dy*dy) <= eps2 {
+				if found++; found >= enough {
+					return found
+				}
+			}
+		}
+	case 3:
+		x, y, z := p[0], p[1], p[2]
+		for ; len(coords) >= 3; coords = coords[3:] {
+			dx, dy, dz := x-coords[0], y-coords[1], z-coords[2]
+			if float64(dx*dx)+float64(dy*dy)+float64(dz*dz) <= eps2 {
+				if found++; found >= enough {
+					return found
+				}
+			}
+		}
+	case 4:
+		x, y, z, w := p[0], p[1], p[2], p[3]
+		for ; len(coords) >= 4; coords = coords[4:] {
+			dx, dy, dz, dw := x-coords[0], y-coords[1], z-coords[2], w-coords[3]
+			if float64(dx*dx)+float64(dy*dy)+float64(dz*dz)+float64(dw*dw) <= eps2 {
+				if found++; found >= enough {
+					return found
+				}
+			}
+		}
+	}
+	return found
+}
+
+// inReach returns the box, relative to the origin, that holds all points of a cell which are within
+// Eps of the box from lo to hi.
+func (g *grid) inReach(lo, hi *[gridDims]float64, cell int32) (b reachBox) {
+	var gap2 [gridDims]float64
+	var sum float64
+	for j := range g.dims {
+		low := g.number(g.keys[cell], j) * g.side
+		gap := max(low-hi[j], lo[j]-low-g.side, 0)
+		gap2[j] = gap * gap
+		sum += gap2[j]
+	}
+	for j := range g.dims {
+		width := math.Sqrt(max(0, g.eps2*(1+tolerance)-(sum-gap2[j]))) + g.side*tolerance
+		b.lo[j], b.hi[j] = lo[j]-width, hi[j]+width
+	}
+	return b
+}

@@ -1,0 +1,150 @@
+package dbscan
+
+import "slices"
+
+// numbers numbers the clusters by their smallest core points; the first result holds the number of
+// each set at its root. The root is the first cell of its set and cells are in order, so that roots
+// tell the order of the smallest points but where they share a column.
+func (g *grid) numbers() (number []int32, clusters int) {
+	number = make([]int32, len(g.keys))
+	var roots []int32
+	for c := range number {
+		number[c] = Noise
+		if g.core[c] && g.sets[c] == int32(c) {
+			roots = append(roots, int32(c))
+		}
+	}
+	tied := make(map[int32][]float64) // per root: its smallest core point, nil so far
+	for i, root := range roots {
+		column := g.column(g.keys[root])
+		if i > 0 && g.column(g.keys[roots[i-1]]) == column || i+1 < len(roots) && g.column(g.keys[roots[i+1]]) == column {
+			tied[root] = nil
+		}
+	}
+	if len(tied) > 0 {
+		g.findSmallest(tied)
+		slices.SortFunc(roots, func(a, b int32) int {
+			if ca, cb := g.column(g.keys[a]), g.column(g.keys[b]); ca != cb {
+				return int(a) - int(b)
+			}
+			return slices.Compare(tied[a], tied[b])
+		})
+	}
+	for i, root := range roots {
+		number[root] = int32(i)
+	}
+	return number, len(roots)
+}
+
+// findSmallest finds the smallest core points of sets. They are in the column of the root.
+func (g *grid) findSmallest(tied map[int32][]float64) {
+	d := g.dims
+	wanted := make([]bool, len(g.keys)) // full cells that have to be looked through
+	some := false
+	for c := range g.keys {
+		if !g.core[c] {
+			continue
+		}
+		root := g.sets[c]
+		if _, ok := tied[root]; !ok || g.column(g.keys[c]) != g.column(g.keys[root]) {
+			continue
+		}
+		if g.full[c] {
+			wanted[c], some = true, true
+			continue
+		}
+		k := g.index[c]
+		for i := int(g.open.first[k]); i < int(g.open.first[k+1]); i++ {
+			if g.state[i] == isCore {
+				takeSmaller(tied, root, g.open.coords[i*d:i*d+d])
+			}
+		}
+	}
+	if !some {
+		return
+	}
+	found := make([]map[int32][]float64, threadsFor(len(g.ids), g.threads))
+	inChunks(len(g.ids), len(found), func(t, begin, end int) {
+		found[t] = make(map[int32][]float64)
+		for i, c := range g.ids[begin:end] {
+			if wanted[c] {
+				i += begin
+				takeSmaller(found[t], g.sets[c], g.points.Coords[i*d:i*d+d])
+			}
+		}
+	})
+	for _, f := range found {
+		for root, p := range f {
+			takeSmaller(tied, root, p)
+		}
+	}
+}
+
+func takeSmaller(smallest map[int32][]float64, root int32, p []float64) {
+	if old := smallest[root]; old == nil || slices.Compare(p, old) < 0 {
+		smallest[root] = p
+	}
+}
+
+// label turns the cells of points into their labels, in place.
+func (g *grid) label(number []int32, clusters int) *Result {
+	cells := make([]int32, len(g.keys)) // twice the label, plus one for core points
+	for c := range cells {
+		if g.full[c] {
+			cells[c] = number[g.sets[c]]<<1 | 1
+		}
+	}
+	r := &Result{Labels: g.ids, Core: make([]bool, len(g.ids)), Clusters: clusters}
+	inChunks(len(g.ids), threadsFor(len(g.ids), g.threads), func(_, begin, end int) {
+		labels, core := r.Labels[begin:end], r.Core[begin:end]
+		for i, c := range labels {
+			v := cells[c]
+			labels[i] = v >> 1
+			core[i] = v&1 != 0
+		}
+	})
+	g.eachOpen(func(c int32, sure, near []span) {
+		k := g.index[c]
+		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+			row := g.open.rows[i]
+			if g.state[i] == isCore {
+				r.Labels[row], r.Core[row] = number[g.sets[c]], true
+			} else {
+				r.Labels[row], r.Core[row] = g.border(c, i, sure, near, number), false
+			}
+		}
+	})
+	return r
+}
+
+// border returns the smallest number among the clusters with a core point within Eps of a point of
+// the open cell c.
+func (g *grid) border(c, i int32, sure, near []span, number []int32) int32 {
+	best := Noise
+	take := func(b int32) { best = number[g.sets[b]] }
+	better := func(b int32) bool {
+		return g.core[b] && (best == Noise || number[g.sets[b]] < best)
+	}
+	p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
+	if g.core[c] {
+		take(c)
+	}
+	for _, s := range sure {
+		for b := s.begin; b < s.end; b++ {
+			if better(b) {
+				take(b)
+			}
+		}
+	}
+	for _, s := range near {
+		for b := s.begin; b < s.end; b++ {
+			if !better(b) {
+				continue
+			}
+			if g.full[b] && g.near(&p, b, byPoints) == yes || !g.full[b] && g.openCoreNear(p.at, g.index[b]) {
+				take(b)
+			}
+		}
+	}
+	return best
+}

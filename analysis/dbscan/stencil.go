@@ -1,0 +1,168 @@
+package dbscan
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A piece is a run of cells along the last axis, by what their keys have more than that of the cell
+// which they surround, modulo 2^64.
+type piece struct{ from, to uint64 }
+
+// A stencil is the cells around a cell. All points of the sure ones are within Eps of each other's;
+// only in the near ones there may be others. The cell itself is sure.
+//
+// Two points whose cells are o apart along an axis differ by at least |o|-1 sides there, so that
+// cells can hold neighbours only where Σ max(|o|-1, 0)² ≤ fineness²·d. Equality counts: the shrink of
+// the side leaves room below it, not above.
+type stencil struct{ sure, near []piece }
+
+func newStencil(f *frame) stencil {
+	var s stencil
+	type ranked struct {
+		piece
+		far, spread int
+	}
+	var near []ranked
+	budget := f.fineness * f.fineness * f.dims
+	sureReach := f.fineness - 1
+	offset := make([]int, f.dims-1)
+	for i := range offset {
+		offset[i] = -f.reach
+	}
+	for {
+		var base uint64
+		far, spread, sure := 0, 0, true
+		for _, o := range offset {
+			base = (base + uint64(int64(o))) << f.bits
+			size := max(o, -o)
+			far += max(size-1, 0) * max(size-1, 0)
+			spread += size * size
+			sure = sure && size <= sureReach
+		}
+		add := func(from, to, least int) {
+			p := piece{base + uint64(int64(from)), base + uint64(int64(to))}
+			gap := max(least-1, 0)
+			near = append(near, ranked{p, far + gap*gap, spread + least*least})
+		}
+		if far <= budget {
+			width := int(math.Sqrt(float64(budget-far))) + 1
+			if sure {
+				s.sure = append(s.sure, piece{base - uint64(sureReach), base + uint64(sureReach)})
+				add(-width, -sureReach-1, sureReach+1)
+				add(sureReach+1, width, sureReach+1)
+			} else {
+				add(-width, width, 0)
+			}
+		}
+		i := len(offset) - 1
+		for ; i >= 0 && offset[i] == f.reach; i-- {
+			offset[i] = -f.reach
+		}
+		if i < 0 {
+			break
+		}
+		offset[i]++
+	}
+	// Nearest first, so that enough neighbours are found soon.
+	slices.SortStableFunc(near, func(a, b ranked) int { return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.spread, b.spread)) })
+	for _, p := range near {
+		s.near = append(s.near, p.piece)
+	}
+	return s
+}
+
+// A span is a run of occupied cells.
+type span struct{ begin, end int32 }
+
+// A walk finds the cells around one cell after the other, in ascending order: then the first cell of
+// every piece only ever moves on, and nothing is looked up.
+type walk struct {
+	keys   []uint64
+	pieces []piece
+	first  []int32
+}
+
+func newWalk(keys []uint64, pieces []piece, from int) *walk {
+	w := &walk{keys: keys, pieces: pieces, first: make([]int32, len(pieces))}
+	for i, p := range pieces {
+		first, _ := slices.BinarySearch(keys, keys[from]+p.from)
+		w.first[i] = int32(first)
+	}
+	return w
+}
+
+// around appends the spans of occupied cells around a cell.
+func (w *walk) around(dst []span, cell int) []span {
+	keys, first := w.keys, w.first
+	key := keys[cell]
+	for i, p := range w.pieces {
+		from, to := key+p.from, key+p.to
+		at := int(first[i])
+		for at < len(keys) && keys[at] < from {
+			at++
+		}
+		first[i] = int32(at)
+		end := at
+		for end < len(keys) && keys[end] <= to {
+			end++
+		}
+		if end > at {
+			dst = append(dst, span{int32(at), int32(end)})
+		}
+	}
+	return dst
+}
+
+// walkCells is how many cells a thread walks at a time: many, since a walk starts with a search.
+const walkCells = 1 << 11
+
+// neighbourhoods are the spans round each cell.
+type neighbourhoods struct {
+	spans [][]span // per walkCells cells
+	first []int32  // per cell: of its spans
+	sure  []uint8  // per cell: how many of its spans are sure
+}
+
+// of returns the spans round a cell, the sure ones and the others.
+func (h *neighbourhoods) of(cell int32) (sure, near []span) {
+	all := h.spans[cell/walkCells]
+	if next := cell + 1; next%walkCells != 0 && int(next) < len(h.first) {
+		all = all[:h.first[next]]
+	}
+	all = all[h.first[cell]:]
+	n := h.sure[cell]
+	return all[:n], all[n:]
+}
+
+func newNeighbourhoods(keys []uint64, s stencil, threads int) *neighbourhoods {
+	h := &neighbourhoods{
+		spans: make([][]span, (len(keys)+walkCells-1)/walkCells),
+		first: make([]int32, len(keys)),
+		sure:  make([]uint8, len(keys)),
+	}
+	walkAll(keys, s, threads, func(c int32, sure, near []span) {
+		spans := h.spans[c/walkCells]
+		h.first[c], h.sure[c] = int32(len(spans)), uint8(len(sure))
+		h.spans[c/walkCells] = append(append(spans, sure...), near...)
+	})
+	return h
+}
+
+// walkAll calls f for every cell, with the spans around it, from several threads at once. Of walkCells
+// cells all calls come from one thread, in order.
+func walkAll(keys []uint64, s stencil, threads int, f func(c int32, sure, near []span)) {
+	inBatches(len(keys), walkCells, threads, func(next func() (int, int, bool)) {
+		var spans []span
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			sure, near := newWalk(keys, s.sure, begin), newWalk(keys, s.near, begin)
+			for c := begin; c < end; c++ {
+				spans = sure.around(spans[:0], c)
+				n := len(spans)
+				spans = near.around(spans, c)
+				f(int32(c), spans[:n], spans[n:])
+			}
+		}
+	})
+}
