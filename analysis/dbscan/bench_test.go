@@ -63,7 +63,7 @@ func BenchmarkClusterDuplicates2D1M(b *testing.B) {
 func benchmarkKDistance(b *testing.B, n, dims, k int) {
 	p := burstLike(n, dims)
 	for b.Loop() {
-		if _, err := dbscan.KDistance(p, k, 0, 2); err != nil {
+		if _, err := kDistance(p, k, 0, 2); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -124,10 +124,6 @@ func (g *grid) eachOpen(f func(c int32, sure, near []span)) {
 
 // eachCell calls f for every cell, with the spans around it, from several threads at once.
 func (g *grid) eachCell(f func(c int32, sure, near []span)) {
-	if g.around == nil {
-		walkAll(g.keys, g.stencil, g.threads, f)
-		return
-	}
 	inBatches(len(g.keys), fewAtATime, g.threads, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for c := begin; c < end; c++ {

@@ -75,14 +75,7 @@ func Cluster(p Points, eps float64, minPts, threads int) (*Result, error) {
 	if err := checkShape(p); err != nil {
 		return nil, err
 	}
-	if r, err := clusterOnGrid(p, eps, minPts, max(1, threads)); r != nil || err != nil {
-		return r, err
-	}
-	x, err := NewIndex(p, threads)
-	if err != nil {
-		return nil, err
-	}
-	return x.Cluster(eps, minPts)
+	return newIndex(p, threads).cluster(eps, minPts)
 }
 
 func checkParameters(eps float64, minPts int) error {

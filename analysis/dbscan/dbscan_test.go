@@ -93,7 +93,7 @@ func TestBadInput(t *testing.T) {
 	if !errors.As(err, &notFinite) || notFinite.Row != 1 {
 		t.Errorf("%v is no NotFiniteError of row 1", err)
 	}
-	if _, err := dbscan.KDistance(two, 0, 0, 1); err == nil || !strings.Contains(err.Error(), "neighbour 0") {
+	if _, err := kDistance(two, 0, 0, 1); err == nil || !strings.Contains(err.Error(), "neighbour 0") {
 		t.Errorf("the 0-th neighbour: %v", err)
 	}
 }

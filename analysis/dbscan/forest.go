@@ -30,6 +30,9 @@ func (f forest) find(i int32) int32 {
 	}
 }
 
+// parent returns some cell of the same set.
+func (f forest) parent(i int32) int32 { return atomic.LoadInt32(&f[i]) }
+
 func (f forest) union(i, j int32) {
 	for {
 		i, j = f.find(i), f.find(j)

@@ -9,31 +9,50 @@ import (
 // neighbour are 49 in 2-D and 841 in 4-D, but 52,147 in 5-D.
 const gridDims = 4
 
-// A frame numbers the cells of a grid along each axis. The side of a cell is Eps/(fineness·√d), a
-// little shrunk, so that what geometry says of cells also holds for coordinates that were rounded:
-// cell numbers stay below 2^24, where rounding moves a number by less than 2^-27 and the shrink
-// leaves 2^-20. Cell numbers start at reach, so that the numbers of all cells around are positive.
-type frame struct {
-	dims      int
-	fineness  int
-	side, inv float64
-	origin    [gridDims]float64
-	cells     [gridDims]float64 // along each axis, with a margin of reach on both sides
-	reach     int               // in cells, how far a neighbour may be
-	bits      uint              // of each axis in a key, the last axis lowest
+// A lattice is the shape of a grid's cells.
+type lattice struct {
+	side  float64
+	reach int // in cells along an axis, how far a neighbour may be
+	// Two points whose cells are o apart along an axis differ by at least |o|-1 sides there, so that
+	// cells can hold neighbours only where Σ max(|o|-1, 0)² ≤ budget.
+	budget int
+	// All points of cells that are at most sure apart along every axis are within Eps of each other.
+	// Below 0 not even those of one cell are.
+	sure int
 }
 
+// Sides are shrunk or stretched a little, so that what geometry says of cells also holds for
+// coordinates that were rounded: numbers of cells stay below 2^24, where rounding moves them by less
+// than 2^-27.
 const shrink = 1 - 0x1p-20
 
-// newFrame returns the frame for points between two corners, with slack cells more on each side.
-// It is not ok where cells would be too many to number.
-func newFrame(dims, fineness int, eps float64, lo, hi []float64, slack float64) (f frame, ok bool) {
-	if !(eps > 1e-100 && eps < 1e100) { // squares of coordinates in cells have to stay normal numbers
+// cliques have the side Eps/(fineness·√d). Distances that are equal to Eps reach the budget, but no more.
+func cliques(dims, fineness int, eps float64) lattice {
+	scale := float64(fineness) * math.Sqrt(float64(dims))
+	return lattice{side: eps / scale * shrink, reach: int(scale) + 1, budget: fineness * fineness * dims, sure: fineness - 1}
+}
+
+// cubes have the side Eps: neighbours are in the same and in touching cells.
+func cubes(eps float64) lattice { return lattice{side: eps / shrink, reach: 1, budget: 0, sure: -1} }
+
+// A frame numbers the cells of a grid along each axis, from reach on, so that the numbers of all cells
+// around an occupied one are positive.
+type frame struct {
+	lattice
+	dims   int
+	inv    float64 // 1/side
+	origin [gridDims]float64
+	cells  [gridDims]float64 // along each axis, with a margin of reach on both sides
+	bits   uint              // of each axis in a key, the last axis lowest
+}
+
+// newFrame returns the frame for points between two corners, with a part of their range more on each
+// side. It is not ok where cells would be too many to number.
+func newFrame(dims int, l lattice, lo, hi []float64, slack float64) (f frame, ok bool) {
+	if !(l.side > 1e-100 && l.side < 1e100) { // squares of coordinates in cells have to stay normal numbers
 		return f, false
 	}
-	scale := float64(fineness) * math.Sqrt(float64(dims))
-	f = frame{dims: dims, fineness: fineness, side: eps / scale * shrink, bits: uint(64 / dims), reach: int(scale) + 1}
-	f.inv = 1 / f.side
+	f = frame{lattice: l, dims: dims, inv: 1 / l.side, bits: uint(64 / dims)}
 	most := min(math.Ldexp(1, int(f.bits)), 1<<24)
 	for j := range dims {
 		cells := (hi[j] - lo[j]) * f.inv

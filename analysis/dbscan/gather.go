@@ -43,12 +43,15 @@ func (g *gathered) fill(p Points, picks [][]pick) {
 	g.coords, g.rows = make([]float64, int(sum)*d), make([]int32, sum)
 	inChunks(len(picks), len(picks), func(_, begin, end int) {
 		for t := begin; t < end; t++ {
-			next := next[t]
+			next, rows, coords := next[t], g.rows, g.coords
 			for _, k := range picks[t] {
 				at := next[k.cell]
 				next[k.cell]++
-				g.rows[at] = k.row
-				copy(g.coords[int(at)*d:int(at)*d+d], p.Coords[int(k.row)*d:int(k.row)*d+d])
+				rows[at] = k.row
+				to, from := coords[int(at)*d:int(at)*d+d], p.Coords[int(k.row)*d:int(k.row)*d+d]
+				for j := range to { // a few numbers: a call to copy them costs more
+					to[j] = from[j]
+				}
 			}
 		}
 	})
@@ -143,7 +146,9 @@ func (g *grid) takeSamples() {
 			}
 			if k := g.index[c]; s.taken[k] < samplesPerCell {
 				at := (int(k)*samplesPerCell + int(s.taken[k])) * d
-				copy(s.coords[at:at+d], g.points.Coords[i*d:i*d+d])
+				for j, v := range g.points.Coords[i*d : i*d+d] {
+					s.coords[at+j] = v
+				}
 				s.taken[k]++
 			}
 		}
@@ -194,22 +199,11 @@ func (g *grid) gatherShut() {
 	picks := make([][]pick, max(1, threadsFor(len(g.ids), g.threads)))
 	if some {
 		inChunks(len(g.ids), len(picks), func(t, begin, end int) {
-			d := g.dims
+			asked := asked
 			var mine []pick
 			for i, c := range g.ids[begin:end] {
-				if !asked[c] {
-					continue
-				}
-				i += begin
-				k := g.index[c]
-				b := &g.requests.boxes[k]
-				inside := true
-				for j, v := range g.points.Coords[i*d : i*d+d] {
-					u := v - g.origin[j]
-					inside = inside && u >= b.lo[j] && u <= b.hi[j]
-				}
-				if inside {
-					mine = append(mine, pick{k, int32(i)})
+				if asked[c] && g.requested(begin+i, c) {
+					mine = append(mine, pick{g.index[c], int32(begin + i)})
 				}
 			}
 			picks[t] = mine
@@ -217,6 +211,17 @@ func (g *grid) gatherShut() {
 	}
 	g.shut.fill(g.points, picks)
 	g.shut.trees = make([]lazyTree, len(g.shut.first)-1)
+}
+
+// requested reports whether the point in a row lies where some is asked for in its cell.
+func (g *grid) requested(row int, cell int32) bool {
+	b := &g.requests.boxes[g.index[cell]]
+	for j, v := range g.points.Coords[row*g.dims : row*g.dims+g.dims] {
+		if u := v - g.origin[j]; !(u >= b.lo[j] && u <= b.hi[j]) {
+			return false
+		}
+	}
+	return true
 }
 
 // cellBox returns the corners of a cell relative to the origin, a little widened.

@@ -46,7 +46,7 @@ const (
 // tree counts them in bulk.
 const (
 	manyOpen  = 1. / 3
-	manyNear  = 1024
+	manyNear  = 8192
 	probes    = 512 // cells that are asked to judge that
 	tolerance = 0x1p-22
 )
@@ -54,34 +54,29 @@ const (
 // clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
 // number is an error.
 func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) {
-	if p.Dims < 2 || p.Dims > gridDims || p.Len() == 0 {
+	if p.Dims > gridDims || p.Len() == 0 {
 		return nil, nil
 	}
 	fineness := 1
 	if p.Dims == 2 {
 		fineness = 2 // more cells are told apart by counting; from 3-D on there would be too many around each
 	}
-	g, err := newGrid(p, fineness, eps, minPts, threads)
-	if g == nil {
-		return nil, err
-	}
-	if g.tooOpen() && fineness > 1 {
-		if g, err = newGrid(p, 1, eps, minPts, threads); g == nil {
-			return nil, err
-		}
+	g, err := newGrid(p, cliques(p.Dims, fineness, eps), eps, minPts, threads)
+	if g != nil && fineness > 1 && g.tooOpen() {
+		g, err = newGrid(p, cliques(p.Dims, 1, eps), eps, minPts, threads)
 	}
 	switch {
-	case g.tooMuchToCompare():
-		return nil, nil
+	case g == nil || g.tooMuchToCompare():
+		return nil, err
 	case g.tooOpen():
-		return g.clusterSorted(), nil
+		return g.clusterSorted(eps), nil
 	}
 	return g.cluster(), nil
 }
 
 // newGrid counts the points and tells full cells from open ones. It returns nil where cells would be
 // too many to number, and an error where coordinates are not finite.
-func newGrid(p Points, fineness int, eps float64, minPts, threads int) (*grid, error) {
+func newGrid(p Points, l lattice, eps float64, minPts, threads int) (*grid, error) {
 	g := &grid{points: p, eps2: eps * eps, minPts: minPts, threads: threads}
 	lo, hi, all := sampledCorners(p)
 	slack := 0.0
@@ -89,7 +84,7 @@ func newGrid(p Points, fineness int, eps float64, minPts, threads int) (*grid, e
 		slack = 1. / 64
 	}
 	var counted, numbered bool
-	if g.frame, numbered = newFrame(p.Dims, fineness, eps, lo, hi, slack); numbered {
+	if g.frame, numbered = newFrame(p.Dims, l, lo, hi, slack); numbered {
 		g.census, counted = g.frame.count(p, threads)
 	}
 	if !counted { // some point is outside of what the sample showed, or is none
@@ -97,7 +92,7 @@ func newGrid(p Points, fineness int, eps float64, minPts, threads int) (*grid, e
 			return nil, err
 		}
 		lo, hi = corners(p, threads)
-		if g.frame, numbered = newFrame(p.Dims, fineness, eps, lo, hi, 0); numbered {
+		if g.frame, numbered = newFrame(p.Dims, l, lo, hi, 0); numbered {
 			g.census, counted = g.frame.count(p, threads)
 		}
 		if !counted {
@@ -118,7 +113,7 @@ func (g *grid) findFull() {
 		var spans []span
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			var w *walk
-			if g.fineness > 1 {
+			if g.sure > 0 {
 				w = newWalk(g.keys, g.stencil.sure, begin)
 			}
 			for c := begin; c < end; c++ {

@@ -1,15 +1,18 @@
 package dbscan
 
-// An Index answers several questions about one set of points, which it orders once.
-// It does not change; its methods may be called from several goroutines.
+import "sync"
+
+// An Index answers several questions about one set of points. What the questions share is made when
+// the first of them needs it. Its methods may be called from several goroutines.
 type Index struct {
-	n, threads int
-	line       *line // in 1-D
-	tree       *tree // from 2-D on
+	points  Points
+	threads int
+	line    func() *line // in 1-D
+	tree    func() *tree // from 2-D on
 }
 
-// NewIndex orders the points. It keeps no reference to p.Coords. Errors are as for Cluster;
-// threads, below 1 meaning 1, is also the number that the methods use.
+// NewIndex keeps p.Coords, which must not change as long as the index is in use. Errors are as for
+// Cluster; threads, below 1 meaning 1, is also the number that the methods use.
 func NewIndex(p Points, threads int) (*Index, error) {
 	if err := checkShape(p); err != nil {
 		return nil, err
@@ -17,13 +20,15 @@ func NewIndex(p Points, threads int) (*Index, error) {
 	if err := checkFinite(p); err != nil {
 		return nil, err
 	}
-	x := &Index{n: p.Len(), threads: max(1, threads)}
-	if p.Dims == 1 {
-		x.line = newLine(p.Coords, x.threads)
-	} else {
-		x.tree = newTree(p, x.threads)
-	}
-	return x, nil
+	return newIndex(p, threads), nil
+}
+
+// newIndex is for points whose shape has been checked.
+func newIndex(p Points, threads int) *Index {
+	x := &Index{points: p, threads: max(1, threads)}
+	x.line = sync.OnceValue(func() *line { return newLine(p.Coords, x.threads) })
+	x.tree = sync.OnceValue(func() *tree { return newTree(p, x.threads) })
+	return x
 }
 
 // Cluster is Cluster on the points of the index.
@@ -31,8 +36,21 @@ func (x *Index) Cluster(eps float64, minPts int) (*Result, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
 	}
-	if x.line != nil {
-		return x.line.cluster(eps, minPts, x.threads), nil
+	return x.cluster(eps, minPts)
+}
+
+// cluster finds numbers that are not finite.
+func (x *Index) cluster(eps float64, minPts int) (*Result, error) {
+	if x.points.Dims > 1 {
+		if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
+			return r, err
+		}
 	}
-	return x.tree.cluster(eps, minPts, x.threads), nil
+	if err := checkFinite(x.points); err != nil {
+		return nil, err
+	}
+	if x.points.Dims == 1 {
+		return x.line().cluster(eps, minPts, x.threads), nil
+	}
+	return x.tree().cluster(eps, minPts, x.threads), nil
 }

@@ -10,15 +10,6 @@ import (
 // distances below 1.6 % with 99 % confidence.
 const DefaultQueries = 10_000
 
-// KDistance is Index.KDistance for one question.
-func KDistance(p Points, k, queries, threads int) ([]float64, error) {
-	x, err := NewIndex(p, threads)
-	if err != nil {
-		return nil, err
-	}
-	return x.KDistance(k, queries)
-}
-
 // KDistance returns the k-distance curve (Ester et al., KDD'96, section 4.2): distances to the k-th
 // nearest neighbour, the point itself not counted, in descending order. In 1-D it holds all points.
 // From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, the same
@@ -28,17 +19,17 @@ func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)
 	}
-	if k >= x.n {
+	if k >= x.points.Len() {
 		return nil, nil
 	}
 	var curve []float64
-	if x.line != nil {
-		curve = x.line.kDistance(k, x.threads)
+	if x.points.Dims == 1 {
+		curve = x.line().kDistance(k, x.threads)
 	} else {
 		if queries < 1 {
 			queries = DefaultQueries
 		}
-		curve = x.tree.kDistance(k, queries, x.threads)
+		curve = x.tree().kDistance(k, queries, x.threads)
 	}
 	sortRows(curve, nil, x.threads)
 	slices.Reverse(curve)

@@ -46,7 +46,7 @@ func TestKDistanceIsTheReference(t *testing.T) {
 		k := rapid.IntRange(1, max(1, p.Len()+1)).Draw(t, "k")
 		want := referenceCurve(p, k)
 		for _, threads := range []int{1, 8} {
-			got, err := dbscan.KDistance(p, k, 0, threads)
+			got, err := kDistance(p, k, 0, threads)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +67,7 @@ func TestKDistanceOfManyPoints(t *testing.T) {
 			}
 			want := referenceCurve(p, c.k)
 			for _, threads := range []int{1, 2, 8} {
-				got, err := dbscan.KDistance(p, c.k, 0, threads)
+				got, err := kDistance(p, c.k, 0, threads)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +78,7 @@ func TestKDistanceOfManyPoints(t *testing.T) {
 			if c.dims == 1 {
 				return
 			}
-			sampled, err := dbscan.KDistance(p, c.k, 500, 2)
+			sampled, err := kDistance(p, c.k, 500, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,4 +131,12 @@ func TestKneeByHand(t *testing.T) {
 			}
 		})
 	}
+}
+
+func kDistance(p dbscan.Points, k, queries, threads int) ([]float64, error) {
+	x, err := dbscan.NewIndex(p, threads)
+	if err != nil {
+		return nil, err
+	}
+	return x.KDistance(k, queries)
 }

@@ -1,6 +1,9 @@
 package dbscan
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // numbers numbers the clusters by their smallest core points; the first result holds the number of
 // each set at its root. The root is the first cell of its set and cells are in order, so that roots
@@ -14,20 +17,22 @@ func (g *grid) numbers() (number []int32, clusters int) {
 			roots = append(roots, int32(c))
 		}
 	}
-	tied := make(map[int32][]float64) // per root: its smallest core point, nil so far
+	tied := make([]int32, len(g.keys)) // per root: 1 + its place in smallest
+	var smallest [][]float64
 	for i, root := range roots {
 		column := g.column(g.keys[root])
 		if i > 0 && g.column(g.keys[roots[i-1]]) == column || i+1 < len(roots) && g.column(g.keys[roots[i+1]]) == column {
-			tied[root] = nil
+			smallest = append(smallest, nil)
+			tied[root] = int32(len(smallest))
 		}
 	}
-	if len(tied) > 0 {
-		g.findSmallest(tied)
+	if len(smallest) > 0 {
+		g.findSmallest(tied, smallest)
 		slices.SortFunc(roots, func(a, b int32) int {
 			if ca, cb := g.column(g.keys[a]), g.column(g.keys[b]); ca != cb {
-				return int(a) - int(b)
+				return cmp.Compare(ca, cb)
 			}
-			return slices.Compare(tied[a], tied[b])
+			return slices.Compare(smallest[tied[a]-1], smallest[tied[b]-1])
 		})
 	}
 	for i, root := range roots {
@@ -36,53 +41,59 @@ func (g *grid) numbers() (number []int32, clusters int) {
 	return number, len(roots)
 }
 
-// findSmallest finds the smallest core points of sets. They are in the column of the root.
-func (g *grid) findSmallest(tied map[int32][]float64) {
+// findSmallest finds the smallest core points of tied sets. They are in the column of the root.
+func (g *grid) findSmallest(tied []int32, smallest [][]float64) {
 	d := g.dims
-	wanted := make([]bool, len(g.keys)) // full cells that have to be looked through
+	candidate := make([]int32, len(g.keys)) // per full cell that has to be looked through: tied of its root
 	some := false
 	for c := range g.keys {
 		if !g.core[c] {
 			continue
 		}
 		root := g.sets[c]
-		if _, ok := tied[root]; !ok || g.column(g.keys[c]) != g.column(g.keys[root]) {
+		if tied[root] == 0 || g.column(g.keys[c]) != g.column(g.keys[root]) {
 			continue
 		}
 		if g.full[c] {
-			wanted[c], some = true, true
+			candidate[c], some = tied[root], true
 			continue
 		}
 		k := g.index[c]
 		for i := int(g.open.first[k]); i < int(g.open.first[k+1]); i++ {
 			if g.state[i] == isCore {
-				takeSmaller(tied, root, g.open.coords[i*d:i*d+d])
+				takeSmaller(&smallest[tied[root]-1], g.open.coords[i*d:i*d+d])
 			}
 		}
 	}
 	if !some {
 		return
 	}
-	found := make([]map[int32][]float64, threadsFor(len(g.ids), g.threads))
+	found := make([][][]float64, threadsFor(len(g.ids), g.threads))
 	inChunks(len(g.ids), len(found), func(t, begin, end int) {
-		found[t] = make(map[int32][]float64)
+		mine := make([][]float64, len(smallest))
+		candidate, coords := candidate, g.points.Coords
 		for i, c := range g.ids[begin:end] {
-			if wanted[c] {
+			if k := candidate[c]; k > 0 {
 				i += begin
-				takeSmaller(found[t], g.sets[c], g.points.Coords[i*d:i*d+d])
+				if best := mine[k-1]; best == nil || coords[i*d] <= best[0] {
+					takeSmaller(&mine[k-1], coords[i*d:i*d+d])
+				}
 			}
 		}
+		found[t] = mine
 	})
-	for _, f := range found {
-		for root, p := range f {
-			takeSmaller(tied, root, p)
+	for _, mine := range found {
+		for k, p := range mine {
+			if p != nil {
+				takeSmaller(&smallest[k], p)
+			}
 		}
 	}
 }
 
-func takeSmaller(smallest map[int32][]float64, root int32, p []float64) {
-	if old := smallest[root]; old == nil || slices.Compare(p, old) < 0 {
-		smallest[root] = p
+func takeSmaller(smallest *[]float64, p []float64) {
+	if *smallest == nil || slices.Compare(p, *smallest) < 0 {
+		*smallest = p
 	}
 }
 

@@ -24,9 +24,13 @@ func (g *grid) link(by evidence) {
 				}
 			}
 		}
+		root := g.sets.find(c)
 		for _, s := range near {
 			for b := s.begin; b < min(s.end, c); b++ {
-				if g.core[b] && g.sets.find(c) != g.sets.find(b) && g.touch(c, b, by) == yes {
+				if !g.core[b] || g.sets.parent(b) == root {
+					continue
+				}
+				if root = g.sets.find(c); g.sets.find(b) != root && g.touch(c, b, by) == yes {
 					g.sets.union(c, b)
 				}
 			}

@@ -25,8 +25,6 @@ func newStencil(f *frame) stencil {
 		far, spread int
 	}
 	var near []ranked
-	budget := f.fineness * f.fineness * f.dims
-	sureReach := f.fineness - 1
 	offset := make([]int, f.dims-1)
 	for i := range offset {
 		offset[i] = -f.reach
@@ -39,19 +37,19 @@ func newStencil(f *frame) stencil {
 			size := max(o, -o)
 			far += max(size-1, 0) * max(size-1, 0)
 			spread += size * size
-			sure = sure && size <= sureReach
+			sure = sure && size <= f.sure
 		}
 		add := func(from, to, least int) {
 			p := piece{base + uint64(int64(from)), base + uint64(int64(to))}
 			gap := max(least-1, 0)
 			near = append(near, ranked{p, far + gap*gap, spread + least*least})
 		}
-		if far <= budget {
-			width := int(math.Sqrt(float64(budget-far))) + 1
+		if far <= f.budget {
+			width := int(math.Sqrt(float64(f.budget-far))) + 1
 			if sure {
-				s.sure = append(s.sure, piece{base - uint64(sureReach), base + uint64(sureReach)})
-				add(-width, -sureReach-1, sureReach+1)
-				add(sureReach+1, width, sureReach+1)
+				s.sure = append(s.sure, piece{base - uint64(f.sure), base + uint64(f.sure)})
+				add(-width, -f.sure-1, f.sure+1)
+				add(f.sure+1, width, f.sure+1)
 			} else {
 				add(-width, width, 0)
 			}
