@@ -26,6 +26,7 @@ type commands struct {
 	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
 	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
 	Doctor  doctorCommand  `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
+	Cluster clusterCommand `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
 	Log string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`

@@ -1,0 +1,64 @@
+// Package points reads plain points, one a row, from files of two formats: CSV, with or without a line of
+// names, and NumPy's .npy with float32 or float64. It knows the format by the content.
+//
+// Out come float64 coordinates in whatever unit the file has. The package never drops a row: what is
+// ragged, truncated, empty or not finite is an error that says where.
+package points
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"moriens/internal/hint"
+)
+
+// A Matrix is points, row by row.
+type Matrix struct {
+	Dims   int // columns, 1 or more
+	Coords []float64
+}
+
+// Rows returns the number of points.
+func (m Matrix) Rows() int { return len(m.Coords) / m.Dims }
+
+// ReadFile reads a file of points, of which there has to be one at least.
+func ReadFile(path string) (Matrix, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Matrix{}, hint.With(err, "give a file of points, CSV or .npy")
+	}
+	defer f.Close()
+	m, err := Read(f)
+	if err != nil {
+		return Matrix{}, hint.With(fmt.Errorf("%s: %w", path, err),
+			"points are rows of numbers: CSV, or .npy with float32 or float64 and the shape (rows, dimensions)")
+	}
+	return m, nil
+}
+
+var errEmpty = errors.New("no points in it")
+
+// Read reads points to the end of r.
+func Read(r io.Reader) (Matrix, error) {
+	b := bufio.NewReaderSize(r, 1<<20)
+	start, err := b.Peek(len(npyMagic))
+	if err != nil && err != io.EOF {
+		return Matrix{}, err
+	}
+	if bytes.HasPrefix(start, []byte(npyMagic)) {
+		return readNPY(b)
+	}
+	return readCSV(b)
+}
+
+// check returns an error for a number that is not finite.
+func check(v float64, where string, at, column int) error {
+	if v-v != 0 { // NaN for NaN and for ±Inf
+		return fmt.Errorf("%s %d, column %d: %v is not a finite number", where, at, column, v)
+	}
+	return nil
+}
