@@ -60,6 +60,34 @@ func BenchmarkClusterDuplicates2D1M(b *testing.B) {
 	}
 }
 
+// Insertion of more of what is known already.
+func benchmarkInsert(b *testing.B, dims int, eps float64) {
+	p := burstLike(1_000_000, dims)
+	var x *dbscan.Incremental
+	points := 0
+	for b.Loop() {
+		if points%20_000_000 == 0 { // start anew before memory runs out
+			b.StopTimer()
+			var err error
+			if x, err = dbscan.NewIncremental(dims, eps, 10); err != nil {
+				b.Fatal(err)
+			}
+			if err := x.Insert(p); err != nil {
+				b.Fatal(err)
+			}
+			b.StartTimer()
+		}
+		if err := x.Insert(p); err != nil {
+			b.Fatal(err)
+		}
+		points += p.Len()
+	}
+	b.ReportMetric(float64(points)/b.Elapsed().Seconds(), "points/s")
+}
+
+func BenchmarkInsert2D1M(b *testing.B) { benchmarkInsert(b, 2, .006) }
+func BenchmarkInsert4D1M(b *testing.B) { benchmarkInsert(b, 4, .02) }
+
 func benchmarkKDistance(b *testing.B, n, dims, k int) {
 	p := burstLike(n, dims)
 	for b.Loop() {

@@ -42,7 +42,7 @@ func (g *grid) judge(c int32, p *place, found int, near []span, needs *[]int32) 
 				possible += here
 			} else {
 				here, all := 0, g.population(b)
-				switch g.reaches(p, b) {
+				switch g.reaches(p, g.keys[b]) {
 				case yes:
 					here = all
 				case perhaps:
@@ -100,7 +100,7 @@ func (g *grid) countAround(p *place, near []span, enough int) int {
 			switch {
 			case !g.full[b]:
 				found += g.open.countNear(p.at, g.index[b], g.eps2, enough-found)
-			case g.reaches(p, b) == yes:
+			case g.reaches(p, g.keys[b]) == yes:
 				found += g.population(b)
 			default:
 				found += g.shut.countNear(p.at, g.index[b], g.eps2, enough-found)

@@ -11,6 +11,7 @@ const gridDims = 4
 
 // A lattice is the shape of a grid's cells.
 type lattice struct {
+	eps2  float64 // the square of Eps
 	side  float64
 	reach int // in cells along an axis, how far a neighbour may be
 	// Two points whose cells are o apart along an axis differ by at least |o|-1 sides there, so that
@@ -29,11 +30,11 @@ const shrink = 1 - 0x1p-20
 // cliques have the side Eps/(fineness·√d). Distances that are equal to Eps reach the budget, but no more.
 func cliques(dims, fineness int, eps float64) lattice {
 	scale := float64(fineness) * math.Sqrt(float64(dims))
-	return lattice{side: eps / scale * shrink, reach: int(scale) + 1, budget: fineness * fineness * dims, sure: fineness - 1}
+	return lattice{eps2: eps * eps, side: eps / scale * shrink, reach: int(scale) + 1, budget: fineness * fineness * dims, sure: fineness - 1}
 }
 
 // cubes have the side Eps: neighbours are in the same and in touching cells.
-func cubes(eps float64) lattice { return lattice{side: eps / shrink, reach: 1, budget: 0, sure: -1} }
+func cubes(eps float64) lattice { return lattice{eps2: eps * eps, side: eps / shrink, reach: 1, budget: 0, sure: -1} }
 
 // A frame numbers the cells of a grid along each axis, from reach on, so that the numbers of all cells
 // around an occupied one are positive.
@@ -64,6 +65,57 @@ func newFrame(dims int, l lattice, lo, hi []float64, slack float64) (f frame, ok
 		}
 	}
 	return f, true
+}
+
+// A place is a point with its coordinates in cells' terms: relative to the frame's origin.
+type place struct {
+	at       []float64
+	relative [gridDims]float64
+}
+
+func (f *frame) place(at []float64) place {
+	p := place{at: at}
+	for j, v := range at {
+		p.relative[j] = v - f.origin[j]
+	}
+	return p
+}
+
+// A verdict says whether points are within Eps of each other.
+type verdict uint8
+
+const (
+	no verdict = iota
+	yes
+	perhaps
+)
+
+// tolerance is the part of Eps² that geometry of cells leaves to the coordinates themselves.
+const tolerance = 0x1p-22
+
+// reaches judges by geometry alone whether all, none or perhaps some points of a cell are within Eps.
+func (f *frame) reaches(p *place, key uint64) verdict {
+	var least, most float64
+	for j := f.dims - 1; j >= 0; j-- {
+		lo := float64(int64(key&(1<<f.bits-1))) * f.side
+		key >>= f.bits
+		before, behind := lo-p.relative[j], p.relative[j]-lo-f.side // one at most is positive
+		gap, span := before, -behind
+		if behind > before {
+			gap, span = behind, -before
+		}
+		if gap > 0 {
+			least += gap * gap
+		}
+		most += span * span
+	}
+	switch {
+	case least > f.eps2*(1+tolerance):
+		return no
+	case most < f.eps2*(1-tolerance):
+		return yes
+	}
+	return perhaps
 }
 
 // total is the number of cells there are, occupied or not.
@@ -312,6 +364,14 @@ func (t *cellTable) add(key uint64) int32 {
 	}
 	s.count++
 	return s.id
+}
+
+// find returns the id of a cell, or -1.
+func (t *cellTable) find(key uint64) int32 {
+	if s := t.slot(key); s.key != 0 {
+		return s.id
+	}
+	return -1
 }
 
 func (t *cellTable) grow() {

@@ -14,7 +14,6 @@ type grid struct {
 	frame
 	census
 	points  Points
-	eps2    float64
 	minPts  int
 	threads int
 
@@ -45,10 +44,9 @@ const (
 // (see sorted) rather than gathered; where more points than these have to be compared with each of them, the
 // tree counts them in bulk.
 const (
-	manyOpen  = 1. / 3
-	manyNear  = 8192
-	probes    = 512 // cells that are asked to judge that
-	tolerance = 0x1p-22
+	manyOpen = 1. / 3
+	manyNear = 8192
+	probes   = 512 // cells that are asked to judge that
 )
 
 // clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
@@ -61,9 +59,9 @@ func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) 
 	if p.Dims == 2 {
 		fineness = 2 // more cells are told apart by counting; from 3-D on there would be too many around each
 	}
-	g, err := newGrid(p, cliques(p.Dims, fineness, eps), eps, minPts, threads)
+	g, err := newGrid(p, cliques(p.Dims, fineness, eps), minPts, threads)
 	if g != nil && fineness > 1 && g.tooOpen() {
-		g, err = newGrid(p, cliques(p.Dims, 1, eps), eps, minPts, threads)
+		g, err = newGrid(p, cliques(p.Dims, 1, eps), minPts, threads)
 	}
 	switch {
 	case g == nil || g.tooMuchToCompare():
@@ -76,8 +74,8 @@ func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) 
 
 // newGrid counts the points and tells full cells from open ones. It returns nil where cells would be
 // too many to number, and an error where coordinates are not finite.
-func newGrid(p Points, l lattice, eps float64, minPts, threads int) (*grid, error) {
-	g := &grid{points: p, eps2: eps * eps, minPts: minPts, threads: threads}
+func newGrid(p Points, l lattice, minPts, threads int) (*grid, error) {
+	g := &grid{points: p, minPts: minPts, threads: threads}
 	lo, hi, all := sampledCorners(p)
 	slack := 0.0
 	if !all {
@@ -215,60 +213,19 @@ func (g *grid) cluster() *Result {
 	return g.label(number, clusters)
 }
 
-// A place is a point with its coordinates in cells' terms: relative to the frame's origin.
-type place struct {
-	at       []float64
-	relative [gridDims]float64
-}
-
-func (g *grid) place(at []float64) place {
-	p := place{at: at}
-	for j, v := range at {
-		p.relative[j] = v - g.origin[j]
-	}
-	return p
-}
-
-// A verdict says whether points are within Eps of each other.
-type verdict uint8
-
-const (
-	no verdict = iota
-	yes
-	perhaps
-)
-
-// reaches judges by geometry alone whether all, none or perhaps some points of a cell are within Eps.
-func (g *grid) reaches(p *place, cell int32) verdict {
-	var least, most float64
-	key := g.keys[cell]
-	for j := g.dims - 1; j >= 0; j-- {
-		lo := float64(int64(key&(1<<g.bits-1))) * g.side
-		key >>= g.bits
-		before, behind := lo-p.relative[j], p.relative[j]-lo-g.side // one at most is positive
-		gap, span := before, -behind
-		if behind > before {
-			gap, span = behind, -before
-		}
-		if gap > 0 {
-			least += gap * gap
-		}
-		most += span * span
-	}
-	switch {
-	case least > g.eps2*(1+tolerance):
-		return no
-	case most < g.eps2*(1-tolerance):
-		return yes
-	}
-	return perhaps
-}
-
 // countNear returns how many of the points in coords are within Eps of p, or some number ≥ enough if
 // that many are.
 func countNear(p, coords []float64, eps2 float64, enough int) int {
 	found := 0
 	switch len(p) {
+	case 1:
+		for _, v := range coords {
+			if d := p[0] - v; d*d <= eps2 {
+				if found++; found >= enough {
+					return found
+				}
+			}
+		}
 	case 2:
 		x, y := p[0], p[1]
 		for ; len(coords) >= 2; coords = coords[2:] {

@@ -121,7 +121,7 @@ func (g *grid) openTouches(a, b int32, by evidence) verdict {
 
 // near judges whether a full cell holds points within Eps of p.
 func (g *grid) near(p *place, b int32, by evidence) verdict {
-	v := g.reaches(p, b)
+	v := g.reaches(p, g.keys[b])
 	if v != perhaps {
 		return v
 	}

@@ -11,7 +11,6 @@ type sortedGrid struct {
 	gathered
 	keys    []uint64
 	before  []int32
-	eps2    float64
 	minPts  int
 	threads int
 	rows    []piece // three cells each, the nearest row first
@@ -31,7 +30,7 @@ func (g *grid) clusterSorted(eps float64) *Result {
 	if !ok {
 		return nil
 	}
-	s := &sortedGrid{frame: f, keys: census.keys, before: census.before, eps2: g.eps2, minPts: g.minPts, threads: g.threads}
+	s := &sortedGrid{frame: f, keys: census.keys, before: census.before, minPts: g.minPts, threads: g.threads}
 	s.rows = newStencil(&f).near
 	s.gathered.first = make([]int32, len(s.keys)+1)
 	s.gathered.fill(g.points, census.sortAll())

@@ -1,0 +1,440 @@
+package dbscan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// An Incremental clusters points that come in batches. With Eps and MinPts fixed, insertion only
+// makes neighbourhoods larger: core points stay core points, and clusters only appear, grow and
+// merge. So the state after any batches is that of batch DBSCAN of the same points, and Result gives
+// the same answer as Cluster.
+//
+// A point that falls among core points of one cluster alone is counted and forgotten: its cell is
+// quiet. Where no cell can appear any more beside it either, its coordinates are not kept.
+//
+// Its methods must not be called at the same time.
+type Incremental struct {
+	frame
+	minPts int
+	table  *cellTable // numbers cells, and counts their points
+	around []offset
+	cells  []growingCell
+	calm   []calm  // per cell
+	sets   forest  // of cells with core points
+	ids    []int32 // per cell, at roots: the stable id of the cluster
+	of     []int32 // per point: its cell
+	nextID int32
+}
+
+// An offset leads from a cell's key to that of one around it.
+type offset struct {
+	key  uint64
+	sure bool
+}
+
+// A growingCell holds the points of a cell about which something may still be asked.
+type growingCell struct {
+	key        uint64
+	full, core bool
+	inSure     int32   // points in the sure cells around and in itself, until it is full
+	neighbours int32   // cells around, without itself
+	sure, near []int32 // these cells; of a full cell only those that are not full or in another cluster
+	cores      []float64
+	tree       *tree // of the first cores, where there are many to be asked
+	waiting    []waitingPoint
+}
+
+// A waitingPoint is no core point yet.
+type waitingPoint struct {
+	at    [gridDims]float64
+	row   int32
+	found int32 // its neighbours so far, itself included
+}
+
+// calm says how little a new point in a cell changes.
+type calm uint8
+
+const (
+	busy     calm = iota
+	quiet         // it is a core point, and all around it is in one cluster
+	interior      // quiet, and there is no place for new cells around
+)
+
+// A RangeError says which coordinate is too far from the first point for the cells to be numbered.
+type RangeError struct {
+	Row, Dim int // 0-based, in the batch
+	Value    float64
+}
+
+func (e *RangeError) Error() string {
+	return fmt.Sprintf("dbscan: row %d, dimension %d: %v is too many Eps away from the first point", e.Row, e.Dim, e.Value)
+}
+
+// NewIncremental starts with no points, of 1 to 4 dimensions. eps must be > 0, between 1e-99 and
+// 1e99; minPts ≥ 1.
+func NewIncremental(dims int, eps float64, minPts int) (*Incremental, error) {
+	if dims < 1 || dims > gridDims {
+		return nil, fmt.Errorf("dbscan: %d dimensions: want 1 to %d for points that come in batches", dims, gridDims)
+	}
+	if err := checkParameters(eps, minPts); err != nil {
+		return nil, err
+	}
+	if !(eps > 1e-99 && eps < 1e99) {
+		return nil, fmt.Errorf("dbscan: Eps %v: want one between 1e-99 and 1e99 for points that come in batches", eps)
+	}
+	fineness := 1
+	if dims <= 2 {
+		fineness = 2
+	}
+	x := &Incremental{minPts: minPts, table: newCellTable()}
+	x.frame = frame{lattice: cliques(dims, fineness, eps), dims: dims, bits: uint(64 / dims)}
+	x.inv = 1 / x.side
+	s := newStencil(&x.frame)
+	for i, pieces := range [][]piece{s.sure, s.near} {
+		for _, p := range pieces {
+			for k := p.from; k != p.to+1; k++ {
+				if k != 0 {
+					x.around = append(x.around, offset{k, i == 0})
+				}
+			}
+		}
+	}
+	return x, nil
+}
+
+// Len returns the number of points inserted so far.
+func (x *Incremental) Len() int { return len(x.of) }
+
+// Insert adds a batch of points. It keeps no reference to p.Coords. If there is an error none of the
+// points is added: coordinates that are not finite are a *NotFiniteError, those too far from the first
+// point, 2^23 cells in 1-D and 2-D, 2^20 in 3-D and 2^15 in 4-D, a *RangeError. A cell is Eps/√d wide,
+// half of that in 1-D and 2-D.
+func (x *Incremental) Insert(p Points) error {
+	if p.Dims != x.dims {
+		return fmt.Errorf("dbscan: points of %d dimensions among points of %d", p.Dims, x.dims)
+	}
+	if err := checkShape(p); err != nil {
+		return err
+	}
+	if n := len(x.of) + p.Len(); n > math.MaxInt32 {
+		return fmt.Errorf("dbscan: %d points: want at most %d", n, math.MaxInt32)
+	}
+	if len(x.of) == 0 && p.Len() > 0 {
+		if err := checkFinite(p); err != nil {
+			return err
+		}
+		x.centre(p.Coords[:p.Dims])
+	}
+	if err := x.checkRange(p); err != nil {
+		return err
+	}
+	x.of = slices.Grow(x.of, p.Len())
+	d := x.dims
+	for i := range p.Len() {
+		at := p.Coords[i*d : i*d+d]
+		var key uint64
+		for j, v := range at {
+			key = key<<x.bits | uint64(uint32(int32((v-x.origin[j])*x.inv)))
+		}
+		cell := x.table.add(key)
+		if int(cell) == len(x.cells) {
+			x.newCell(key)
+		}
+		x.of = append(x.of, cell)
+		switch x.calm[cell] {
+		case quiet:
+			x.cells[cell].cores = append(x.cells[cell].cores, at...)
+		case busy:
+			x.insert(cell, at, int32(len(x.of)-1))
+		}
+	}
+	return nil
+}
+
+// centre numbers cells so that the first point is in the middle.
+func (x *Incremental) centre(first []float64) {
+	half := math.Ldexp(1, min(int(x.bits), 24)-1)
+	for j, v := range first {
+		x.origin[j] = v - half*x.side
+		x.frame.cells[j] = 2 * half
+	}
+}
+
+func (x *Incremental) checkRange(p Points) error {
+	least, below := x.limits()
+	for i := range p.Len() {
+		for j, v := range p.Coords[i*x.dims : (i+1)*x.dims] {
+			if n := (v - x.origin[j]) * x.inv; !(n >= least && n < below[j]) {
+				if err := checkFinite(p); err != nil {
+					return err
+				}
+				return &RangeError{Row: i, Dim: j, Value: v}
+			}
+		}
+	}
+	return nil
+}
+
+func (x *Incremental) newCell(key uint64) {
+	me := int32(len(x.cells))
+	cell := growingCell{key: key}
+	for _, o := range x.around {
+		b := x.table.find(key + o.key)
+		if b < 0 {
+			continue
+		}
+		other := &x.cells[b]
+		x.calm[b] = busy
+		cell.neighbours++
+		other.neighbours++
+		if o.sure {
+			cell.sure = append(cell.sure, b)
+			other.sure = append(other.sure, me)
+			cell.inSure += int32(len(other.cores)/x.dims + len(other.waiting))
+		} else {
+			cell.near = append(cell.near, b)
+			other.near = append(other.near, me)
+		}
+	}
+	x.cells = append(x.cells, cell)
+	x.calm = append(x.calm, busy)
+	x.sets = append(x.sets, me)
+	x.ids = append(x.ids, 0)
+}
+
+// insert adds a point to a busy cell.
+func (x *Incremental) insert(c int32, at []float64, row int32) {
+	cell := &x.cells[c]
+	x.enlarge(c)
+	for _, b := range cell.sure {
+		x.enlarge(b)
+	}
+	p := x.place(at)
+	w := waitingPoint{row: row, found: cell.inSure}
+	if !cell.full {
+		w.found += int32(x.countNear(cell, &p))
+	}
+	core := cell.full || int(w.found) >= x.minPts
+	if core {
+		x.addCore(c, at)
+	}
+	x.notify(c, &p, true)
+	for _, b := range cell.sure {
+		x.notify(b, &p, true)
+	}
+	for _, b := range cell.near {
+		x.notify(b, &p, false)
+	}
+	if !core { // behind those that it is a neighbour of: it has counted itself
+		copy(w.at[:], at)
+		cell.waiting = append(cell.waiting, w)
+	}
+	if cell.full {
+		x.calm[c] = x.calmOf(c)
+	}
+}
+
+// enlarge counts a point more in the sure cells around b, b itself among them.
+func (x *Incremental) enlarge(b int32) {
+	cell := &x.cells[b]
+	if cell.full {
+		return
+	}
+	if cell.inSure++; int(cell.inSure) < x.minPts {
+		return
+	}
+	cell.full = true
+	for _, w := range cell.waiting {
+		x.addCore(b, w.at[:x.dims])
+	}
+	cell.waiting = nil
+}
+
+// countNear counts, until they are enough, the neighbours of p in the cells that are near but not sure.
+func (x *Incremental) countNear(cell *growingCell, p *place) int {
+	found, enough := 0, x.minPts-int(cell.inSure)
+	for _, b := range cell.near {
+		other := &x.cells[b]
+		switch x.reaches(p, other.key) {
+		case no:
+			continue
+		case yes:
+			found += len(other.cores)/x.dims + len(other.waiting)
+		default:
+			found += x.coresNear(b, p.at, enough-found)
+			for i := range other.waiting {
+				if distance2(p.at, other.waiting[i].at[:x.dims]) <= x.eps2 {
+					found++
+				}
+			}
+		}
+		if found >= enough {
+			break
+		}
+	}
+	return found
+}
+
+// notify tells the waiting points of a cell of a new point.
+func (x *Incremental) notify(b int32, p *place, sure bool) {
+	cell := &x.cells[b]
+	for i := 0; i < len(cell.waiting); i++ {
+		w := &cell.waiting[i]
+		if !sure && distance2(p.at, w.at[:x.dims]) > x.eps2 {
+			continue
+		}
+		if w.found++; int(w.found) >= x.minPts {
+			at := w.at
+			cell.waiting[i] = cell.waiting[len(cell.waiting)-1]
+			cell.waiting = cell.waiting[:len(cell.waiting)-1]
+			i--
+			x.addCore(b, at[:x.dims])
+		}
+	}
+}
+
+// addCore adds a core point to a cell, and joins what it links.
+func (x *Incremental) addCore(c int32, at []float64) {
+	cell := &x.cells[c]
+	cell.cores = append(cell.cores, at...)
+	if !cell.core {
+		cell.core = true
+		x.ids[c] = x.nextID
+		x.nextID++
+		for _, b := range cell.sure {
+			if x.cells[b].core {
+				x.union(c, b)
+			}
+		}
+	}
+	p := x.place(at)
+	for _, b := range cell.near {
+		if x.cells[b].core && x.sets.find(b) != x.sets.find(c) && x.reaches(&p, x.cells[b].key) != no && x.coresNear(b, at, 1) > 0 {
+			x.union(c, b)
+		}
+	}
+}
+
+// A cell gets a tree for this many cores, and a new one when as many, and an eighth, have been added.
+const treeCores = 512
+
+// coresNear counts, up to enough, the core points of a cell within Eps of a point.
+func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
+	cell := &x.cells[b]
+	planted := 0
+	if cell.tree != nil {
+		planted = len(cell.tree.rows)
+	}
+	if n := len(cell.cores) / x.dims; n-planted > treeCores+planted/8 {
+		cell.tree, planted = newTree(Points{Dims: x.dims, Coords: cell.cores}, 1), n
+	}
+	found := 0
+	if planted > 0 {
+		found = cell.tree.count(0, at, x.eps2, enough)
+	}
+	if found < enough {
+		found += countNear(at, cell.cores[planted*x.dims:], x.eps2, enough-found)
+	}
+	return found
+}
+
+// union joins two clusters; the older id stays.
+func (x *Incremental) union(a, b int32) {
+	id := min(x.ids[x.sets.find(a)], x.ids[x.sets.find(b)])
+	x.sets.union(a, b)
+	x.ids[x.sets.find(a)] = id
+}
+
+// calmOf says how calm a full cell has become. It takes those out of the cells around it to which
+// nothing can happen any more: they are full and in the same cluster.
+func (x *Incremental) calmOf(c int32) calm {
+	cell := &x.cells[c]
+	root := x.sets.find(c)
+	settled := func(b int32) bool { return x.cells[b].full && x.sets.find(b) == root }
+	cell.sure, cell.near = slices.DeleteFunc(cell.sure, settled), slices.DeleteFunc(cell.near, settled)
+	switch {
+	case len(cell.sure)+len(cell.near) > 0:
+		return busy
+	case int(cell.neighbours) < len(x.around):
+		return quiet
+	}
+	cell.cores, cell.tree = nil, nil
+	return interior
+}
+
+// Result returns the clustering of all points inserted so far, in the order in which they came, as
+// Cluster gives it. ids holds for each cluster an id that stays: a cluster keeps its id as it grows,
+// and where clusters merge the oldest id stays and the others never come again.
+func (x *Incremental) Result() (r *Result, ids []int32) {
+	number, roots := x.numbers()
+	for _, root := range roots {
+		ids = append(ids, x.ids[root])
+	}
+	r = &Result{Labels: make([]int32, len(x.of)), Core: make([]bool, len(x.of)), Clusters: len(roots)}
+	label := make([]int32, len(x.cells))
+	for c := range label {
+		label[c] = number[x.sets.find(int32(c))]
+	}
+	for i, c := range x.of {
+		r.Labels[i], r.Core[i] = label[c], true
+	}
+	for c := range x.cells {
+		for i := range x.cells[c].waiting {
+			w := &x.cells[c].waiting[i]
+			r.Labels[w.row], r.Core[w.row] = x.border(int32(c), w.at[:x.dims], label), false
+		}
+	}
+	return r, ids
+}
+
+// numbers numbers clusters by their smallest core points. None of those is in an interior cell: the
+// cell before it along the first axis holds smaller ones.
+func (x *Incremental) numbers() (number, roots []int32) {
+	smallest := make([][]float64, len(x.cells))
+	for c := range x.cells {
+		cell := &x.cells[c]
+		if !cell.core {
+			continue
+		}
+		root := x.sets.find(int32(c))
+		if smallest[root] == nil {
+			roots = append(roots, root)
+			smallest[root] = []float64{math.Inf(1)}
+		}
+		for p := cell.cores; len(p) > 0; p = p[x.dims:] {
+			takeSmaller(&smallest[root], p[:x.dims])
+		}
+	}
+	slices.SortFunc(roots, func(a, b int32) int { return slices.Compare(smallest[a], smallest[b]) })
+	number = make([]int32, len(x.cells))
+	for c := range number {
+		number[c] = Noise
+	}
+	for i, root := range roots {
+		number[root] = int32(i)
+	}
+	return number, roots
+}
+
+func (x *Incremental) border(c int32, at []float64, label []int32) int32 {
+	cell := &x.cells[c]
+	best := Noise
+	take := func(b int32, sure bool) {
+		if !x.cells[b].core || best != Noise && label[b] >= best {
+			return
+		}
+		if sure || x.coresNear(b, at, 1) > 0 {
+			best = label[b]
+		}
+	}
+	take(c, true)
+	for _, b := range cell.sure {
+		take(b, true)
+	}
+	for _, b := range cell.near {
+		take(b, false)
+	}
+	return best
+}
