@@ -34,7 +34,9 @@ func cliques(dims, fineness int, eps float64) lattice {
 }
 
 // cubes have the side Eps: neighbours are in the same and in touching cells.
-func cubes(eps float64) lattice { return lattice{eps2: eps * eps, side: eps / shrink, reach: 1, budget: 0, sure: -1} }
+func cubes(eps float64) lattice {
+	return lattice{eps2: eps * eps, side: eps / shrink, reach: 1, budget: 0, sure: -1}
+}
 
 // A frame numbers the cells of a grid along each axis, from reach on, so that the numbers of all cells
 // around an occupied one are positive.

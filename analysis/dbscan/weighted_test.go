@@ -1,0 +1,175 @@
+package dbscan_test
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/dbscan"
+)
+
+// summed is points in cells of a side; of says which cell each point is in.
+func summed(t rapid.TB, p dbscan.Points, side float64) (cells []cell.Cell, of []int) {
+	t.Helper()
+	s, err := cell.NewSet(p.Dims, side)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Add(p.Coords); err != nil {
+		return nil, nil
+	}
+	cells = s.Cells()
+	for i := range p.Len() {
+		key, err := s.KeyOf(p.Coords[i*p.Dims:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		of = append(of, slices.IndexFunc(cells, func(c cell.Cell) bool { return c.Key == key }))
+	}
+	return cells, of
+}
+
+// An answer that is said to be exact is; and where it is not, the points of the cells in question make it
+// so within a few rounds.
+func TestWeightedIsExact(t *testing.T) {
+	firstTime, rounds := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		p, eps := drawPoints(t, 4, 80)
+		minPts := rapid.IntRange(1, 10).Draw(t, "minPts")
+		side := eps / rapid.SampledFrom([]float64{.5, 1, 2, 4, 16}).Draw(t, "fineness")
+		if !(side > 0) || math.IsInf(side, 0) {
+			side = .1
+		}
+		cells, of := summed(t, p, side)
+		if of == nil {
+			return // too far out for cells of this side
+		}
+		want := reference(p, eps, minPts)
+		for round := 0; ; round++ {
+			var first *dbscan.Weighting
+			for _, threads := range []int{1, 8} {
+				w, err := dbscan.Weighted(p.Dims, cells, eps, minPts, threads)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first == nil {
+					first = w
+				} else if w.Exact != first.Exact || !slices.Equal(w.Labels, first.Labels) || !slices.Equal(w.Questions, first.Questions) {
+					t.Fatalf("%d threads: %+v, 1 thread %+v", threads, w, first)
+				}
+			}
+			if first.Exact {
+				if first.Clusters != want.Clusters || len(first.Questions) > 0 {
+					t.Fatalf("%d clusters, want %d; %d questions", first.Clusters, want.Clusters, len(first.Questions))
+				}
+				for i, c := range of {
+					if first.Labels[c] != want.Labels[i] {
+						t.Fatalf("point %d in cell %d: label %d, want %d", i, c, first.Labels[c], want.Labels[i])
+					}
+				}
+				if round == 0 {
+					firstTime++
+				}
+				rounds = max(rounds, round)
+				return
+			}
+			if len(first.Questions) == 0 {
+				t.Fatal("neither exact nor a question")
+			}
+			cells, of = answer(p, cells, of, first.Questions)
+		}
+	})
+	t.Logf("exact at once: %d; at most %d rounds of questions", firstTime, rounds)
+	if firstTime == 0 || rounds == 0 {
+		t.Error("both should happen")
+	}
+}
+
+// answer replaces cells by their points.
+func answer(p dbscan.Points, cells []cell.Cell, of []int, questions []int32) ([]cell.Cell, []int) {
+	var out []cell.Cell
+	moved := make([]int, len(cells))
+	for i, c := range cells {
+		moved[i] = len(out)
+		if !slices.Contains(questions, int32(i)) {
+			out = append(out, c)
+		} else {
+			moved[i] = -1
+		}
+	}
+	now := make([]int, len(of))
+	for i, c := range of {
+		now[i] = moved[c]
+		if now[i] < 0 {
+			now[i] = len(out)
+			out = append(out, cell.Of(p.Coords[i*p.Dims:(i+1)*p.Dims], 1))
+		}
+	}
+	return out, now
+}
+
+// Cells that are small against Eps decide nearly all by themselves.
+func TestFewQuestions(t *testing.T) {
+	p := burstLike(5_000, 2)
+	cells, of := summed(t, p, .02/8)
+	questions := 0
+	for round := 0; ; round++ {
+		w, err := dbscan.Weighted(2, cells, .02, 5, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Exact {
+			want := reference(p, .02, 5)
+			for i, c := range of {
+				if w.Labels[c] != want.Labels[i] {
+					t.Fatalf("point %d: label %d, want %d", i, w.Labels[c], want.Labels[i])
+				}
+			}
+			break
+		}
+		for _, i := range w.Questions {
+			questions += int(cells[i].Count)
+		}
+		cells, of = answer(p, cells, of, w.Questions)
+		if round > 10 {
+			t.Fatal("no end of questions")
+		}
+	}
+	if questions > p.Len()/3 {
+		t.Errorf("%d of %d points were asked for", questions, p.Len())
+	}
+	t.Logf("%d cells at the end, %d points asked for", len(cells), questions)
+}
+
+func TestWeightedMistakes(t *testing.T) {
+	good := cell.Of([]float64{1, 2}, 3)
+	for _, c := range []struct {
+		dims   int
+		change func(*cell.Cell)
+		eps    float64
+		minPts int
+		want   string
+	}{
+		{0, func(*cell.Cell) {}, 1, 1, "0 dimensions"},
+		{9, func(*cell.Cell) {}, 1, 1, "9 dimensions"},
+		{2, func(*cell.Cell) {}, -1, 1, "Eps -1"},
+		{2, func(*cell.Cell) {}, 1, 0, "MinPts 0"},
+		{2, func(c *cell.Cell) { c.Count = 0 }, 1, 1, "cell 1: 0 points"},
+		{2, func(c *cell.Cell) { c.Lo[1] = 7 }, 1, 1, "cell 1: dimension 1: from 7 to 2"},
+		{2, func(c *cell.Cell) { c.Hi[0] = math.NaN() }, 1, 1, "cell 1: dimension 0: from 1 to NaN"},
+		{2, func(c *cell.Cell) { c.Hi[0] = math.Inf(1) }, 1, 1, "cell 1: dimension 0: from 1 to +Inf"},
+	} {
+		bad := good
+		c.change(&bad)
+		if _, err := dbscan.Weighted(c.dims, []cell.Cell{good, bad}, c.eps, c.minPts, 1); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want it to say %q", err, c.want)
+		}
+	}
+	if w, err := dbscan.Weighted(2, nil, 1, 1, 1); err != nil || !w.Exact || w.Clusters != 0 {
+		t.Errorf("no cells: %+v, %v", w, err)
+	}
+}
