@@ -71,6 +71,16 @@ bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
 	@$(MAKE) --no-print-directory build
 	go run ./cshim/bench
 
+BENCH_SUITE ?= ../shared/bench
+
+.PHONY: bench-dbscan
+bench-dbscan: moriens ## DBSCAN beside two prototypes, from BENCH_SUITE, on the same points (minutes)
+	go run ./analysis/dbscan/bench -suite $(BENCH_SUITE)
+
+.PHONY: bench
+bench: ## the Go benchmarks, in the form benchstat reads
+	go test -run '^$$' -bench . -count 6 ./analysis/...
+
 .PHONY: generate
 generate: ## write generated code and pages anew
 	go generate ./...

@@ -44,6 +44,7 @@ var rules = []rule{
 	{"agent/symbol", []string{}, []string{"github.com/ianlancetaylor/demangle"}},
 	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},
 	{"collector", []string{"collector", "proto", "trace", "analysis", "internal"}, nil},
+	{"analysis/dbscan/bench", []string{"analysis/dbscan"}, []string{}},
 	{"analysis", []string{"analysis", "internal/units"}, []string{"gonum.org"}},
 	{"trace", []string{"trace", "internal"}, nil},
 }

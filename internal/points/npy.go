@@ -30,7 +30,7 @@ type npyHeader struct {
 	rows, dims int
 }
 
-func readNPY(r *bufio.Reader) (Matrix, error) {
+func readNPY(r *bufio.Reader, fileSize int64) (Matrix, error) {
 	h, err := readHeader(r)
 	if err != nil {
 		return Matrix{}, fmt.Errorf(".npy header: %w", err)
@@ -38,9 +38,9 @@ func readNPY(r *bufio.Reader) (Matrix, error) {
 	if h.rows == 0 || h.dims == 0 {
 		return Matrix{}, errEmpty
 	}
-	// The header may claim anything: memory is taken as numbers come, not as they are promised.
+	// The header may claim anything: memory is taken for what is there, not for what is promised.
 	total := h.rows * h.dims
-	m := Matrix{Dims: h.dims, Coords: make([]float64, 0, min(total, 1<<20))}
+	m := Matrix{Dims: h.dims, Coords: make([]float64, 0, min(total, max(1<<16, int(fileSize)/h.size)))}
 	buffer := make([]byte, 1<<16)
 	for len(m.Coords) < total {
 		want := buffer[:h.size*min(len(buffer)/h.size, total-len(m.Coords))]

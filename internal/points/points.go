@@ -32,7 +32,11 @@ func ReadFile(path string) (Matrix, error) {
 		return Matrix{}, hint.With(err, "give a file of points, CSV or .npy")
 	}
 	defer f.Close()
-	m, err := Read(f)
+	var size int64 // 0 for a pipe and the like
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	m, err := read(f, size)
 	if err != nil {
 		return Matrix{}, hint.With(fmt.Errorf("%s: %w", path, err),
 			"points are rows of numbers: CSV, or .npy with float32 or float64 and the shape (rows, dimensions)")
@@ -43,14 +47,17 @@ func ReadFile(path string) (Matrix, error) {
 var errEmpty = errors.New("no points in it")
 
 // Read reads points to the end of r.
-func Read(r io.Reader) (Matrix, error) {
+func Read(r io.Reader) (Matrix, error) { return read(r, 0) }
+
+// read is told the size of r in bytes, where it is known.
+func read(r io.Reader, size int64) (Matrix, error) {
 	b := bufio.NewReaderSize(r, 1<<20)
 	start, err := b.Peek(len(npyMagic))
 	if err != nil && err != io.EOF {
 		return Matrix{}, err
 	}
 	if bytes.HasPrefix(start, []byte(npyMagic)) {
-		return readNPY(b)
+		return readNPY(b, size)
 	}
 	return readCSV(b)
 }
