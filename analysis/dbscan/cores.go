@@ -73,6 +73,7 @@ func (g *grid) judge(c int32, p *place, found int, near []span, needs *[]int32) 
 
 // resolveCores decides on the points that findCores left, by the points that were gathered for them.
 func (g *grid) resolveCores() {
+	late := make([]bool, len(g.keys))
 	g.eachOpen(func(c int32, sure, near []span) {
 		k := g.index[c]
 		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
@@ -87,10 +88,30 @@ func (g *grid) resolveCores() {
 			g.state[i] = notCore
 			if found+g.countAround(&p, near, g.minPts-found) >= g.minPts {
 				g.state[i] = isCore
-				g.core[c] = true
+				late[c] = !g.core[c]
 			}
 		}
 	})
+	g.admit(late)
+}
+
+// admit makes core cells of those that hold core points after all. The cells behind them, which look at
+// the pairs with them, have to do so again.
+func (g *grid) admit(late []bool) {
+	for c, is := range late {
+		if !is {
+			continue
+		}
+		g.core[c] = true
+		sure, near := g.around.of(int32(c))
+		for _, spans := range [][]span{sure, near} {
+			for _, s := range spans {
+				for b := max(s.begin, int32(c)); b < s.end; b++ {
+					g.linked[b] = false
+				}
+			}
+		}
+	}
 }
 
 func (g *grid) countAround(p *place, near []span, enough int) int {

@@ -309,16 +309,17 @@ func (f *frame) countHashed(p Points, c *census, threads int) bool {
 }
 
 func (f *frame) hash(p Points, begin, end int, table *cellTable, ids []int32) bool {
-	d := f.dims
+	d, bits, inv := f.dims, f.bits, f.inv
 	least, below := f.limits()
+	origin := f.origin
 	for i := begin; i < end; i++ {
 		var key uint64
 		for j, v := range p.Coords[i*d : i*d+d] {
-			x := (v - f.origin[j]) * f.inv
-			if !(x >= least && x < below[j]) {
+			x := (v - origin[j&3]) * inv // &3: j is below gridDims
+			if !(x >= least && x < below[j&3]) {
 				return false
 			}
-			key = key<<f.bits | uint64(uint32(int32(x)))
+			key = key<<(bits&63) | uint64(uint32(int32(x)))
 		}
 		ids[i] = table.add(key)
 	}
@@ -357,15 +358,21 @@ func (t *cellTable) slot(key uint64) *cellSlot {
 func (t *cellTable) add(key uint64) int32 {
 	s := t.slot(key)
 	if s.key == 0 {
-		if 2*len(t.keys) >= len(t.slots) {
-			t.grow()
-			s = t.slot(key)
-		}
-		*s = cellSlot{key: key, id: int32(len(t.keys))}
-		t.keys = append(t.keys, key)
+		s = t.enter(key)
 	}
 	s.count++
 	return s.id
+}
+
+// enter gives a new key its id.
+func (t *cellTable) enter(key uint64) *cellSlot {
+	if 2*len(t.keys) >= len(t.slots) {
+		t.grow()
+	}
+	s := t.slot(key)
+	*s = cellSlot{key: key, id: int32(len(t.keys))}
+	t.keys = append(t.keys, key)
+	return s
 }
 
 // find returns the id of a cell, or -1.

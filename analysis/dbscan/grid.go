@@ -21,6 +21,7 @@ type grid struct {
 	around  *neighbourhoods
 	full    []bool
 	core    []bool  // per cell: it holds core points, as far as is known
+	linked  []bool  // per cell: it is in one set with all cells of core points before it and near it
 	index   []int32 // per cell: its number among the full or among the open cells
 	sets    forest  // of cells with core points
 
@@ -196,6 +197,7 @@ func (g *grid) cluster() *Result {
 	g.gatherOpen()
 	g.around = newNeighbourhoods(g.keys, g.stencil, g.threads)
 	g.core = append([]bool(nil), g.full...)
+	g.linked = make([]bool, len(g.keys))
 	g.sets = newForest(len(g.keys))
 	g.requests = newRequests(&g.frame, len(g.shut.first)-1)
 	g.link(byCells)

@@ -11,10 +11,11 @@ const (
 	byPoints                  // all points
 )
 
-// link joins the sets of cells that hold core points within Eps of each other.
+// link joins the sets of cells that hold core points within Eps of each other. Each pair is looked at
+// from the later cell; what has been found to be in one set stays so.
 func (g *grid) link(by evidence) {
 	g.eachCell(func(c int32, sure, near []span) {
-		if !g.core[c] {
+		if !g.core[c] || g.linked[c] {
 			return
 		}
 		for _, s := range sure {
@@ -24,17 +25,23 @@ func (g *grid) link(by evidence) {
 				}
 			}
 		}
-		root := g.sets.find(c)
+		root, apart := g.sets.find(c), false
 		for _, s := range near {
 			for b := s.begin; b < min(s.end, c); b++ {
 				if !g.core[b] || g.sets.parent(b) == root {
 					continue
 				}
-				if root = g.sets.find(c); g.sets.find(b) != root && g.touch(c, b, by) == yes {
+				if root = g.sets.find(c); g.sets.find(b) == root {
+					continue
+				}
+				if g.touch(c, b, by) == yes {
 					g.sets.union(c, b)
+				} else {
+					apart = true
 				}
 			}
 		}
+		g.linked[c] = by != byCells && !apart
 	})
 }
 

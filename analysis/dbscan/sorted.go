@@ -55,7 +55,7 @@ func (c *census) sortAll() [][]pick {
 // each calls f for the points of every cell with the runs of points around them, their own included,
 // from several threads at once.
 func (s *sortedGrid) each(f func(own span, around []span)) {
-	walkAll(s.keys, stencil{near: s.rows}, s.threads, func(c int32, _, around []span) {
+	walkAll(s.keys, s.rows, s.threads, func(c int32, around []span) {
 		for i, cells := range around {
 			around[i] = span{s.before[cells.begin], s.before[cells.end]}
 		}

@@ -140,26 +140,32 @@ func newNeighbourhoods(keys []uint64, s stencil, threads int) *neighbourhoods {
 		first: make([]int32, len(keys)),
 		sure:  make([]uint8, len(keys)),
 	}
-	walkAll(keys, s, threads, func(c int32, sure, near []span) {
-		spans := h.spans[c/walkCells]
-		h.first[c], h.sure[c] = int32(len(spans)), uint8(len(sure))
-		h.spans[c/walkCells] = append(append(spans, sure...), near...)
-	})
-	return h
-}
-
-// walkAll calls f for every cell, with the spans around it, from several threads at once. Of walkCells
-// cells all calls come from one thread, in order.
-func walkAll(keys []uint64, s stencil, threads int, f func(c int32, sure, near []span)) {
 	inBatches(len(keys), walkCells, threads, func(next func() (int, int, bool)) {
 		var spans []span
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			sure, near := newWalk(keys, s.sure, begin), newWalk(keys, s.near, begin)
+			spans = spans[:0]
 			for c := begin; c < end; c++ {
-				spans = sure.around(spans[:0], c)
-				n := len(spans)
+				h.first[c] = int32(len(spans))
+				spans = sure.around(spans, c)
+				h.sure[c] = uint8(len(spans) - int(h.first[c]))
 				spans = near.around(spans, c)
-				f(int32(c), spans[:n], spans[n:])
+			}
+			h.spans[begin/walkCells] = slices.Clone(spans)
+		}
+	})
+	return h
+}
+
+// walkAll calls f for every cell, with the spans of all pieces, from several threads at once.
+func walkAll(keys []uint64, pieces []piece, threads int, f func(c int32, around []span)) {
+	inBatches(len(keys), walkCells, threads, func(next func() (int, int, bool)) {
+		var spans []span
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			w := newWalk(keys, pieces, begin)
+			for c := begin; c < end; c++ {
+				spans = w.around(spans[:0], c)
+				f(int32(c), spans)
 			}
 		}
 	})
