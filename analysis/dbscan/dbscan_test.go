@@ -203,3 +203,36 @@ func TestBorderPointsDoNotLinkClusters(t *testing.T) {
 		t.Errorf("labels %v, want %v", r.Labels, labels)
 	}
 }
+
+// An index answers for many Eps as separate clusterings do, in any order of questions.
+func TestIndex(t *testing.T) {
+	for dims := 1; dims <= 5; dims++ {
+		p := burstLike(3_000, dims)
+		x, err := dbscan.NewIndex(p, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, eps := range []float64{.05, .01, 0, .2, .02} {
+			if _, err := x.KDistance(5, 100); err != nil {
+				t.Fatal(err)
+			}
+			got, err := x.Cluster(eps, 6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResult(got, reference(p, eps, 6)); err != nil {
+				t.Fatalf("%d-D, Eps %v: another answer than the reference", dims, eps)
+			}
+		}
+		if _, err := x.Cluster(1, 0); err == nil {
+			t.Error("MinPts 0: no error")
+		}
+	}
+	var notFinite *dbscan.NotFiniteError
+	if _, err := dbscan.NewIndex(dbscan.Points{Dims: 2, Coords: []float64{1, math.Inf(1)}}, 1); !errors.As(err, &notFinite) {
+		t.Errorf("infinity: %v", err)
+	}
+	if _, err := dbscan.NewIndex(dbscan.Points{Dims: 2, Coords: []float64{1}}, 1); err == nil {
+		t.Error("half a row: no error")
+	}
+}
