@@ -41,7 +41,8 @@ type growingCell struct {
 	inSure     int32   // points in the sure cells around and in itself, until it is full
 	neighbours int32   // cells around, without itself
 	sure, near []int32 // these cells; of a full cell only those that are not full or in another cluster
-	cores      []float64
+	cores      pointList
+	settleAt   int   // how many cores there have to be for settle to be worth while
 	tree       *tree // of the first cores, where there are many to be asked
 	waiting    []waitingPoint
 }
@@ -130,7 +131,9 @@ func (x *Incremental) Insert(p Points) error {
 	if err := x.checkRange(p); err != nil {
 		return err
 	}
-	x.of = slices.Grow(x.of, p.Len())
+	if n := len(x.of) + p.Len(); n > cap(x.of) { // double: what append adds to long slices makes it copy often
+		x.of = append(make([]int32, 0, max(n, 2*cap(x.of))), x.of...)
+	}
 	d := x.dims
 	for i := range p.Len() {
 		at := p.Coords[i*d : i*d+d]
@@ -145,7 +148,7 @@ func (x *Incremental) Insert(p Points) error {
 		x.of = append(x.of, cell)
 		switch x.calm[cell] {
 		case quiet:
-			x.cells[cell].cores = append(x.cells[cell].cores, at...)
+			x.cells[cell].cores.add(at)
 		case busy:
 			x.insert(cell, at, int32(len(x.of)-1))
 		}
@@ -189,10 +192,11 @@ func (x *Incremental) newCell(key uint64) {
 		x.calm[b] = busy
 		cell.neighbours++
 		other.neighbours++
+		other.settleAt = 0
 		if o.sure {
 			cell.sure = append(cell.sure, b)
 			other.sure = append(other.sure, me)
-			cell.inSure += int32(len(other.cores)/x.dims + len(other.waiting))
+			cell.inSure += int32(other.cores.n + len(other.waiting))
 		} else {
 			cell.near = append(cell.near, b)
 			other.near = append(other.near, me)
@@ -231,8 +235,9 @@ func (x *Incremental) insert(c int32, at []float64, row int32) {
 		copy(w.at[:], at)
 		cell.waiting = append(cell.waiting, w)
 	}
-	if cell.full {
-		x.calm[c] = x.calmOf(c)
+	if cell.full && cell.cores.n >= cell.settleAt {
+		x.calm[c] = x.settle(c)
+		cell.settleAt = cell.cores.n + cell.cores.n/16 + 1
 	}
 }
 
@@ -261,7 +266,7 @@ func (x *Incremental) countNear(cell *growingCell, p *place) int {
 		case no:
 			continue
 		case yes:
-			found += len(other.cores)/x.dims + len(other.waiting)
+			found += other.cores.n + len(other.waiting)
 		default:
 			found += x.coresNear(b, p.at, enough-found)
 			for i := range other.waiting {
@@ -298,7 +303,7 @@ func (x *Incremental) notify(b int32, p *place, sure bool) {
 // addCore adds a core point to a cell, and joins what it links.
 func (x *Incremental) addCore(c int32, at []float64) {
 	cell := &x.cells[c]
-	cell.cores = append(cell.cores, at...)
+	cell.cores.add(at)
 	if !cell.core {
 		cell.core = true
 		x.ids[c] = x.nextID
@@ -309,10 +314,14 @@ func (x *Incremental) addCore(c int32, at []float64) {
 			}
 		}
 	}
-	p := x.place(at)
+	p, root := x.place(at), x.sets.find(c)
 	for _, b := range cell.near {
-		if x.cells[b].core && x.sets.find(b) != x.sets.find(c) && x.reaches(&p, x.cells[b].key) != no && x.coresNear(b, at, 1) > 0 {
+		if x.sets[b] == root || !x.cells[b].core || x.sets.find(b) == root {
+			continue
+		}
+		if x.reaches(&p, x.cells[b].key) != no && x.coresNear(b, at, 1) > 0 {
 			x.union(c, b)
+			root = x.sets.find(c)
 		}
 	}
 }
@@ -327,15 +336,51 @@ func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
 	if cell.tree != nil {
 		planted = len(cell.tree.rows)
 	}
-	if n := len(cell.cores) / x.dims; n-planted > treeCores+planted/8 {
-		cell.tree, planted = newTree(Points{Dims: x.dims, Coords: cell.cores}, 1), n
+	if n := cell.cores.n; n-planted > treeCores+planted/8 {
+		cell.tree, planted = newTree(Points{Dims: x.dims, Coords: cell.cores.all()}, 1), n
 	}
 	found := 0
 	if planted > 0 {
 		found = cell.tree.count(0, at, x.eps2, enough)
 	}
 	if found < enough {
-		found += countNear(at, cell.cores[planted*x.dims:], x.eps2, enough-found)
+		found += cell.cores.countNear(at, planted, x.eps2, enough-found)
+	}
+	return found
+}
+
+// A pointList is the coordinates of points, in runs that never move.
+type pointList struct {
+	n    int
+	runs [][]float64
+}
+
+func (l *pointList) add(at []float64) {
+	const least, most = 4, 256 // points in a run
+	if last := len(l.runs) - 1; last < 0 || len(l.runs[last]) == cap(l.runs[last]) {
+		l.runs = append(l.runs, make([]float64, 0, len(at)*max(least, min(most, l.n))))
+	}
+	run := &l.runs[len(l.runs)-1]
+	*run = append(*run, at...)
+	l.n++
+}
+
+// all returns the coordinates in one piece.
+func (l *pointList) all() []float64 { return slices.Concat(l.runs...) }
+
+// countNear counts, up to enough, the points within Eps of at, without the first skip points.
+func (l *pointList) countNear(at []float64, skip int, eps2 float64, enough int) int {
+	found := 0
+	skip *= len(at)
+	for _, run := range l.runs {
+		if skip >= len(run) {
+			skip -= len(run)
+			continue
+		}
+		if found += countNear(at, run[skip:], eps2, enough-found); found >= enough {
+			break
+		}
+		skip = 0
 	}
 	return found
 }
@@ -347,9 +392,9 @@ func (x *Incremental) union(a, b int32) {
 	x.ids[x.sets.find(a)] = id
 }
 
-// calmOf says how calm a full cell has become. It takes those out of the cells around it to which
+// settle says how calm a full cell has become. It takes those out of the cells around it to which
 // nothing can happen any more: they are full and in the same cluster.
-func (x *Incremental) calmOf(c int32) calm {
+func (x *Incremental) settle(c int32) calm {
 	cell := &x.cells[c]
 	root := x.sets.find(c)
 	settled := func(b int32) bool { return x.cells[b].full && x.sets.find(b) == root }
@@ -360,7 +405,7 @@ func (x *Incremental) calmOf(c int32) calm {
 	case int(cell.neighbours) < len(x.around):
 		return quiet
 	}
-	cell.cores, cell.tree = nil, nil
+	cell.cores, cell.tree = pointList{}, nil
 	return interior
 }
 
@@ -403,8 +448,10 @@ func (x *Incremental) numbers() (number, roots []int32) {
 			roots = append(roots, root)
 			smallest[root] = []float64{math.Inf(1)}
 		}
-		for p := cell.cores; len(p) > 0; p = p[x.dims:] {
-			takeSmaller(&smallest[root], p[:x.dims])
+		for _, p := range cell.cores.runs {
+			for ; len(p) > 0; p = p[x.dims:] {
+				takeSmaller(&smallest[root], p[:x.dims])
+			}
 		}
 	}
 	slices.SortFunc(roots, func(a, b int32) int { return slices.Compare(smallest[a], smallest[b]) })
