@@ -97,7 +97,7 @@ func (l *lazyTree) get(dims int, coords []float64) *tree {
 // points into the numbers of their cells.
 func (g *grid) gatherOpen() {
 	picks := make([][]pick, len(g.tables))
-	g.samples = newSamples(g.dims, len(g.shut.first)-1)
+	g.samples = newSamples(g.dims, g.minPts, len(g.shut.first)-1)
 	inChunks(len(g.ids), len(g.tables), func(t, begin, end int) {
 		table, full, index := g.tables[t], g.full, g.index
 		var mine []pick
@@ -119,18 +119,20 @@ func (g *grid) gatherOpen() {
 // samples are some points of each full cell: mostly they answer whether a point is within Eps of any.
 type samples struct {
 	dims   int
+	most   int // per cell
 	coords []float64
 	taken  []uint8
 }
 
-const samplesPerCell = 8
-
-func newSamples(dims, cells int) samples {
-	return samples{dims: dims, coords: make([]float64, cells*samplesPerCell*dims), taken: make([]uint8, cells)}
+func newSamples(dims, minPts, cells int) samples {
+	// A few more than MinPts, so that they may suffice for a core point, within reason.
+	const least, most = 8, 48
+	perCell := max(least, min(minPts+2, most))
+	return samples{dims: dims, most: perCell, coords: make([]float64, cells*perCell*dims), taken: make([]uint8, cells)}
 }
 
 func (s *samples) of(cell int32) []float64 {
-	at := int(cell) * samplesPerCell * s.dims
+	at := int(cell) * s.most * s.dims
 	return s.coords[at : at+int(s.taken[cell])*s.dims]
 }
 
@@ -144,8 +146,8 @@ func (g *grid) takeSamples() {
 			if !g.full[c] {
 				continue
 			}
-			if k := g.index[c]; s.taken[k] < samplesPerCell {
-				at := (int(k)*samplesPerCell + int(s.taken[k])) * d
+			if k := g.index[c]; int(s.taken[k]) < s.most {
+				at := (int(k)*s.most + int(s.taken[k])) * d
 				for j, v := range g.points.Coords[i*d : i*d+d] {
 					s.coords[at+j] = v
 				}

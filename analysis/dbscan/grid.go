@@ -47,7 +47,7 @@ const (
 const (
 	manyOpen = 1. / 3
 	manyNear = 8192
-	probes   = 512 // cells that are asked to judge that
+	probes   = 64 // cells that are asked to judge that
 )
 
 // clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
