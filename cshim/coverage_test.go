@@ -37,6 +37,14 @@ func (p program) build(t *testing.T, mpi mpitest.MPI) []string {
 	return command
 }
 
+// golden names the file that says what the program's calls mean: the forms with large counts mean the same as the ordinary ones.
+func (p program) golden(mpi mpitest.MPI) string {
+	if p.name == "sessions" {
+		return strings.Join(append([]string{p.name}, p.args...), "-") + "." + mpi.Name
+	}
+	return p.name + "." + mpi.Name
+}
+
 // conformance lists the programs that together call every wrapped function that the library offers.
 func conformance(t *testing.T, mpi mpitest.MPI) []program {
 	t.Helper()
@@ -47,6 +55,7 @@ func conformance(t *testing.T, mpi mpitest.MPI) []program {
 		{name: "onesided"},
 		{name: "files", args: []string{t.TempDir()}},
 		{name: "communicators"},
+		{name: "meaning"},
 	}
 	if mpi.Name == mpitest.OpenMPI.Name {
 		return append(programs, program{name: "processes", child: true})
@@ -77,7 +86,9 @@ func TestEveryFunction(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				o := job{mpi: mpi, preload: library, program: p.build(t, mpi)}.run(t)
 				succeed(t, o)
-				expectEnded(t, expectExact(t, o))
+				ranks := expectExact(t, o)
+				expectEnded(t, ranks)
+				expectGolden(t, p.golden(mpi), ranks)
 				for _, counts := range o.counts {
 					for name := range counts {
 						called[name] = true
@@ -183,13 +194,17 @@ func TestFortran(t *testing.T) {
 			t.Run(binding, func(t *testing.T) {
 				o := job{mpi: mpi, preload: library, program: fortran(t, mpi, binding)}.run(t)
 				succeed(t, o)
-				expectEnded(t, expectExact(t, o))
+				ranks := expectExact(t, o)
+				expectEnded(t, ranks)
+				expectGolden(t, "fortran-"+binding+"."+mpi.Name, ranks)
 				if mpi.Name == mpitest.OpenMPI.Name {
 					return // has no sessions
 				}
 				o = job{mpi: mpi, preload: library, program: []string{mpi.Fortran(t, "fortransessions", binding)}}.run(t)
 				succeed(t, o)
-				expectEnded(t, expectExact(t, o))
+				ranks = expectExact(t, o)
+				expectEnded(t, ranks)
+				expectGolden(t, "fortransessions."+mpi.Name, ranks)
 			})
 		}
 	})
@@ -248,5 +263,7 @@ func TestPython(t *testing.T) {
 	script := filepath.Join(mpitest.Root(t), "testdata", "miniapp", "mpi4py_calls.py")
 	o := job{mpi: mpitest.OpenMPI, preload: mpitest.Library(t), program: []string{python, script}}.run(t)
 	succeed(t, o)
-	expectEnded(t, expectExact(t, o))
+	ranks := expectExact(t, o)
+	expectEnded(t, ranks)
+	expectGolden(t, "mpi4py", ranks)
 }

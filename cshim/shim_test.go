@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
@@ -79,6 +80,7 @@ type process struct {
 	*ring.Process
 	modules    map[uint32]ring.Module
 	paths      map[uint32]ring.Path
+	comms      map[uint32]ring.Comm
 	notes      []string
 	names      map[uint32]string
 	threads    [][]ring.Record // calls, by thread
@@ -139,7 +141,7 @@ func readProcess(t *testing.T, path string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}, names: map[uint32]string{}}
+	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}, names: map[uint32]string{}, comms: map[uint32]ring.Comm{}}
 	log, err := file.ReadLog()
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +154,9 @@ func readProcess(t *testing.T, path string) *process {
 	}
 	for _, name := range log.Names {
 		p.names[name.Number] = name.Text
+	}
+	for _, c := range log.Comms {
+		p.comms[c.Number] = c
 	}
 	p.notes = log.Notes
 	p.threads = make([][]ring.Record, file.Losses().Threads)
@@ -322,9 +327,32 @@ func TestThreads(t *testing.T) {
 				if got := len(p.threads[thread]); got != 3*200 {
 					t.Errorf("rank %d: thread %d made %d calls", rank, thread, got)
 				}
+				expectExchange(t, p, thread)
 			}
 		}
 	})
+}
+
+// expectExchange: each thread of testdata/miniapp/threads.c has a tag of its own, and receives, sends and waits in turn.
+func expectExchange(t *testing.T, p *process, thread int) {
+	t.Helper()
+	records := p.threads[thread]
+	peer, tag := int32(1-p.Rank), records[0].Transfers[0].Tag
+	for i, rec := range records {
+		var made []ring.Transfer
+		var ended []ring.Request
+		switch rec.Call {
+		case mpicall.Irecv:
+			made = []ring.Transfer{{Kind: ring.Received, Bytes: 4, Request: rec.Transfers[0].Request, Peer: peer, Tag: tag, Comm: 1}}
+		case mpicall.Send:
+			made = []ring.Transfer{{Kind: ring.Sent, Bytes: 4, Peer: peer, Tag: tag, Comm: 1}}
+		case mpicall.Wait:
+			ended = []ring.Request{{Event: ring.Completed, Handle: records[i-2].Transfers[0].Request, Bytes: 4, Source: peer, Tag: tag}}
+		}
+		if diff := cmp.Diff(made, rec.Transfers, cmpopts.EquateEmpty()) + cmp.Diff(ended, rec.Requests, cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("rank %d, thread %d, record %d:\n%s", p.Rank, thread, i, diff)
+		}
+	}
 }
 
 func TestCxx(t *testing.T) {
@@ -332,7 +360,9 @@ func TestCxx(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		o := job{mpi: mpi, preload: library, program: []string{mpi.App(t, "cxx")}}.run(t)
 		succeed(t, o)
-		expectEnded(t, expectExact(t, o))
+		ranks := expectExact(t, o)
+		expectEnded(t, ranks)
+		expectGolden(t, "cxx", ranks)
 	})
 }
 
@@ -359,7 +389,9 @@ func TestLocalLibrary(t *testing.T) {
 		for _, plugin := range plugins {
 			o := job{mpi: mpi, preload: library, program: []string{localHost(t), plugin}}.run(t)
 			succeed(t, o)
-			expectEnded(t, expectExact(t, o))
+			ranks := expectExact(t, o)
+			expectEnded(t, ranks)
+			expectGolden(t, strings.TrimSuffix(filepath.Base(plugin), ".so"), ranks)
 		}
 	})
 }

@@ -51,29 +51,44 @@ var extraSteps = map[string]extraStep{
 func renderWrappers(calls []call) []byte {
 	var b bytes.Buffer
 	b.WriteString(cHeader)
-	b.WriteString("#include \"polls.h\"\n#include \"resolve.h\"\n")
+	b.WriteString("#include \"meaning.h\"\n#include \"resolve.h\"\n")
 	if has(calls, "MPI_Session_init") {
-		b.WriteString("#include \"session.h\"\n")
+		b.WriteString("#include \"session.h\"\n\n#include <string.h>\n")
 	}
 	for _, c := range calls {
-		step := extraSteps[c.name]
+		step, m := extraSteps[c.name], meaningOf(c, reader{})
 		fmt.Fprintf(&b, "\nMORIENS_PUBLIC int %s(%s)\n{\n", c.name, parameterList(c.params))
 		b.WriteString("\tconst void *site = __builtin_return_address(0);\n")
 		fmt.Fprintf(&b, "\tint (*real)(%s) =\n\t\t(int (*)(%s))moriens_real(MORIENS_CALL_%s, site);\n", typeList(c), typeList(c), c.name)
 		b.WriteString("\tstruct moriens_span span;\n\n")
-		enter, exit := "moriens_enter", "moriens_exit(&span)"
-		if found := c.found(); found != "" {
-			enter, exit = "moriens_enter_poll", "moriens_exit_poll(&span, result, (const int *)"+found+")"
+		fmt.Fprintf(&b, "\t%s(&span, MORIENS_CALL_%s, site, __builtin_frame_address(0));\n", c.enter(), c.name)
+		lines(&b, "\t", m.atEntry())
+		if c.found() == "" {
+			writeStep(&b, "moriens_commit(&span)")
 		}
-		fmt.Fprintf(&b, "\t%s(&span, MORIENS_CALL_%s, site, __builtin_frame_address(0));\n", enter, c.name)
 		writeStep(&b, step.before)
 		fmt.Fprintf(&b, "\tint result = real(%s);\n", strings.Join(c.params, ", "))
-		writeStep(&b, step.returned)
-		writeStep(&b, exit)
+		if found := c.found(); found != "" {
+			fmt.Fprintf(&b, "\tif (moriens_polled(&span, result, (const int *)%s)) {\n", found)
+			lines(&b, "\t\t", m.atExit())
+			b.WriteString("\t\tmoriens_exit(&span);\n\t}\n")
+		} else {
+			lines(&b, "\t", m.atExit())
+			writeStep(&b, step.returned)
+			writeStep(&b, "moriens_exit(&span)")
+		}
 		writeStep(&b, step.after)
 		b.WriteString("\treturn result;\n}\n")
 	}
 	return b.Bytes()
+}
+
+// enter names the function that a wrapper begins with.
+func (c call) enter() string {
+	if c.found() != "" {
+		return "moriens_enter_poll"
+	}
+	return "moriens_enter"
 }
 
 func writeStep(b *bytes.Buffer, statement string) {

@@ -72,21 +72,24 @@ func renderFortran(calls []call) []byte {
 func writeFortran(b *bytes.Buffer, c call, symbol string) {
 	params := fortranParams(c)
 	step, special := fortranSteps[c.name]
-	if found := c.found(); found != "" {
-		fmt.Fprintf(b, "MORIENS_FORTRAN_POLL(%s, %s,\n\t(%s),\n\t(%s),\n\t%s)\n", c.name, symbol, parameterList(params), strings.Join(params, ", "), found)
-		return
+	m := meaningOf(c, reader{fortran: true, described: strings.Contains(symbol, "f08ts")})
+	head := fmt.Sprintf("%s, %s,\n\t(%s),\n\t(%s)", c.name, symbol, parameterList(params), strings.Join(params, ", "))
+	given, told := argument(m.atEntry()), argument(m.atExit())
+	switch found := c.found(); {
+	case found != "":
+		fmt.Fprintf(b, "MORIENS_FORTRAN_POLL(%s,\n\t%s,\n\t%s,\n\t%s)\n", head, found, given, told)
+	case special:
+		fmt.Fprintf(b, "MORIENS_FORTRAN_STEPS(%s,\n\t%s, %s, %s)\n", head, stepOrNone(step.before), stepOrNone(step.returned), stepOrNone(step.after))
+	case given == none && told == none:
+		fmt.Fprintf(b, "MORIENS_FORTRAN_PLAIN(%s)\n", head)
+	default:
+		fmt.Fprintf(b, "MORIENS_FORTRAN(%s,\n\t%s,\n\t%s)\n", head, given, told)
 	}
-	if !special {
-		fmt.Fprintf(b, "MORIENS_FORTRAN(%s, %s,\n\t(%s),\n\t(%s))\n", c.name, symbol, parameterList(params), strings.Join(params, ", "))
-		return
-	}
-	fmt.Fprintf(b, "MORIENS_FORTRAN_STEPS(%s, %s,\n\t(%s),\n\t(%s),\n\t%s, %s, %s)\n", c.name, symbol, parameterList(params), strings.Join(params, ", "),
-		stepOrNone(step.before), stepOrNone(step.returned), stepOrNone(step.after))
 }
 
 func stepOrNone(statement string) string {
 	if statement == "" {
-		return "(void)0"
+		return none
 	}
 	return statement
 }

@@ -34,7 +34,7 @@
  *
  * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
  * entry the shim fills enter, call, path, flags, the counters of the burst before it, slots and, last
- * (release), seq of the slot at head; at exit it fills exit and advances head over the record. In the
+ * (release), seq of the slot at head; at exit it fills exit, what the call's results mean, and advances head over the record. In the
  * ring of a dead process the slot at head is an unfinished call if its seq equals (uint32_t)(head + 1)
  * and the top bit of its slots, where a continuation slot has its kind, is not set; otherwise it is
  * stale.
@@ -188,8 +188,8 @@ enum moriens_request_event {
  * tells them apart by time. Those of one call stand in the order of its array. */
 struct moriens_request {
 	uint64_t request; /* C handle */
-	uint64_t bytes;   /* received, by its status; 0 where it was none that receives */
-	int32_t source;   /* by its status, as a peer; of use only where it was one that receives */
+	uint64_t bytes;   /* received, by its status; of use only where it was one that receives */
+	int32_t source;   /* by its status, as a peer; likewise */
 	int32_t tag;
 	uint32_t event; /* moriens_request_event */
 	uint32_t kind;  /* MORIENS_SLOT_REQUEST */
@@ -313,7 +313,8 @@ enum moriens_comm_flag {
 	MORIENS_COMM_INTER = 1,  /* an intercommunicator: its peers are the remote group */
 	MORIENS_COMM_WINDOW = 2, /* a window: its peers are the group it was made over */
 	MORIENS_COMM_FILE = 4,   /* a file: likewise */
-	MORIENS_COMM_GUESSED = 8, /* its making was not seen: another of the same ranks may have the same id */
+	MORIENS_COMM_GUESSED = 8, /* its making was not seen, or ranks of another world take part: another of the same ranks may have
+	                           * the same id, or not all of its ranks the same */
 	MORIENS_COMM_CUT = 16,    /* there was no room for all of its ranks */
 };
 

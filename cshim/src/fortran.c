@@ -15,7 +15,7 @@ __attribute__((noinline)) void moriens_fortran_enter_poll(struct moriens_span *s
 	moriens_enter_poll(span, call, site, frame);
 }
 
-__attribute__((noinline)) void moriens_fortran_exit_poll(struct moriens_span *span, word ierror, word found)
+__attribute__((noinline)) bool moriens_fortran_polled(struct moriens_span *span, int result, word found)
 {
-	moriens_exit_poll(span, moriens_fortran_error(ierror), (const int *)found);
+	return moriens_polled(span, result, (const int *)found);
 }

@@ -7,34 +7,28 @@
 #ifndef MORIENS_FORTRAN_H
 #define MORIENS_FORTRAN_H
 
-#include "polls.h"
+#include "meaning.h"
 #include "resolve.h"
 
 /* Out of line, for there are over a thousand Fortran wrappers. */
 void moriens_fortran_enter(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame);
 void moriens_fortran_exit(struct moriens_span *span);
 void moriens_fortran_enter_poll(struct moriens_span *span, enum moriens_call call, const void *site, const void *frame);
-void moriens_fortran_exit_poll(struct moriens_span *span, word ierror, word found);
+bool moriens_fortran_polled(struct moriens_span *span, int result, word found);
+
+/* What a text holds without the blanks at its end, which are no part of it in Fortran. */
+static inline size_t moriens_trimmed(word text, word length)
+{
+	while (length > 0 && ((const char *)text)[length - 1] == ' ')
+		length--;
+	return length;
+}
 
 /* The error that a call left in ierror, which may be absent in mpi_f08; it then ended the program if it failed. */
 static inline int moriens_fortran_error(word ierror)
 {
 	return ierror != 0 ? *(const int *)ierror : 0;
 }
-
-/* The wrapper of a polling call: see polls.h. found is a LOGICAL, which is 0 where it is false, or a number. */
-#define MORIENS_FORTRAN_POLL(call, symbol, parameters, arguments, found) \
-	MORIENS_PUBLIC void symbol parameters \
-	{ \
-		static moriens_function known; \
-		const void *site = __builtin_return_address(0); \
-		void (*real) parameters = (void (*) parameters)moriens_real_fortran(&known, #symbol, site); \
-		struct moriens_span span; \
-\
-		moriens_fortran_enter_poll(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
-		real arguments; \
-		moriens_fortran_exit_poll(&span, ierror, found); \
-	}
 
 /* The wrapper of a call under a Fortran symbol. Steps are described in cshim/gen/clang.go. */
 #define MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, before, returned, after) \
@@ -46,6 +40,7 @@ static inline int moriens_fortran_error(word ierror)
 		struct moriens_span span; \
 \
 		moriens_fortran_enter(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
+		moriens_commit(&span); \
 		before; \
 		real arguments; \
 		returned; \
@@ -53,8 +48,52 @@ static inline int moriens_fortran_error(word ierror)
 		after; \
 	}
 
-#define MORIENS_FORTRAN(call, symbol, parameters, arguments) \
+/* Of a call that tells nothing but that it was made. */
+#define MORIENS_FORTRAN_PLAIN(call, symbol, parameters, arguments) \
 	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
+
+/* Of one that means something: cshim/gen/meaning.go. We must know whether it has succeeded even where ierror is absent. */
+#define MORIENS_FORTRAN(call, symbol, parameters, arguments, given, told) \
+	MORIENS_PUBLIC void symbol parameters \
+	{ \
+		static moriens_function known; \
+		const void *site = __builtin_return_address(0); \
+		void (*real) parameters = (void (*) parameters)moriens_real_fortran(&known, #symbol, site); \
+		struct moriens_span span; \
+		int result = 0; \
+\
+		if (ierror == 0) \
+			ierror = (word)&result; \
+		moriens_fortran_enter(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
+		given; \
+		moriens_commit(&span); \
+		real arguments; \
+		result = *(const int *)ierror; \
+		told; \
+		moriens_fortran_exit(&span); \
+	}
+
+/* The wrapper of a polling call: see polls.h. found is a LOGICAL, which is 0 where it is false, or a number. */
+#define MORIENS_FORTRAN_POLL(call, symbol, parameters, arguments, found, given, told) \
+	MORIENS_PUBLIC void symbol parameters \
+	{ \
+		static moriens_function known; \
+		const void *site = __builtin_return_address(0); \
+		void (*real) parameters = (void (*) parameters)moriens_real_fortran(&known, #symbol, site); \
+		struct moriens_span span; \
+		int result = 0; \
+\
+		if (ierror == 0) \
+			ierror = (word)&result; \
+		moriens_fortran_enter_poll(&span, MORIENS_CALL_##call, site, __builtin_frame_address(0)); \
+		given; \
+		real arguments; \
+		result = *(const int *)ierror; \
+		if (moriens_fortran_polled(&span, result, found)) { \
+			told; \
+			moriens_fortran_exit(&span); \
+		} \
+	}
 
 /* The other names of the wrapper mpi_x_: libraries have one function for all compilers that they serve, and
  * Open MPI has it under two names more. */

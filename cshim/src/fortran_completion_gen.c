@@ -3,200 +3,290 @@
 
 MORIENS_FORTRAN(MPI_Wait, mpi_wait_,
 	(word request, word status, word ierror),
-	(request, status, ierror))
+	(request, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 MORIENS_FORTRAN_NAMES(mpi_wait_, mpi_wait__, MPI_WAIT, MPI_Wait_f, MPI_Wait_f08)
 MORIENS_FORTRAN(MPI_Wait, mpi_wait_f08_,
 	(word request, word status, word ierror),
-	(request, status, ierror))
+	(request, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 MORIENS_FORTRAN(MPI_Wait, mpi_wait_f08ts_,
 	(word request, word status, word ierror),
-	(request, status, ierror))
+	(request, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 
 MORIENS_FORTRAN(MPI_Waitall, mpi_waitall_,
 	(word count, word requests, word statuses, word ierror),
-	(count, requests, statuses, ierror))
+	(count, requests, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 MORIENS_FORTRAN_NAMES(mpi_waitall_, mpi_waitall__, MPI_WAITALL, MPI_Waitall_f, MPI_Waitall_f08)
 MORIENS_FORTRAN(MPI_Waitall, mpi_waitall_f08_,
 	(word count, word requests, word statuses, word ierror),
-	(count, requests, statuses, ierror))
+	(count, requests, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 MORIENS_FORTRAN(MPI_Waitall, mpi_waitall_f08ts_,
 	(word count, word requests, word statuses, word ierror),
-	(count, requests, statuses, ierror))
+	(count, requests, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 
 MORIENS_FORTRAN(MPI_Waitany, mpi_waitany_,
 	(word count, word requests, word index, word status, word ierror),
-	(count, requests, index, status, ierror))
+	(count, requests, index, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 MORIENS_FORTRAN_NAMES(mpi_waitany_, mpi_waitany__, MPI_WAITANY, MPI_Waitany_f, MPI_Waitany_f08)
 MORIENS_FORTRAN(MPI_Waitany, mpi_waitany_f08_,
 	(word count, word requests, word index, word status, word ierror),
-	(count, requests, index, status, ierror))
+	(count, requests, index, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 MORIENS_FORTRAN(MPI_Waitany, mpi_waitany_f08ts_,
 	(word count, word requests, word index, word status, word ierror),
-	(count, requests, index, status, ierror))
+	(count, requests, index, status, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 
 MORIENS_FORTRAN(MPI_Waitsome, mpi_waitsome_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 MORIENS_FORTRAN_NAMES(mpi_waitsome_, mpi_waitsome__, MPI_WAITSOME, MPI_Waitsome_f, MPI_Waitsome_f08)
 MORIENS_FORTRAN(MPI_Waitsome, mpi_waitsome_f08_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 MORIENS_FORTRAN(MPI_Waitsome, mpi_waitsome_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
-	(count, requests, outcount, indices, statuses, ierror))
+	(count, requests, outcount, indices, statuses, ierror),
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 
 MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 MORIENS_FORTRAN_NAMES(mpi_test_, mpi_test__, MPI_TEST, MPI_Test_f, MPI_Test_f08)
 MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_f08_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 MORIENS_FORTRAN_POLL(MPI_Test, mpi_test_f08ts_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed(&span, MORIENS_F, result, request, status); })
 
 MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 MORIENS_FORTRAN_NAMES(mpi_testall_, mpi_testall__, MPI_TESTALL, MPI_Testall_f, MPI_Testall_f08)
 MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_f08_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 MORIENS_FORTRAN_POLL(MPI_Testall, mpi_testall_f08ts_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_all(&span, MORIENS_F, result, requests, statuses); })
 
 MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 MORIENS_FORTRAN_NAMES(mpi_testany_, mpi_testany__, MPI_TESTANY, MPI_Testany_f, MPI_Testany_f08)
 MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_f08_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 MORIENS_FORTRAN_POLL(MPI_Testany, mpi_testany_f08ts_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); status = moriens_status(status, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_any(&span, MORIENS_F, result, requests, index, status); })
 
 MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 MORIENS_FORTRAN_NAMES(mpi_testsome_, mpi_testsome__, MPI_TESTSOME, MPI_Testsome_f, MPI_Testsome_f08)
 MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_f08_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 MORIENS_FORTRAN_POLL(MPI_Testsome, mpi_testsome_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	if (moriens_outermost(&span)) { moriens_given_requests(MORIENS_F, *(const int *)count, requests); statuses = moriens_statuses(statuses, MORIENS_F); },
+	if (moriens_returned(&span)) { moriens_completed_some(&span, MORIENS_F, result, requests, outcount, indices, statuses); })
 
 MORIENS_FORTRAN(MPI_Cancel, mpi_cancel_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_cancels(); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_cancel_, mpi_cancel__, MPI_CANCEL, MPI_Cancel_f, MPI_Cancel_f08)
 MORIENS_FORTRAN(MPI_Cancel, mpi_cancel_f08_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_cancels(); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Cancel, mpi_cancel_f08ts_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_cancels(); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Request_free, mpi_request_free_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); },
+	if (moriens_succeeded(&span, result)) { moriens_freed_request(&span); })
 MORIENS_FORTRAN_NAMES(mpi_request_free_, mpi_request_free__, MPI_REQUEST_FREE, MPI_Request_free_f, MPI_Request_free_f08)
 MORIENS_FORTRAN(MPI_Request_free, mpi_request_free_f08_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); },
+	if (moriens_succeeded(&span, result)) { moriens_freed_request(&span); })
 MORIENS_FORTRAN(MPI_Request_free, mpi_request_free_f08ts_,
 	(word request, word ierror),
-	(request, ierror))
+	(request, ierror),
+	if (moriens_outermost(&span)) { moriens_given_request(MORIENS_F, request); },
+	if (moriens_succeeded(&span, result)) { moriens_freed_request(&span); })
 
 MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_, mpi_request_get_status__, MPI_REQUEST_GET_STATUS, MPI_Request_get_status_f, MPI_Request_get_status_f08)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_f08_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status, mpi_request_get_status_f08ts_,
 	(word request, word flag, word status, word ierror),
 	(request, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_all_, mpi_request_get_status_all__, MPI_REQUEST_GET_STATUS_ALL, MPI_Request_get_status_all_f, MPI_Request_get_status_all_f08)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_f08_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_all, mpi_request_get_status_all_f08ts_,
 	(word count, word requests, word flag, word statuses, word ierror),
 	(count, requests, flag, statuses, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_any_, mpi_request_get_status_any__, MPI_REQUEST_GET_STATUS_ANY, MPI_Request_get_status_any_f, MPI_Request_get_status_any_f08)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_f08_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_any, mpi_request_get_status_any_f08ts_,
 	(word count, word requests, word index, word flag, word status, word ierror),
 	(count, requests, index, flag, status, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_request_get_status_some_, mpi_request_get_status_some__, MPI_REQUEST_GET_STATUS_SOME, MPI_Request_get_status_some_f, MPI_Request_get_status_some_f08)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_f08_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Request_get_status_some, mpi_request_get_status_some_f08ts_,
 	(word count, word requests, word outcount, word indices, word statuses, word ierror),
 	(count, requests, outcount, indices, statuses, ierror),
-	outcount)
+	outcount,
+	(void)0,
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Grequest_start, mpi_grequest_start_,
 	(word queryfn, word freefn, word cancelfn, word state, word request, word ierror),
-	(queryfn, freefn, cancelfn, state, request, ierror))
+	(queryfn, freefn, cancelfn, state, request, ierror),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_grequest_start_, mpi_grequest_start__, MPI_GREQUEST_START, MPI_Grequest_start_f, MPI_Grequest_start_f08)
 MORIENS_FORTRAN(MPI_Grequest_start, mpi_grequest_start_f08_,
 	(word queryfn, word freefn, word cancelfn, word state, word request, word ierror),
-	(queryfn, freefn, cancelfn, state, request, ierror))
+	(queryfn, freefn, cancelfn, state, request, ierror),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Grequest_start, mpi_grequest_start_f08ts_,
 	(word queryfn, word freefn, word cancelfn, word state, word request, word ierror),
-	(queryfn, freefn, cancelfn, state, request, ierror))
+	(queryfn, freefn, cancelfn, state, request, ierror),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
-MORIENS_FORTRAN(MPI_Grequest_complete, mpi_grequest_complete_,
+MORIENS_FORTRAN_PLAIN(MPI_Grequest_complete, mpi_grequest_complete_,
 	(word request, word ierror),
 	(request, ierror))
 MORIENS_FORTRAN_NAMES(mpi_grequest_complete_, mpi_grequest_complete__, MPI_GREQUEST_COMPLETE, MPI_Grequest_complete_f, MPI_Grequest_complete_f08)
-MORIENS_FORTRAN(MPI_Grequest_complete, mpi_grequest_complete_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Grequest_complete, mpi_grequest_complete_f08_,
 	(word request, word ierror),
 	(request, ierror))
-MORIENS_FORTRAN(MPI_Grequest_complete, mpi_grequest_complete_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Grequest_complete, mpi_grequest_complete_f08ts_,
 	(word request, word ierror),
 	(request, ierror))

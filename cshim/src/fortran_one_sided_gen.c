@@ -3,517 +3,717 @@
 
 MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_create_, mpi_win_create__, MPI_WIN_CREATE, MPI_Win_create_f, MPI_Win_create_f08)
 MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_f08_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_f08ts_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_,
 	(word info, word comm, word win, word ierror),
-	(info, comm, win, ierror))
+	(info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_create_dynamic_, mpi_win_create_dynamic__, MPI_WIN_CREATE_DYNAMIC, MPI_Win_create_dynamic_f, MPI_Win_create_dynamic_f08)
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_f08_,
 	(word info, word comm, word win, word ierror),
-	(info, comm, win, ierror))
+	(info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_f08ts_,
 	(word info, word comm, word win, word ierror),
-	(info, comm, win, ierror))
+	(info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_, mpi_win_allocate__, MPI_WIN_ALLOCATE, MPI_Win_allocate_f, MPI_Win_allocate_f08)
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_cptr_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_cptr_, mpi_win_allocate_cptr__, MPI_WIN_ALLOCATE_CPTR, MPI_Win_allocate_cptr_f, MPI_Win_allocate_cptr_f08)
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_shared_, mpi_win_allocate_shared__, MPI_WIN_ALLOCATE_SHARED, MPI_Win_allocate_shared_f, MPI_Win_allocate_shared_f08)
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_cptr_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_shared_cptr_, mpi_win_allocate_shared_cptr__, MPI_WIN_ALLOCATE_SHARED_CPTR, MPI_Win_allocate_shared_cptr_f, MPI_Win_allocate_shared_cptr_f08)
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_,
 	(word win, word ierror),
-	(win, ierror))
+	(win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_freed(); })
 MORIENS_FORTRAN_NAMES(mpi_win_free_, mpi_win_free__, MPI_WIN_FREE, MPI_Win_free_f, MPI_Win_free_f08)
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_f08_,
 	(word win, word ierror),
-	(win, ierror))
+	(win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_freed(); })
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_f08ts_,
 	(word win, word ierror),
-	(win, ierror))
+	(win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_freed(); })
 
-MORIENS_FORTRAN(MPI_Win_attach, mpi_win_attach_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_attach, mpi_win_attach_,
 	(word win, word base, word size, word ierror),
 	(win, base, size, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_attach_, mpi_win_attach__, MPI_WIN_ATTACH, MPI_Win_attach_f, MPI_Win_attach_f08)
-MORIENS_FORTRAN(MPI_Win_attach, mpi_win_attach_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_attach, mpi_win_attach_f08_,
 	(word win, word base, word size, word ierror),
 	(win, base, size, ierror))
-MORIENS_FORTRAN(MPI_Win_attach, mpi_win_attach_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_attach, mpi_win_attach_f08ts_,
 	(word win, word base, word size, word ierror),
 	(win, base, size, ierror))
 
-MORIENS_FORTRAN(MPI_Win_detach, mpi_win_detach_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_detach, mpi_win_detach_,
 	(word win, word base, word ierror),
 	(win, base, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_detach_, mpi_win_detach__, MPI_WIN_DETACH, MPI_Win_detach_f, MPI_Win_detach_f08)
-MORIENS_FORTRAN(MPI_Win_detach, mpi_win_detach_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_detach, mpi_win_detach_f08_,
 	(word win, word base, word ierror),
 	(win, base, ierror))
-MORIENS_FORTRAN(MPI_Win_detach, mpi_win_detach_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_detach, mpi_win_detach_f08ts_,
 	(word win, word base, word ierror),
 	(win, base, ierror))
 
 MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_,
 	(word win, word info, word ierror),
-	(win, info, ierror))
+	(win, info, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_win_set_info_, mpi_win_set_info__, MPI_WIN_SET_INFO, MPI_Win_set_info_f, MPI_Win_set_info_f08)
 MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_f08_,
 	(word win, word info, word ierror),
-	(win, info, ierror))
+	(win, info, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_f08ts_,
 	(word win, word info, word ierror),
-	(win, info, ierror))
+	(win, info, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Put, mpi_put_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_put_, mpi_put__, MPI_PUT, MPI_Put_f, MPI_Put_f08)
 MORIENS_FORTRAN(MPI_Put, mpi_put_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Put, mpi_put_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Get, mpi_get_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_get_, mpi_get__, MPI_GET, MPI_Get_f, MPI_Get_f08)
 MORIENS_FORTRAN(MPI_Get, mpi_get_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get, mpi_get_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Accumulate, mpi_accumulate_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_accumulate_, mpi_accumulate__, MPI_ACCUMULATE, MPI_Accumulate_f, MPI_Accumulate_f08)
 MORIENS_FORTRAN(MPI_Accumulate, mpi_accumulate_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Accumulate, mpi_accumulate_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Get_accumulate, mpi_get_accumulate_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_get_accumulate_, mpi_get_accumulate__, MPI_GET_ACCUMULATE, MPI_Get_accumulate_f, MPI_Get_accumulate_f08)
 MORIENS_FORTRAN(MPI_Get_accumulate, mpi_get_accumulate_f08_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_accumulate, mpi_get_accumulate_f08ts_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Fetch_and_op, mpi_fetch_and_op_,
 	(word obuf, word resbuf, word type, word target, word tdisp, word op, word win, word ierror),
-	(obuf, resbuf, type, target, tdisp, op, win, ierror))
+	(obuf, resbuf, type, target, tdisp, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_fetch_and_op_, mpi_fetch_and_op__, MPI_FETCH_AND_OP, MPI_Fetch_and_op_f, MPI_Fetch_and_op_f08)
 MORIENS_FORTRAN(MPI_Fetch_and_op, mpi_fetch_and_op_f08_,
 	(word obuf, word resbuf, word type, word target, word tdisp, word op, word win, word ierror),
-	(obuf, resbuf, type, target, tdisp, op, win, ierror))
+	(obuf, resbuf, type, target, tdisp, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Fetch_and_op, mpi_fetch_and_op_f08ts_,
 	(word obuf, word resbuf, word type, word target, word tdisp, word op, word win, word ierror),
-	(obuf, resbuf, type, target, tdisp, op, win, ierror))
+	(obuf, resbuf, type, target, tdisp, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Compare_and_swap, mpi_compare_and_swap_,
 	(word obuf, word cbuf, word resbuf, word type, word target, word tdisp, word win, word ierror),
-	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror))
+	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_access(&span, MORIENS_SLOT_PUT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_compare_and_swap_, mpi_compare_and_swap__, MPI_COMPARE_AND_SWAP, MPI_Compare_and_swap_f, MPI_Compare_and_swap_f08)
 MORIENS_FORTRAN(MPI_Compare_and_swap, mpi_compare_and_swap_f08_,
 	(word obuf, word cbuf, word resbuf, word type, word target, word tdisp, word win, word ierror),
-	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror))
+	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_access(&span, MORIENS_SLOT_PUT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Compare_and_swap, mpi_compare_and_swap_f08ts_,
 	(word obuf, word cbuf, word resbuf, word type, word target, word tdisp, word win, word ierror),
-	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror))
+	(obuf, cbuf, resbuf, type, target, tdisp, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); moriens_access(&span, MORIENS_SLOT_PUT, 1, moriens_fortran_handle(type), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Rput, mpi_rput_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_rput_, mpi_rput__, MPI_RPUT, MPI_Rput_f, MPI_Rput_f08)
 MORIENS_FORTRAN(MPI_Rput, mpi_rput_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rput, mpi_rput_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Rget, mpi_rget_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_rget_, mpi_rget__, MPI_RGET, MPI_Rget_f, MPI_Rget_f08)
 MORIENS_FORTRAN(MPI_Rget, mpi_rget_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget, mpi_rget_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Raccumulate, mpi_raccumulate_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_raccumulate_, mpi_raccumulate__, MPI_RACCUMULATE, MPI_Raccumulate_f, MPI_Raccumulate_f08)
 MORIENS_FORTRAN(MPI_Raccumulate, mpi_raccumulate_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Raccumulate, mpi_raccumulate_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Rget_accumulate, mpi_rget_accumulate_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_rget_accumulate_, mpi_rget_accumulate__, MPI_RGET_ACCUMULATE, MPI_Rget_accumulate_f, MPI_Rget_accumulate_f08)
 MORIENS_FORTRAN(MPI_Rget_accumulate, mpi_rget_accumulate_f08_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_accumulate, mpi_rget_accumulate_f08ts_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_,
 	(word assertion, word win, word ierror),
-	(assertion, win, ierror))
+	(assertion, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_win_fence_, mpi_win_fence__, MPI_WIN_FENCE, MPI_Win_fence_f, MPI_Win_fence_f08)
 MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_f08_,
 	(word assertion, word win, word ierror),
-	(assertion, win, ierror))
+	(assertion, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_f08ts_,
 	(word assertion, word win, word ierror),
-	(assertion, win, ierror))
+	(assertion, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
+	(void)0)
 
-MORIENS_FORTRAN(MPI_Win_start, mpi_win_start_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_start, mpi_win_start_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_start_, mpi_win_start__, MPI_WIN_START, MPI_Win_start_f, MPI_Win_start_f08)
-MORIENS_FORTRAN(MPI_Win_start, mpi_win_start_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_start, mpi_win_start_f08_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
-MORIENS_FORTRAN(MPI_Win_start, mpi_win_start_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_start, mpi_win_start_f08ts_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_complete, mpi_win_complete_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_complete, mpi_win_complete_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_complete_, mpi_win_complete__, MPI_WIN_COMPLETE, MPI_Win_complete_f, MPI_Win_complete_f08)
-MORIENS_FORTRAN(MPI_Win_complete, mpi_win_complete_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_complete, mpi_win_complete_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_complete, mpi_win_complete_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_complete, mpi_win_complete_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_post, mpi_win_post_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_post, mpi_win_post_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_post_, mpi_win_post__, MPI_WIN_POST, MPI_Win_post_f, MPI_Win_post_f08)
-MORIENS_FORTRAN(MPI_Win_post, mpi_win_post_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_post, mpi_win_post_f08_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
-MORIENS_FORTRAN(MPI_Win_post, mpi_win_post_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_post, mpi_win_post_f08ts_,
 	(word group, word assertion, word win, word ierror),
 	(group, assertion, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_wait, mpi_win_wait_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_wait, mpi_win_wait_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_wait_, mpi_win_wait__, MPI_WIN_WAIT, MPI_Win_wait_f, MPI_Win_wait_f08)
-MORIENS_FORTRAN(MPI_Win_wait, mpi_win_wait_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_wait, mpi_win_wait_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_wait, mpi_win_wait_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_wait, mpi_win_wait_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
 MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_,
 	(word win, word flag, word ierror),
 	(win, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_win_test_, mpi_win_test__, MPI_WIN_TEST, MPI_Win_test_f, MPI_Win_test_f08)
 MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_f08_,
 	(word win, word flag, word ierror),
 	(win, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Win_test, mpi_win_test_f08ts_,
 	(word win, word flag, word ierror),
 	(win, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 
-MORIENS_FORTRAN(MPI_Win_lock, mpi_win_lock_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock, mpi_win_lock_,
 	(word locktype, word target, word assertion, word win, word ierror),
 	(locktype, target, assertion, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_lock_, mpi_win_lock__, MPI_WIN_LOCK, MPI_Win_lock_f, MPI_Win_lock_f08)
-MORIENS_FORTRAN(MPI_Win_lock, mpi_win_lock_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock, mpi_win_lock_f08_,
 	(word locktype, word target, word assertion, word win, word ierror),
 	(locktype, target, assertion, win, ierror))
-MORIENS_FORTRAN(MPI_Win_lock, mpi_win_lock_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock, mpi_win_lock_f08ts_,
 	(word locktype, word target, word assertion, word win, word ierror),
 	(locktype, target, assertion, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_lock_all, mpi_win_lock_all_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock_all, mpi_win_lock_all_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_lock_all_, mpi_win_lock_all__, MPI_WIN_LOCK_ALL, MPI_Win_lock_all_f, MPI_Win_lock_all_f08)
-MORIENS_FORTRAN(MPI_Win_lock_all, mpi_win_lock_all_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock_all, mpi_win_lock_all_f08_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror))
-MORIENS_FORTRAN(MPI_Win_lock_all, mpi_win_lock_all_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_lock_all, mpi_win_lock_all_f08ts_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_unlock, mpi_win_unlock_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock, mpi_win_unlock_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_unlock_, mpi_win_unlock__, MPI_WIN_UNLOCK, MPI_Win_unlock_f, MPI_Win_unlock_f08)
-MORIENS_FORTRAN(MPI_Win_unlock, mpi_win_unlock_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock, mpi_win_unlock_f08_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
-MORIENS_FORTRAN(MPI_Win_unlock, mpi_win_unlock_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock, mpi_win_unlock_f08ts_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_unlock_all, mpi_win_unlock_all_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock_all, mpi_win_unlock_all_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_unlock_all_, mpi_win_unlock_all__, MPI_WIN_UNLOCK_ALL, MPI_Win_unlock_all_f, MPI_Win_unlock_all_f08)
-MORIENS_FORTRAN(MPI_Win_unlock_all, mpi_win_unlock_all_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock_all, mpi_win_unlock_all_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_unlock_all, mpi_win_unlock_all_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_unlock_all, mpi_win_unlock_all_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_flush, mpi_win_flush_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush, mpi_win_flush_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_flush_, mpi_win_flush__, MPI_WIN_FLUSH, MPI_Win_flush_f, MPI_Win_flush_f08)
-MORIENS_FORTRAN(MPI_Win_flush, mpi_win_flush_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush, mpi_win_flush_f08_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
-MORIENS_FORTRAN(MPI_Win_flush, mpi_win_flush_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush, mpi_win_flush_f08ts_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_flush_all, mpi_win_flush_all_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_all, mpi_win_flush_all_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_flush_all_, mpi_win_flush_all__, MPI_WIN_FLUSH_ALL, MPI_Win_flush_all_f, MPI_Win_flush_all_f08)
-MORIENS_FORTRAN(MPI_Win_flush_all, mpi_win_flush_all_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_all, mpi_win_flush_all_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_flush_all, mpi_win_flush_all_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_all, mpi_win_flush_all_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_flush_local, mpi_win_flush_local_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local, mpi_win_flush_local_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_flush_local_, mpi_win_flush_local__, MPI_WIN_FLUSH_LOCAL, MPI_Win_flush_local_f, MPI_Win_flush_local_f08)
-MORIENS_FORTRAN(MPI_Win_flush_local, mpi_win_flush_local_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local, mpi_win_flush_local_f08_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
-MORIENS_FORTRAN(MPI_Win_flush_local, mpi_win_flush_local_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local, mpi_win_flush_local_f08ts_,
 	(word target, word win, word ierror),
 	(target, win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_flush_local_all, mpi_win_flush_local_all_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local_all, mpi_win_flush_local_all_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_flush_local_all_, mpi_win_flush_local_all__, MPI_WIN_FLUSH_LOCAL_ALL, MPI_Win_flush_local_all_f, MPI_Win_flush_local_all_f08)
-MORIENS_FORTRAN(MPI_Win_flush_local_all, mpi_win_flush_local_all_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local_all, mpi_win_flush_local_all_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_flush_local_all, mpi_win_flush_local_all_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_flush_local_all, mpi_win_flush_local_all_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
-MORIENS_FORTRAN(MPI_Win_sync, mpi_win_sync_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_sync, mpi_win_sync_,
 	(word win, word ierror),
 	(win, ierror))
 MORIENS_FORTRAN_NAMES(mpi_win_sync_, mpi_win_sync__, MPI_WIN_SYNC, MPI_Win_sync_f, MPI_Win_sync_f08)
-MORIENS_FORTRAN(MPI_Win_sync, mpi_win_sync_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_sync, mpi_win_sync_f08_,
 	(word win, word ierror),
 	(win, ierror))
-MORIENS_FORTRAN(MPI_Win_sync, mpi_win_sync_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Win_sync, mpi_win_sync_f08ts_,
 	(word win, word ierror),
 	(win, ierror))
 
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_c_f08_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_c_f08ts_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_f08_large_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_f08ts_large_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
-	(base, size, unit, info, comm, win, ierror))
+	(base, size, unit, info, comm, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_c_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_c_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_f08_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_f08ts_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_c_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_c_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_f08_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_f08ts_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
-	(size, unit, info, comm, base, win, ierror))
+	(size, unit, info, comm, base, win, ierror),
+	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
 
 MORIENS_FORTRAN(MPI_Put_c, mpi_put_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Put_c, mpi_put_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Put_c, mpi_put_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Put_c, mpi_put_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Get_c, mpi_get_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_c, mpi_get_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_c, mpi_get_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_c, mpi_get_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Accumulate_c, mpi_accumulate_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Accumulate_c, mpi_accumulate_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Accumulate_c, mpi_accumulate_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Accumulate_c, mpi_accumulate_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Get_accumulate_c, mpi_get_accumulate_c_f08_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_accumulate_c, mpi_get_accumulate_c_f08ts_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_accumulate_c, mpi_get_accumulate_f08_large_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 MORIENS_FORTRAN(MPI_Get_accumulate_c, mpi_get_accumulate_f08ts_large_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Rput_c, mpi_rput_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rput_c, mpi_rput_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rput_c, mpi_rput_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rput_c, mpi_rput_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Rget_c, mpi_rget_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_c, mpi_rget_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_c, mpi_rget_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_c, mpi_rget_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Raccumulate_c, mpi_raccumulate_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Raccumulate_c, mpi_raccumulate_c_f08ts_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Raccumulate_c, mpi_raccumulate_f08_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Raccumulate_c, mpi_raccumulate_f08ts_large_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_PUT, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Rget_accumulate_c, mpi_rget_accumulate_c_f08_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_accumulate_c, mpi_rget_accumulate_c_f08ts_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_accumulate_c, mpi_rget_accumulate_f08_large_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Rget_accumulate_c, mpi_rget_accumulate_f08ts_large_,
 	(word obuf, word ocount, word otype, word resbuf, word rescount, word restype, word target, word tdisp, word tcount, word ttype, word op, word win, word request, word ierror),
-	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror))
+	(obuf, ocount, otype, resbuf, rescount, restype, target, tdisp, tcount, ttype, op, win, request, ierror),
+	if (moriens_outermost(&span)) { moriens_access(&span, MORIENS_SLOT_GOT, *(const int64_t *)rescount, moriens_fortran_handle(restype), *(const int *)target, moriens_fortran_win_ref(win)); moriens_update(&span, *(const int64_t *)ocount, moriens_fortran_handle(otype), *(const int *)target, moriens_fortran_win_ref(win), moriens_fortran_handle(op)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })

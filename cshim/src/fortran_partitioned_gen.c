@@ -3,95 +3,129 @@
 
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_psend_init_, mpi_psend_init__, MPI_PSEND_INIT, MPI_Psend_init_f, MPI_Psend_init_f08)
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08ts_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN_NAMES(mpi_precv_init_, mpi_precv_init__, MPI_PRECV_INIT, MPI_Precv_init_f, MPI_Precv_init_f08)
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08ts_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
-MORIENS_FORTRAN(MPI_Pready, mpi_pready_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready, mpi_pready_,
 	(word partition, word request, word ierror),
 	(partition, request, ierror))
 MORIENS_FORTRAN_NAMES(mpi_pready_, mpi_pready__, MPI_PREADY, MPI_Pready_f, MPI_Pready_f08)
-MORIENS_FORTRAN(MPI_Pready, mpi_pready_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready, mpi_pready_f08_,
 	(word partition, word request, word ierror),
 	(partition, request, ierror))
-MORIENS_FORTRAN(MPI_Pready, mpi_pready_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready, mpi_pready_f08ts_,
 	(word partition, word request, word ierror),
 	(partition, request, ierror))
 
-MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_range, mpi_pready_range_,
 	(word low, word high, word request, word ierror),
 	(low, high, request, ierror))
 MORIENS_FORTRAN_NAMES(mpi_pready_range_, mpi_pready_range__, MPI_PREADY_RANGE, MPI_Pready_range_f, MPI_Pready_range_f08)
-MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_range, mpi_pready_range_f08_,
 	(word low, word high, word request, word ierror),
 	(low, high, request, ierror))
-MORIENS_FORTRAN(MPI_Pready_range, mpi_pready_range_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_range, mpi_pready_range_f08ts_,
 	(word low, word high, word request, word ierror),
 	(low, high, request, ierror))
 
-MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_list, mpi_pready_list_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
 MORIENS_FORTRAN_NAMES(mpi_pready_list_, mpi_pready_list__, MPI_PREADY_LIST, MPI_Pready_list_f, MPI_Pready_list_f08)
-MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_f08_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_list, mpi_pready_list_f08_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
-MORIENS_FORTRAN(MPI_Pready_list, mpi_pready_list_f08ts_,
+MORIENS_FORTRAN_PLAIN(MPI_Pready_list, mpi_pready_list_f08ts_,
 	(word count, word partitionlist, word request, word ierror),
 	(count, partitionlist, request, ierror))
 
 MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_,
 	(word request, word partition, word flag, word ierror),
 	(request, partition, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_NAMES(mpi_parrived_, mpi_parrived__, MPI_PARRIVED, MPI_Parrived_f, MPI_Parrived_f08)
 MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_f08_,
 	(word request, word partition, word flag, word ierror),
 	(request, partition, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 MORIENS_FORTRAN_POLL(MPI_Parrived, mpi_parrived_f08ts_,
 	(word request, word partition, word flag, word ierror),
 	(request, partition, flag, ierror),
-	flag)
+	flag,
+	(void)0,
+	(void)0)
 
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_c_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_c_f08ts_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_f08_large_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_f08ts_large_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_c_f08_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_c_f08ts_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_f08_large_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_f08ts_large_,
-	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
-	(buf, partitions, count, type, dest, tag, comm, info, request, ierror))
+	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
+	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
+	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })

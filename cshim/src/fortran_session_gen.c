@@ -32,22 +32,34 @@ MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_f08ts_,
 
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })
 MORIENS_FORTRAN_NAMES(mpi_comm_create_from_group_, mpi_comm_create_from_group__, MPI_COMM_CREATE_FROM_GROUP, MPI_Comm_create_from_group_f, MPI_Comm_create_from_group_f08)
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_f08_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_f08ts_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })
 
 MORIENS_FORTRAN(MPI_Intercomm_create_from_groups, mpi_intercomm_create_from_groups_,
 	(word group, word leader, word remotegroup, word remoteleader, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })
 MORIENS_FORTRAN_NAMES(mpi_intercomm_create_from_groups_, mpi_intercomm_create_from_groups__, MPI_INTERCOMM_CREATE_FROM_GROUPS, MPI_Intercomm_create_from_groups_f, MPI_Intercomm_create_from_groups_f08)
 MORIENS_FORTRAN(MPI_Intercomm_create_from_groups, mpi_intercomm_create_from_groups_f08_,
 	(word group, word leader, word remotegroup, word remoteleader, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })
 MORIENS_FORTRAN(MPI_Intercomm_create_from_groups, mpi_intercomm_create_from_groups_f08ts_,
 	(word group, word leader, word remotegroup, word remoteleader, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),
-	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length))
+	(group, leader, remotegroup, remoteleader, stringtag, info, errhandler, newcomm, ierror, stringtag_length),
+	(void)0,
+	if (moriens_succeeded(&span, result)) { moriens_made_by_text(moriens_fortran_comm_ref(newcomm), (const char *)stringtag, moriens_trimmed(stringtag, stringtag_length)); })

@@ -1,14 +1,11 @@
 #include "mpi_family.h"
+#include "mpi_facts.h"
 #include "resolve.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* MPI_COMM_WORLD where it is a number: MPI-5.0 standard ABI, appendix A.1, and MPICH's mpi.h. */
-#define ABI_COMM_WORLD ((word)0x101)
-#define MPICH_COMM_WORLD ((word)0x44000000)
 
 /* MPI_MAX_LIBRARY_VERSION_STRING is 256 in Open MPI and 8192 in MPICH and the standard ABI. */
 #define VERSION_BYTES 8192
@@ -22,21 +19,14 @@ static bool standard_abi(const void *site)
 	return abi_version != NULL && abi_version(&major, &minor) == 0 && major >= 1;
 }
 
-/* Open MPI's MPI_COMM_WORLD, NULL in other libraries. */
-static void *ompi_comm_world(const void *site)
-{
-	/* Executables hold a copy of this object, and the library's own is then dead: search from the front. */
-	void *world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
-
-	return world != NULL ? world : moriens_find_symbol("ompi_mpi_comm_world", site);
-}
-
-static word comm_world(const void *site)
+enum moriens_family moriens_mpi_family(const void *site)
 {
 	if (standard_abi(site))
-		return ABI_COMM_WORLD;
-	void *ompi = ompi_comm_world(site);
-	return ompi != NULL ? (word)ompi : MPICH_COMM_WORLD;
+		return MORIENS_FAMILY_STANDARD;
+	/* Executables hold a copy of this object, and the library's own is then dead: search from the front. */
+	if (dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world") != NULL || moriens_find_symbol("ompi_mpi_comm_world", site) != NULL)
+		return MORIENS_FAMILY_OPEN_MPI;
+	return MORIENS_FAMILY_MPICH;
 }
 
 /* Asks MPI_Initialized or MPI_Finalized. */
@@ -61,7 +51,7 @@ bool moriens_mpi_world_open(const void *site)
 /* MPICH's handles are ints, all others' pointers. */
 static word handle_at(const void *address, const void *site)
 {
-	if (!standard_abi(site) && ompi_comm_world(site) == NULL)
+	if (moriens_mpi_family(site) == MORIENS_FAMILY_MPICH)
 		return *(const unsigned int *)address;
 	return *(const word *)address;
 }
@@ -96,10 +86,22 @@ bool moriens_mpi_ready(const void *site)
 	return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) || moriens_mpi_initialized(site);
 }
 
-/* int f(handle, int *), of which MPI has many. */
-typedef int (*word_to_int)(word, int *);
+static bool session_group(word *group)
+{
+	*group = 0;
+	return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) && moriens_mpi.group_from_session_pset != NULL &&
+		moriens_mpi.group_from_session_pset(__atomic_load_n(&session, __ATOMIC_RELAXED), "mpi://WORLD", group) == 0;
+}
 
-static bool ask_both(word_to_int rank_of, word_to_int size_of, word handle, int32_t *rank, int32_t *size)
+bool moriens_mpi_world_group(const void *site, word *group)
+{
+	*group = 0;
+	if (moriens_mpi_world_open(site))
+		return moriens_mpi.comm_group != NULL && moriens_mpi.comm_group(moriens_mpi.comm_world, group) == 0;
+	return session_group(group);
+}
+
+static bool ask_both(int (*rank_of)(word, int *), int (*size_of)(word, int *), word handle, int32_t *rank, int32_t *size)
 {
 	int r = -1, s = -1;
 
@@ -110,27 +112,17 @@ static bool ask_both(word_to_int rank_of, word_to_int size_of, word handle, int3
 	return true;
 }
 
-static bool rank_in_session(const void *site, int32_t *rank, int32_t *size)
-{
-	int (*group_of)(word, const char *, void *) =
-		(int (*)(word, const char *, void *))moriens_find_function("PMPI_Group_from_session_pset", site);
-	int (*free_group)(void *) = (int (*)(void *))moriens_find_function("PMPI_Group_free", site);
-	word group = 0;
-
-	if (group_of == NULL || free_group == NULL || group_of(__atomic_load_n(&session, __ATOMIC_RELAXED), "mpi://WORLD", &group) != 0)
-		return false;
-	bool known = ask_both((word_to_int)moriens_find_function("PMPI_Group_rank", site),
-		(word_to_int)moriens_find_function("PMPI_Group_size", site), handle_at(&group, site), rank, size);
-	free_group(&group);
-	return known;
-}
-
 bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size)
 {
-	if (!moriens_mpi_initialized(site))
-		return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) && rank_in_session(site, rank, size);
-	return ask_both((word_to_int)moriens_find_function("PMPI_Comm_rank", site),
-		(word_to_int)moriens_find_function("PMPI_Comm_size", site), comm_world(site), rank, size);
+	word group;
+
+	if (moriens_mpi_initialized(site))
+		return ask_both(moriens_mpi.comm_rank, moriens_mpi.comm_size, moriens_mpi.comm_world, rank, size);
+	if (moriens_mpi.group_free == NULL || !session_group(&group))
+		return false;
+	bool known = ask_both(moriens_mpi.group_rank, moriens_mpi.group_size, group, rank, size);
+	moriens_mpi.group_free(&group);
+	return known;
 }
 
 void moriens_mpi_library(const void *site, char *text, size_t bytes)

@@ -7,6 +7,14 @@
 
 #include "base.h"
 
+enum moriens_family {
+	MORIENS_FAMILY_MPICH, /* and what has its binary interface */
+	MORIENS_FAMILY_OPEN_MPI,
+	MORIENS_FAMILY_STANDARD, /* the binary interface of MPI-5.0 */
+};
+
+enum moriens_family moriens_mpi_family(const void *site);
+
 /* site: an address in the code that calls MPI, to find a library that was loaded for it alone. */
 bool moriens_mpi_initialized(const void *site);
 
@@ -25,6 +33,9 @@ bool moriens_mpi_ready(const void *site);
 
 /* In MPI_COMM_WORLD, or else in the process set mpi://WORLD of the session that was made known. */
 bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size);
+
+/* All processes that were started with this one; freed by Group_free. False: nothing tells. */
+bool moriens_mpi_world_group(const void *site, word *group);
 
 /* The first line of MPI_Get_library_version. */
 void moriens_mpi_library(const void *site, char *text, size_t bytes);

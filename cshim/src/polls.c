@@ -33,21 +33,22 @@ static void begin_run(struct moriens_thread *t, const struct moriens_span *span)
 	t->outermost = 0;
 }
 
-void moriens_exit_poll_slow(struct moriens_span *span, bool failed)
+bool moriens_polled_slow(struct moriens_span *span, bool failed)
 {
 	struct moriens_thread *t = &moriens_thread;
 
 	if (t->outermost != span->frame)
-		return;
+		return false;
 	if (span->kind == MORIENS_SPAN_RECORD && failed) {
 		begin_run(t, span);
-		return;
+		return false;
 	}
 	if (span->kind == MORIENS_SPAN_POLL) {
 		/* It found something, so it is no part of the run. Its entry did not read the counters. */
 		moriens_polls_end(t);
 		t->counters.known = false;
 		moriens_open(t, span);
+		moriens_commit(span);
 	}
-	moriens_exit(span);
+	return true;
 }

@@ -25,7 +25,7 @@ void moriens_polls_limit(uint64_t gap_us);
 /* Publishes the run that is open; the thread's state is RECORDS again. */
 void moriens_polls_end(struct moriens_thread *t);
 
-void moriens_exit_poll_slow(struct moriens_span *span, bool failed);
+bool moriens_polled_slow(struct moriens_span *span, bool failed);
 
 static inline bool moriens_poll_joins(struct moriens_thread *t, const struct moriens_span *span)
 {
@@ -53,28 +53,32 @@ static inline void moriens_enter_poll(struct moriens_span *span, enum moriens_ca
 		} else {
 			moriens_polls_end(t);
 			moriens_open(t, span);
+			moriens_commit(span);
 		}
 	} else {
 		moriens_enter(span, call, site, frame);
+		moriens_commit(span);
 	}
 }
 
-/* found: what the call was told to write its flag to, or the number of requests that were done. */
-static inline void moriens_exit_poll(struct moriens_span *span, int result, const int *found)
+/* A poll has returned. True: it is a record of its own, to be given its meaning and ended by moriens_exit; else it is
+ * part of a run, or nothing. found: what the call was told to write its flag to, or the number of requests that were
+ * done. */
+static inline bool moriens_polled(struct moriens_span *span, int result, const int *found)
 {
 	struct moriens_thread *t = &moriens_thread;
 
 	if (span->kind == MORIENS_SPAN_NONE)
-		return;
+		return false;
 	/* Where the call itself failed it need not have written anything. */
 	bool failed = result == 0 && found != NULL && *found == 0;
 	if (likely(failed && span->kind == MORIENS_SPAN_POLL && t->outermost == span->frame)) {
 		t->polls.last = moriens_ticks();
 		moriens_ring_polled(&t->ring, t->polls.last);
 		t->outermost = 0;
-	} else {
-		moriens_exit_poll_slow(span, failed);
+		return false;
 	}
+	return moriens_polled_slow(span, failed);
 }
 
 #endif

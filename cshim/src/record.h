@@ -13,10 +13,13 @@
 #include "base.h"
 #include "callpath.h"
 #include "clock.h"
+#include "comms.h"
 #include "counters.h"
 #include "mpi_calls_gen.h"
 #include "pause.h"
+#include "requests.h"
 #include "ring.h"
+#include "types.h"
 
 enum moriens_thread_state {
 	MORIENS_THREAD_NEW = 0,    /* has not called MPI since it was initialised */
@@ -42,6 +45,15 @@ struct moriens_thread {
 	struct moriens_writer ring;
 	struct moriens_poll_run polls;
 	struct moriens_thread_counters counters;
+
+	/* What the outermost call means: meaning.h. */
+	struct moriens_type_cache types;
+	struct moriens_comm_cache comms;
+	struct moriens_requests requests;
+	uint32_t transfers; /* of its record, and their slots: */
+	struct moriens_transfer *transfer[2];
+	struct moriens_comm *comm;            /* whose collective it is */
+	uint32_t ordinal;                     /* as such */
 };
 
 extern _Thread_local struct moriens_thread moriens_thread;
@@ -66,12 +78,15 @@ struct moriens_span {
 void moriens_enter_slow(struct moriens_span *span);
 void moriens_exit_slow(struct moriens_span *span);
 
+/* Drops the record of the call, which has no room for what it means. */
+void moriens_drop(struct moriens_span *span);
+
 static inline uint32_t moriens_span_path(struct moriens_thread *t, const struct moriens_span *span)
 {
 	return moriens_path_of(t->cache, (uintptr_t)span->site, span->frame);
 }
 
-/* Opens the record of the outermost call, which has begun. */
+/* Opens the record of the outermost call, which has begun. It is not seen before moriens_commit. */
 static inline void moriens_open(struct moriens_thread *t, struct moriens_span *span)
 {
 	/* First of all: what follows is not the program's computation. */
@@ -79,11 +94,10 @@ static inline void moriens_open(struct moriens_thread *t, struct moriens_span *s
 		moriens_counters_enter(&t->counters);
 	t->outermost = span->frame;
 	t->site = (uintptr_t)span->site;
+	t->transfers = 0;
 	t->open = likely(moriens_ring_open(&t->ring, span->enter, (uint16_t)span->call, moriens_span_path(t, span))) &&
 		(likely(!t->counters.on) || moriens_counters_write(&t->counters, &t->ring));
-	if (likely(t->open))
-		moriens_ring_commit(&t->ring);
-	else
+	if (unlikely(!t->open))
 		t->counters.known = false;
 	span->kind = t->open ? MORIENS_SPAN_RECORD : MORIENS_SPAN_OUTERMOST;
 }
@@ -105,6 +119,27 @@ static inline void moriens_enter(struct moriens_span *span, enum moriens_call ca
 		span->site = site;
 		moriens_enter_slow(span);
 	}
+}
+
+/* The record of the call that begins has all that is known of it. */
+static inline void moriens_commit(const struct moriens_span *span)
+{
+	if (likely(span->kind == MORIENS_SPAN_RECORD))
+		moriens_ring_commit(&moriens_thread.ring);
+}
+
+/* One more slot for the record of the call, at its entry or at its exit. NULL: it has no record, or has none any more,
+ * because there was no room and it was dropped. */
+static inline void *moriens_extend(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (unlikely(span->kind != MORIENS_SPAN_RECORD))
+		return NULL;
+	void *slot = moriens_ring_extend(&t->ring);
+	if (unlikely(slot == NULL))
+		moriens_drop(span);
+	return slot;
 }
 
 static inline void moriens_exit(struct moriens_span *span)

@@ -1,6 +1,7 @@
 #include "run.h"
 #include "clock.h"
 #include "drain.h"
+#include "mpi_facts.h"
 #include "mpi_family.h"
 #include "names.h"
 #include "options.h"
@@ -13,8 +14,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOG_PATHS 8192u /* for so many call paths there is room */
-#define LOG_NAMES_BYTES (128u << 10) /* and this for names of phases and events */
+#define LOG_PATHS 8192u /* for so many call paths there is room, */
+#define LOG_NAMES_BYTES (128u << 10) /* and this for names of phases and events, */
+#define LOG_COMMS 2048u /* and for so many communicators with ranks that are a few runs */
+#define LOG_COMM_BYTES (sizeof(struct moriens_log_comm) + 2 * sizeof(struct moriens_log_ranks))
 #define MIN_LOG_BYTES (16u << 10)
 #define LATER_THREADS 4 /* their rings are so much smaller than the first thread's */
 
@@ -93,7 +96,7 @@ static int create_files(int directory, const struct moriens_identity *identity, 
 	char ring_name[64];
 	int error;
 
-	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + LOG_NAMES_BYTES + 4095) & ~(uint64_t)4095;
+	uint64_t log_bytes = (moriens_paths_bytes(LOG_PATHS, depth) + LOG_NAMES_BYTES + LOG_COMMS * LOG_COMM_BYTES + 4095) & ~(uint64_t)4095;
 
 	for (uint64_t bytes = affordable(directory, log_bytes, MIN_LOG_BYTES);; bytes /= 2) {
 		error = moriens_process_create(process, directory, bytes, identity);
@@ -152,6 +155,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 {
 	struct moriens_options options;
 	struct moriens_identity identity = {.rank = -1, .size = 0};
+	moriens_mpi_learn(site);
 	bool ranked = moriens_mpi_rank(site, &identity.rank, &identity.size);
 	uint32_t depth;
 	int directory = -1;

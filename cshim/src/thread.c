@@ -34,6 +34,7 @@ static void thread_ends(void *argument)
 	moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
 	moriens_os_unmap(t->ring.ring, moriens_ring_bytes(t->ring.count));
 	moriens_path_cache_free(t->cache);
+	moriens_requests_free(&t->requests);
 	/* Another library's destructor, run after ours, may still call MPI. */
 	t->state = MORIENS_THREAD_UNRECORDED;
 }
@@ -207,6 +208,16 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 		count_unrecorded(t, span);
 }
 
+MORIENS_COLD void moriens_drop(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	moriens_ring_drop(&t->ring);
+	t->open = false;
+	t->counters.known = false;
+	span->kind = MORIENS_SPAN_OUTERMOST;
+}
+
 MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 {
 	struct moriens_thread *t = &moriens_thread;
@@ -219,6 +230,7 @@ MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 	begin(t, span->site, span->enter);
 	if (t->state == MORIENS_THREAD_RECORDS) {
 		moriens_open(t, span);
+		moriens_commit(span);
 		moriens_exit(span);
 	}
 }

@@ -183,6 +183,46 @@ subroutine collectives()
   call expect(total == 1, 'Iallreduce')
 end subroutine
 
+! What is hard to tell: buffers that are in place, sizes of types whose handles come again, wildcards, ignored statuses.
+subroutine meaning()
+  MODULE_
+  use world
+  implicit none
+  INCLUDE_
+  integer :: all(2), values(8), i
+  COMM_ :: copy
+  REQUEST_ :: requests(2)
+  TYPE_ :: row
+
+  all(rank + 1) = rank
+  M('Allgather') MPI_Allgather(MPI_IN_PLACE, 0, MPI_INTEGER, all, 1, MPI_INTEGER, MPI_COMM_WORLD E)
+  call expect(all(1) == 0 .and. all(2) == 1, 'Allgather in place')
+  if (rank == 1) then
+    M('Gather') MPI_Gather(MPI_IN_PLACE, 0, MPI_INTEGER, all, 1, MPI_INTEGER, 1, MPI_COMM_WORLD E)
+    M('Scatter') MPI_Scatter(all, 1, MPI_INTEGER, MPI_IN_PLACE, 0, MPI_INTEGER, 1, MPI_COMM_WORLD E)
+  else
+    M('Gather') MPI_Gather(rank, 1, MPI_INTEGER, all, 0, MPI_INTEGER, 1, MPI_COMM_WORLD E)
+    M('Scatter') MPI_Scatter(all, 0, MPI_INTEGER, i, 1, MPI_INTEGER, 1, MPI_COMM_WORLD E)
+  end if
+  do i = 1, 3
+    call MPI_Type_contiguous(i, MPI_DOUBLE_PRECISION, row E)
+    call MPI_Type_commit(row E)
+    M('Bcast') MPI_Bcast(values, 1, row, 0, MPI_COMM_WORLD E)
+    call MPI_Type_free(row E)
+    M('Comm_split') MPI_Comm_split(MPI_COMM_WORLD, 0, i * rank, copy E)
+    M('Barrier') MPI_Barrier(copy E)
+    M('Comm_free') MPI_Comm_free(copy E)
+  end do
+  M('Irecv') MPI_Irecv(values, 8, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, requests(1) E)
+  M('Isend') MPI_Isend(all, 2, MPI_INTEGER, next, 17, MPI_COMM_WORLD, requests(2) E)
+  M('Waitall') MPI_Waitall(2, requests, MPI_STATUSES_IGNORE E)
+  M('Isend') MPI_Isend(all, 1, MPI_INTEGER, next, 18, MPI_COMM_WORLD, requests(2) E)
+  M('Recv') MPI_Recv(values, 8, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE E)
+  M('Wait') MPI_Wait(requests(2), MPI_STATUS_IGNORE E)
+  M('Send') MPI_Send(all, 1, MPI_INTEGER, MPI_PROC_NULL, 19, MPI_COMM_WORLD E)
+  M('Recv') MPI_Recv(values, 8, MPI_INTEGER, MPI_PROC_NULL, 19, MPI_COMM_WORLD, MPI_STATUS_IGNORE E)
+end subroutine
+
 subroutine communicators()
   MODULE_
   use world
@@ -375,6 +415,7 @@ program fortran
   call messages()
   call bottom()
   call collectives()
+  call meaning()
   call communicators()
   call windows()
   call files()

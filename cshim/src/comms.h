@@ -1,0 +1,163 @@
+/*
+ * Communicators, and what else has collective calls of its own: windows and files.
+ *
+ * Each has an id that is the same on all of its ranks, found without talking: MPI makes communicators by collective calls,
+ * and the k-th collective call on a communicator is the same event on all of its ranks. So a new one's id is a
+ * hash of its parent's id, the ordinal of the call that made it, and its ranks in MPI_COMM_WORLD. Where not all ranks of a
+ * parent call, as for MPI_Comm_create_group, what they all know takes the ordinal's place: the
+ * tag, and how often the same ranks have done it.
+ *
+ * Ordinals count while recording is paused, or a record is dropped, too: the other ranks do not know of that.
+ *
+ * The process's log defines a communicator when the first record names it.
+ */
+#ifndef MORIENS_COMMS_H
+#define MORIENS_COMMS_H
+
+#include "handles.h"
+#include "mpi_facts.h"
+
+/* Where a handle is of what. A reference is a handle in any binding, with these bits. */
+enum moriens_comm_kind {
+	MORIENS_KIND_COMM = 0,
+	MORIENS_KIND_WIN = 1,
+	MORIENS_KIND_FILE = 2,
+};
+
+#define MORIENS_KIND_SHIFT 60
+
+struct moriens_comm {
+	struct moriens_handle key; /* of its C reference */
+	uint64_t id;
+	uint32_t number;  /* atomic: in the process's log, 0 = not defined */
+	uint32_t ordinal; /* atomic: of the next collective call */
+	uint32_t flags;   /* moriens_comm_flag */
+	int32_t rank;
+	uint32_t size;
+	uint32_t peers;
+	bool lost; /* the log had no room; under the lock */
+	bool neighbours_known;
+	uint32_t sources, targets; /* neighbours, in a communicator with a topology */
+	uint64_t no_source, no_target; /* bits of those that are MPI_PROC_NULL, as only a grid's of up to 32 dimensions can be */
+};
+
+#define MORIENS_COMM_BITS 3
+
+/* One thread's. */
+struct moriens_comm_cache {
+	uint64_t frees; /* moriens_comm_frees when it was last emptied */
+	struct {
+		word reference; /* 0 = no entry */
+		struct moriens_comm *comm;
+	} entry[1 << MORIENS_COMM_BITS];
+};
+
+/* Atomic: how often one was freed in this process. */
+extern uint64_t moriens_comm_frees;
+
+struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *cache, word reference);
+uint32_t moriens_comm_define(struct moriens_comm *c);
+
+/* NULL: it is none, or there is no memory. */
+static inline struct moriens_comm *moriens_comm_of(struct moriens_comm_cache *cache, word reference)
+{
+	/* Acquire: as in moriens_type_bytes. */
+	if (likely(cache->frees == __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE))) {
+		uint32_t at = (uint32_t)(reference * 0x9e3779b97f4a7c15u >> (64 - MORIENS_COMM_BITS));
+		if (likely(cache->entry[at].reference == reference))
+			return cache->entry[at].comm;
+	}
+	return moriens_comm_miss(cache, reference);
+}
+
+/* Its number in the log, 0 where that is full. */
+static inline uint32_t moriens_comm_number(struct moriens_comm *c)
+{
+	if (unlikely(c == NULL))
+		return 0;
+	uint32_t number = __atomic_load_n(&c->number, __ATOMIC_RELAXED);
+	return likely(number != 0) ? number : moriens_comm_define(c);
+}
+
+/* The ordinal of a collective call that begins. A program brings its collective calls on one communicator into an
+ * order (MPI-5.0, section 6.1), so no two threads come at once. */
+static inline uint32_t moriens_comm_next(struct moriens_comm *c)
+{
+	uint32_t ordinal = __atomic_load_n(&c->ordinal, __ATOMIC_RELAXED);
+
+	__atomic_store_n(&c->ordinal, ordinal + 1, __ATOMIC_RELAXED);
+	return ordinal;
+}
+
+/* How an object was made. */
+struct moriens_birth {
+	struct moriens_comm *parent; /* NULL: it has none */
+	uint32_t ordinal;            /* of the parent's collective call that made it, or */
+	bool keyed;                  /* not all of the parent have called, and */
+	uint64_t key;                /* all that have called know this */
+	word like;                   /* C handle of a communicator with its ranks, where it may not be asked itself; or 0 */
+};
+
+/* An object was made, and has this reference. */
+void moriens_comm_made(word reference, const struct moriens_birth *birth);
+
+/* It was freed. */
+void moriens_comm_freed(struct moriens_comm *c);
+
+/* Fills in its neighbours. */
+void moriens_comm_neighbours(struct moriens_comm *c);
+
+/* A hash that all ranks compute alike. */
+static inline uint64_t moriens_mix(uint64_t hash, uint64_t value)
+{
+	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+	return hash ^ hash >> 29;
+}
+
+/* References, in C and Fortran. */
+static inline word moriens_comm_ref(word comm)
+{
+	return moriens_handle(comm);
+}
+
+static inline word moriens_win_ref(word win)
+{
+	return moriens_handle(win) | (word)MORIENS_KIND_WIN << MORIENS_KIND_SHIFT;
+}
+
+static inline word moriens_file_ref(word file)
+{
+	return file | (word)MORIENS_KIND_FILE << MORIENS_KIND_SHIFT;
+}
+
+static inline word moriens_comm_ref_at(word address)
+{
+	return moriens_handle_at(address);
+}
+
+static inline word moriens_win_ref_at(word address)
+{
+	return moriens_handle_at(address) | (word)MORIENS_KIND_WIN << MORIENS_KIND_SHIFT;
+}
+
+static inline word moriens_file_ref_at(word address)
+{
+	return moriens_file_ref(*(const word *)address);
+}
+
+static inline word moriens_fortran_comm_ref(word address)
+{
+	return moriens_fortran_handle(address);
+}
+
+static inline word moriens_fortran_win_ref(word address)
+{
+	return moriens_fortran_handle(address) | (word)MORIENS_KIND_WIN << MORIENS_KIND_SHIFT;
+}
+
+static inline word moriens_fortran_file_ref(word address)
+{
+	return moriens_fortran_handle(address) | (word)MORIENS_KIND_FILE << MORIENS_KIND_SHIFT;
+}
+
+#endif

@@ -1,0 +1,272 @@
+#include "meaning.h"
+#include "status.h"
+
+#define NO_STATUS ((word)0)
+
+static void event(struct moriens_span *span, word request, enum moriens_request_event event)
+{
+	struct moriens_request *slot = moriens_extend(span);
+
+	if (slot != NULL)
+		*slot = (struct moriens_request){
+			.request = request,
+			.source = MORIENS_ANY,
+			.tag = MORIENS_ANY,
+			.event = event,
+			.kind = MORIENS_SLOT_REQUEST,
+		};
+}
+
+void moriens_cancels(void)
+{
+	__atomic_store_n(&moriens_status_cancels, true, __ATOMIC_RELAXED);
+}
+
+void moriens_given_requests(enum moriens_binding binding, int count, word requests)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	moriens_requests_copy(&t->requests, binding, requests, count, t->ring.count);
+}
+
+void moriens_made_request(struct moriens_span *span, word request)
+{
+	if (request != moriens_mpi.request_null)
+		event(span, request, MORIENS_REQUEST_MADE);
+}
+
+static bool from_nobody(const struct moriens_transfer *transfer)
+{
+	return transfer->kind == MORIENS_SLOT_RECEIVED && transfer->peer == MORIENS_PROC_NULL;
+}
+
+void moriens_requested_of_nobody(const struct moriens_transfer *transfer)
+{
+	if (from_nobody(transfer))
+		__atomic_store_n(&moriens_receive_of_nobody, (word)transfer->request, __ATOMIC_RELAXED);
+}
+
+void moriens_asked(struct moriens_span *span, word request)
+{
+	const struct moriens_thread *t = &moriens_thread;
+	const struct moriens_transfer *received = t->transfer[1];
+
+	if (span->kind == MORIENS_SPAN_RECORD && t->transfers == 2)
+		moriens_asked_made(request, received->bytes, received->peer, received->tag);
+}
+
+void moriens_persistent(struct moriens_span *span, word request)
+{
+	const struct moriens_thread *t = &moriens_thread;
+
+	moriens_persistent_made(request, span->kind == MORIENS_SPAN_RECORD && t->transfers == 1 && from_nobody(t->transfer[0]));
+}
+
+static void start(struct moriens_span *span, word request)
+{
+	struct moriens_persistent *p = moriens_persistent_find(request);
+
+	if (p != NULL)
+		__atomic_store_n(&p->active, true, __ATOMIC_RELAXED);
+	event(span, request, MORIENS_REQUEST_STARTED);
+}
+
+void moriens_started(struct moriens_span *span)
+{
+	start(span, moriens_thread.requests.one);
+}
+
+/* Whether we know what the call was given; if not, its record would tell half of it. */
+static bool known(struct moriens_span *span)
+{
+	bool copied = moriens_thread.requests.copied;
+
+	if (!copied && span->kind == MORIENS_SPAN_RECORD)
+		moriens_drop(span);
+	return copied;
+}
+
+void moriens_started_all(struct moriens_span *span)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+
+	for (uint32_t i = 0; known(span) && i < r->count; i++)
+		start(span, r->handle[i]);
+}
+
+void moriens_freed_request(struct moriens_span *span)
+{
+	word request = moriens_thread.requests.one;
+	struct moriens_asked asked;
+
+	moriens_persistent_freed(request);
+	moriens_asked_take(request, &asked);
+	event(span, request, MORIENS_REQUEST_FREED);
+}
+
+/* Fills in what was received, by the status, and by what is known better than some libraries' statuses. */
+static inline void fill(struct moriens_request *slot, const struct moriens_persistent *p, const struct moriens_asked *asked, word status)
+{
+	if (unlikely(moriens_status_cancelled(status))) {
+		slot->event = MORIENS_REQUEST_CANCELLED;
+		return;
+	}
+	if (unlikely(p != NULL ? p->nobody : slot->request == __atomic_load_n(&moriens_receive_of_nobody, __ATOMIC_RELAXED))) {
+		slot->source = MORIENS_PROC_NULL;
+		return;
+	}
+	slot->bytes = moriens_status_bytes(status);
+	slot->source = moriens_status_source(status);
+	slot->tag = moriens_status_tag(status);
+	if (likely(asked == NULL))
+		return;
+	if ((asked->source != MORIENS_ANY && asked->source != slot->source) || (asked->tag != MORIENS_ANY && asked->tag != slot->tag)) {
+		slot->bytes = asked->bytes;
+		slot->source = asked->source;
+		slot->tag = asked->tag;
+	}
+}
+
+/* A request is complete that was before, and whose handle is now after. */
+static inline void complete(struct moriens_span *span, word before, word after, word status)
+{
+	const struct moriens_persistent *p = NULL;
+	struct moriens_asked asked;
+	bool was_asked;
+
+	if (before == moriens_mpi.request_null)
+		return;
+	if (unlikely(after == before)) {
+		/* Only a persistent one's handle stays. Was it active until now? */
+		struct moriens_persistent *kept = moriens_persistent_find(before);
+		if (kept != NULL && !__atomic_exchange_n(&kept->active, false, __ATOMIC_RELAXED))
+			return;
+		p = kept;
+	}
+	was_asked = unlikely(__atomic_load_n(&moriens_asked_count, __ATOMIC_ACQUIRE) != 0) && moriens_asked_take(before, &asked);
+	struct moriens_request *slot = moriens_extend(span);
+	if (unlikely(slot == NULL))
+		return;
+	slot->request = before;
+	slot->bytes = 0;
+	slot->source = slot->tag = MORIENS_ANY;
+	slot->event = MORIENS_REQUEST_COMPLETED;
+	slot->kind = MORIENS_SLOT_REQUEST;
+	if (likely(status != NO_STATUS))
+		fill(slot, p, was_asked ? &asked : NULL, status);
+}
+
+static int class_of(int error)
+{
+	int class = error;
+
+	if (error != 0 && moriens_mpi.error_class != NULL)
+		moriens_mpi.error_class(error, &class);
+	return class;
+}
+
+void moriens_completed(struct moriens_span *span, enum moriens_binding binding, int result, word request, word status)
+{
+	word before = moriens_thread.requests.one;
+	word after = moriens_request_at(binding, request, 0);
+
+	if (result == 0)
+		complete(span, before, after, status);
+	else if (after != before || moriens_persistent_find(before) != NULL)
+		complete(span, before, after, NO_STATUS); /* with an error */
+}
+
+/* A call has failed as a whole, and may yet have ended some requests. */
+static void complete_gone(struct moriens_span *span, enum moriens_binding binding, word requests)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+
+	for (uint32_t i = 0; i < r->count; i++) {
+		word after = moriens_request_at(binding, requests, i);
+		if (after != r->handle[i])
+			complete(span, r->handle[i], after, NO_STATUS);
+	}
+}
+
+/* Request number i, of a call that may have failed for single requests, by its status. */
+static void complete_by_status(struct moriens_span *span, enum moriens_binding binding, word requests, uint32_t i, word status)
+{
+	int error = moriens_status_error(status);
+
+	if (error == 0 || class_of(error) != moriens_mpi.err_pending)
+		complete(span, moriens_thread.requests.handle[i], moriens_request_at(binding, requests, i), error == 0 ? status : NO_STATUS);
+}
+
+void moriens_completed_all(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word statuses)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+	uint32_t stride = moriens_mpi.status.bytes;
+
+	if (!known(span))
+		return;
+	if (result == 0) {
+		for (uint32_t i = 0; i < r->count; i++)
+			complete(span, r->handle[i], moriens_request_at(binding, requests, i), statuses + i * stride);
+	} else if (class_of(result) == moriens_mpi.err_in_status) {
+		for (uint32_t i = 0; i < r->count; i++)
+			complete_by_status(span, binding, requests, i, statuses + i * stride);
+	} else {
+		complete_gone(span, binding, requests);
+	}
+}
+
+static bool is_gone(enum moriens_binding binding, word requests, int64_t i)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+
+	return i >= 0 && i < r->count && r->handle[i] != moriens_mpi.request_null &&
+		moriens_request_at(binding, requests, (uint32_t)i) != r->handle[i];
+}
+
+/* Which request an index means: Fortran counts from 1, but for MPICH 4.0.2's mpi_f08, which counts from 0. */
+static int64_t place_of(enum moriens_binding binding, word requests, int index)
+{
+	int64_t i = index;
+
+	if (binding == MORIENS_C || (index >= 0 && !is_gone(binding, requests, i - 1) && is_gone(binding, requests, i)))
+		return i;
+	return i - 1;
+}
+
+void moriens_completed_any(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word index, word status)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+
+	if (!known(span))
+		return;
+	if (result != 0) {
+		complete_gone(span, binding, requests);
+		return;
+	}
+	int64_t i = place_of(binding, requests, *(const int *)index); /* negative where there is none */
+	if (i >= 0 && i < r->count)
+		complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
+}
+
+void moriens_completed_some(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word outcount, word indices, word statuses)
+{
+	const struct moriens_requests *r = &moriens_thread.requests;
+	bool in_status = result != 0 && class_of(result) == moriens_mpi.err_in_status;
+
+	if (!known(span))
+		return;
+	if (result != 0 && !in_status) {
+		complete_gone(span, binding, requests);
+		return;
+	}
+	for (int k = 0; k < *(const int *)outcount; k++) {
+		int64_t i = place_of(binding, requests, ((const int *)indices)[k]);
+		word status = statuses + (uint32_t)k * moriens_mpi.status.bytes;
+		if (i < 0 || i >= r->count)
+			continue;
+		if (in_status)
+			complete_by_status(span, binding, requests, (uint32_t)i, status);
+		else
+			complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
+	}
+}
