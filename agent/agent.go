@@ -19,7 +19,7 @@ import (
 
 const (
 	// batchCalls is how many calls of a ring go into one message.
-	batchCalls = 4096
+	batchCalls = 1024
 	// batchWait is how long a call may wait for its message to fill.
 	batchWait = 200 * time.Millisecond
 )

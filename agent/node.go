@@ -31,7 +31,7 @@ const (
 	// pollMin and pollMax bound the time between two looks at the rings. It shrinks when a ring was
 	// found well filled and grows when all were nearly empty.
 	pollMin = 500 * time.Microsecond
-	pollMax = 20 * time.Millisecond
+	pollMax = 2 * time.Millisecond
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
 	// defaultGrace is how long processes may outlive the job before they are left behind.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,6 +16,7 @@ import (
 func (b *bench) compare(m mpi, v variant, job []string) (worst float64, err error) {
 	plain, added := map[string][]float64{}, map[string][]float64{}
 	var kinds []string
+	var dropped int64
 	for range b.pairs {
 		without, err := medians(nil, job...)
 		if err != nil {
@@ -25,6 +27,11 @@ func (b *bench) compare(m mpi, v variant, job []string) (worst float64, err erro
 		if err != nil {
 			return 0, err
 		}
+		n, err := droppedCalls(run)
+		if err != nil {
+			return 0, err
+		}
+		dropped += n
 		if err := os.RemoveAll(run); err != nil {
 			return 0, err
 		}
@@ -40,7 +47,21 @@ func (b *bench) compare(m mpi, v variant, job []string) (worst float64, err erro
 		fmt.Fprintf(b.out, "| %s | %s | %s | %.1f | %.1f | %.1f … %.1f |\n", m.name, v.name, k, base, mid, low, high)
 		worst = max(worst, mid)
 	}
+	if dropped > 0 { // which costs less than recording
+		fmt.Fprintf(b.out, "| %s | %s | (%d calls in %d runs found the ring full) | | | |\n", m.name, v.name, dropped, b.pairs)
+	}
 	return worst, nil
+}
+
+// droppedCalls is how many calls of a run found no room in their ring.
+func droppedCalls(run string) (int64, error) {
+	text, err := os.ReadFile(filepath.Join(run, "manifest.json"))
+	if err != nil {
+		return 0, err
+	}
+	var manifest struct{ Dropped int64 }
+	err = json.Unmarshal(text, &manifest)
+	return manifest.Dropped, err
 }
 
 // figures are the medians over the rounds of a run, by kind of call.

@@ -59,7 +59,7 @@ func main() {
 	b := bench{out: os.Stdout}
 	flag.IntVar(&b.pairs, "pairs", 11, "pairs of a plain and a measured run")
 	flag.IntVar(&b.rounds, "rounds", 15, "rounds of each kind of call in a run")
-	flag.IntVar(&b.calls, "calls", 30_000, "MPI calls in a round")
+	flag.IntVar(&b.calls, "calls", 20_000, "MPI calls in a round")
 	flag.StringVar(&b.bin, "bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
 	if err := b.run("."); err != nil {

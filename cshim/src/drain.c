@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The agent looks every 0.5 to 20 ms. */
+/* The agent looks every 0.5 to 2 ms. */
 #define FIRST_PAUSE_US 100u
 #define LONGEST_PAUSE_US 2000u
 

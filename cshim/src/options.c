@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_RING_BYTES (4u << 20)
+#define DEFAULT_RING_BYTES (2u << 20)
 #define MAX_RING_BYTES (1u << 30)
 #define DEFAULT_POLL_GAP_US 20u
 #define MAX_POLL_GAP_US 1000000u

@@ -9,7 +9,7 @@
 struct moriens_options {
 	const char *run; /* MORIENS_RUN: the run's name; NULL or empty: do not record */
 	const char *shm; /* MORIENS_SHM: where the run's directory is made; /dev/shm */
-	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring; 4 MiB, a power of two */
+	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring; 2 MiB, a power of two */
 	uint64_t poll_gap_us; /* MORIENS_POLL_GAP: failed polls nearer than this are one record; 20, 0: none are */
 	const char *events; /* MORIENS_EVENTS: what to count, separated by commas; NULL: what is usual here */
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */

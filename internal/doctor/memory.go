@@ -15,7 +15,7 @@ import (
 
 // What the library takes where it is told nothing: cshim/src/options.c and run.c.
 const (
-	usualRing   = 4 << 20
+	usualRing   = 2 << 20
 	smallRing   = 64 << 10
 	largestRing = 1 << 30
 	usualLog    = 8192 * (shmabi.LogPathBytes + shmabi.LogFrameBytes)

@@ -111,7 +111,7 @@ func TestLeftovers(t *testing.T) {
 }
 
 func TestRingBytes(t *testing.T) {
-	for text, want := range map[string]uint64{"": 4 << 20, "x": 4 << 20, "0": 4 << 20, "1": 64 << 10, "65536": 64 << 10, "200000": 128 << 10, "99999999999": 1 << 30} {
+	for text, want := range map[string]uint64{"": 2 << 20, "x": 2 << 20, "0": 2 << 20, "1": 64 << 10, "65536": 64 << 10, "200000": 128 << 10, "99999999999": 1 << 30} {
 		if got := ringBytes(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}

@@ -131,7 +131,7 @@ static __attribute__((noinline)) double round_3(const struct kind *k, long n)
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 20;
-	long calls = argc > 2 ? atol(argv[2]) : 30000;
+	long calls = argc > 2 ? atol(argv[2]) : 20000;
 
 #ifdef SDE
 	static long long counts[2];
