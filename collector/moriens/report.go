@@ -7,91 +7,10 @@ import (
 	"strings"
 	"syscall"
 
-	"moriens/analysis/partition"
-	"moriens/analysis/space"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
-	"moriens/trace"
 	"moriens/trace/rundir"
 )
-
-// describeClusters says how the clusters came about; rundir adds what the run itself tells.
-func describeClusters(run *trace.Run, result *partition.Result, o partition.Options) *rundir.Clusters {
-	c := &rundir.Clusters{
-		Algorithm:     "dbscan",
-		By:            o.By.String(),
-		Normalisation: "none: the logarithm is natural, of the value in its unit",
-		How:           "knee of the k-distance curve of each group, not below the resolution",
-		MinPts:        "max(4, threads/4, bursts of the group/200)",
-	}
-	c.Resolution = rundir.Number(o.Resolution)
-	if o.Resolution == 0 {
-		c.Resolution = rundir.Number(partition.DefaultResolution(o.Dims))
-	}
-	if o.Fixed != nil {
-		c.How, c.MinPts = "given", fmt.Sprint(o.Fixed.MinPts)
-	}
-	if o.MinPts > 0 {
-		c.MinPts = fmt.Sprint(o.MinPts)
-	}
-	for _, d := range o.Dims {
-		c.Dimensions = append(c.Dimensions, describeDim(d, run.Counters))
-	}
-	names := run.Names()
-	for _, g := range result.Groups {
-		c.Groups = append(c.Groups, rundir.Group{
-			Before: groupPath(names, g.Before, o.By), After: groupPath(names, g.After, o.By),
-			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
-			Eps: rundir.Number(g.Eps), EpsFrom: g.From.String(), Knee: rundir.Number(g.Knee), MinPts: g.MinPts,
-			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
-		})
-		if g.From != partition.FromNone {
-			c.Eps = append(c.Eps, rundir.Number(g.Eps))
-		}
-	}
-	slices.Sort(c.Eps)
-	c.Eps = slices.Compact(c.Eps)
-	return c
-}
-
-func groupPath(names []string, path uint32, by partition.By) string {
-	if by == partition.ByNone {
-		return ""
-	}
-	return names[path]
-}
-
-func describeDim(d space.Dim, counters []trace.Counter) rundir.Dimension {
-	scale := d.Scale.String()
-	unitOf := func(quantity string) string {
-		for _, c := range counters {
-			if c.Name == quantity {
-				return c.Unit
-			}
-		}
-		if quantity == space.Duration {
-			return "ns"
-		}
-		return ""
-	}
-	dim := rundir.Dimension{Name: strings.TrimSuffix(d.String(), ":"+scale), Scale: scale, Unit: unitOf(d.Num)}
-	if per := unitOf(d.Den); per != "" && dim.Unit != "" {
-		dim.Unit += "/" + per
-	} else if d.Den != "" {
-		dim.Unit = ""
-	}
-	return dim
-}
-
-func describeFilter(f space.Filter) string {
-	switch {
-	case f.Auto:
-		return "automatic: the shortest bursts, which together make up less than 1 % of the computing time, but for those of kinds that reach above min_duration_ns"
-	case f.MinNS > 0:
-		return "given"
-	}
-	return "none"
-}
 
 // describeRun says what only the measurement knows; rundir adds what the run itself tells.
 func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {

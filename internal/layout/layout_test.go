@@ -35,6 +35,7 @@ var rules = []rule{
 	{"internal/ticks", []string{"internal/shmabi"}, nil},
 	{"internal/console", []string{"trace"}, nil},
 	{"internal/doctor", []string{"agent/ring", "internal/shmabi"}, nil},
+	{"internal/clustering", []string{"analysis", "trace"}, nil},
 	{"internal/measure", []string{"agent", "collector", "analysis", "trace", "internal"}, nil},
 	{"internal/layout", []string{}, []string{}},
 	{"proto", []string{}, nil},

@@ -1,0 +1,65 @@
+package clustering
+
+import (
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/trace"
+)
+
+// columns puts the bursts of all threads, in the threads' order, into the columns of the analysis.
+func columns(run *trace.Run) partition.Bursts {
+	n := 0
+	for i := range run.Threads {
+		n += run.Threads[i].Bursts.Len()
+	}
+	b := partition.Bursts{
+		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
+		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
+	}
+	for k, c := range run.Counters {
+		b.CounterNames = append(b.CounterNames, c.Name)
+		b.Counters[k] = make([]int64, 0, n)
+	}
+	for i := range run.Threads {
+		t := &run.Threads[i].Bursts
+		b.DurationNS = append(b.DurationNS, t.DurationNS...)
+		b.Before = append(b.Before, t.Before...)
+		b.After = append(b.After, t.After...)
+		for k, column := range t.Counters {
+			for _, v := range column {
+				b.Counters[k] = append(b.Counters[k], notRead(v))
+			}
+		}
+	}
+	return b
+}
+
+// notRead gives a missing count the value that the analysis knows it by. A count that went down, as that of a
+// gauge can, has no logarithm and no share either.
+func notRead(count int64) int64 { return max(count, space.NotRead) }
+
+// adopt puts labels and clusters into the run, in the place of any that it had.
+func adopt(run *trace.Run, result *partition.Result) {
+	labels := result.Labels
+	run.Clusters = nil
+	for i := range run.Threads {
+		t := &run.Threads[i].Bursts
+		labels = labels[copy(t.Cluster, labels):]
+	}
+	for _, c := range result.Clusters {
+		run.Clusters = append(run.Clusters, trace.Cluster{
+			ID: c.ID, Bursts: c.Bursts, TimeNS: c.TimeNS, Share: c.Share, MeanNS: c.MeanNS, StdNS: c.StdNS,
+			Eps: c.Eps, MinPts: c.MinPts, Rare: c.Rare,
+			Before: pathCounts(c.Before), After: pathCounts(c.After),
+			CounterMean: c.CounterMean, CounterStd: c.CounterStd,
+		})
+	}
+}
+
+func pathCounts(counts []partition.PathCount) []trace.PathCount {
+	out := make([]trace.PathCount, len(counts))
+	for i, c := range counts {
+		out[i] = trace.PathCount(c)
+	}
+	return out
+}
