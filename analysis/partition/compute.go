@@ -27,10 +27,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	c := &computation{bursts: &b, options: &o, space: s, workers: max(1, o.Workers)}
-	c.resolution = max(0, o.Resolution)
-	if o.Resolution == 0 {
-		c.resolution = DefaultResolution(o.Dims)
-	}
+	c.resolution = o.Floor()
 	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS()}
 	rows := make([]int32, 0, selection.Bursts[space.Complete])
 	for row, status := range selection.Status {
@@ -46,6 +43,13 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	groups := c.split(rows)
 	if o.Filter.Auto {
 		groups = c.keepWhole(groups, selection, r.Labels)
+	}
+	if o.Normalise {
+		var complete []int32
+		for _, g := range groups {
+			complete = append(complete, g.rows...)
+		}
+		s.Normalise(complete)
 	}
 	if err := c.clusterAll(groups, r.Labels); err != nil {
 		return nil, err
@@ -228,7 +232,7 @@ func (c *computation) warnings(groups []*group, r *Result) []string {
 	}
 	for j, d := range c.space.Dims() {
 		if v, constant := constantDim(groups, j); constant && s.Bursts[space.Complete] > 1 {
-			w = append(w, fmt.Sprintf("dimension %s tells no bursts apart: it is %.6g in all of them", d, v))
+			w = append(w, fmt.Sprintf("dimension %s tells no bursts apart: it is %.6g in all of them", d, c.space.Unscaled(j, v)))
 		}
 	}
 	points := 0

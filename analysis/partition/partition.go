@@ -68,7 +68,13 @@ func ParseBy(s string) (By, error) {
 // counters.
 type Options struct {
 	Dims []space.Dim // nil until Choose
-	By   By
+	// AsGiven has Choose leave Dims that need an absent counter alone, so that Compute refuses them. A job
+	// that has run does not run again; a trace can be read again with other dimensions.
+	AsGiven bool
+	By      By
+	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so
+	// that Eps is a part of their range.
+	Normalise bool
 	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
 	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.
 	Filter space.Filter
@@ -78,7 +84,8 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions; negative = none.
+	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, or none with
+	// Normalise: a part of a range says nothing of noise; negative = none.
 	Resolution float64
 
 	JobThreads int // threads of the job that is measured; 0 = unknown
@@ -182,6 +189,14 @@ func DefaultResolution(dims []space.Dim) float64 {
 		}
 	}
 	return resolution
+}
+
+// Floor is the least Eps that is chosen by itself. Dims must be set.
+func (o *Options) Floor() float64 {
+	if o.Resolution == 0 && !o.Normalise {
+		return DefaultResolution(o.Dims)
+	}
+	return max(0, o.Resolution)
 }
 
 // minPts is the automatic MinPts of a group.

@@ -81,18 +81,11 @@ func parseDim(field string) (Dim, error) {
 	if !isLog {
 		name, isLin = strings.CutSuffix(field, ":lin")
 	}
-	d := Dim{Num: name}
-	if name == ipc {
-		d.Num, d.Den = instructions, cycles
-	} else if num, den, isRatio := strings.Cut(name, "/"); isRatio {
-		d.Num, d.Den = num, den
-		if den == "" || strings.Contains(den, "/") {
-			return Dim{}, fmt.Errorf("%q is no ratio of two quantities", field)
-		}
+	num, den, err := parseQuantity(name)
+	if err != nil {
+		return Dim{}, err
 	}
-	if d.Num == "" {
-		return Dim{}, fmt.Errorf("%q names no quantity", field)
-	}
+	d := Dim{Num: num, Den: den}
 	for _, quantity := range []string{d.Num, d.Den} {
 		if scale, found := strings.CutPrefix(quantity, Duration+":"); found {
 			return Dim{}, fmt.Errorf("%q: %q is no scale, want log or lin", field, scale)
@@ -102,6 +95,21 @@ func parseDim(field string) (Dim, error) {
 		d.Scale = Log
 	}
 	return d, nil
+}
+
+// parseQuantity reads a quantity or a ratio of two.
+func parseQuantity(name string) (num, den string, err error) {
+	if name == ipc {
+		return instructions, cycles, nil
+	}
+	num, den, isRatio := strings.Cut(name, "/")
+	switch {
+	case isRatio && (den == "" || strings.Contains(den, "/")):
+		return "", "", fmt.Errorf("%q is no ratio of two quantities", name)
+	case num == "":
+		return "", "", fmt.Errorf("%q names no quantity", name)
+	}
+	return num, den, nil
 }
 
 func joined(names []string) string { return strings.Join(names, ", ") }

@@ -36,13 +36,6 @@ const AutoShare = 1. / autoParts
 
 const autoParts = 100
 
-// A Range leaves out bursts where a quantity, before its scale is applied, is outside Min … Max, or
-// where it has no value.
-type Range struct {
-	Num, Den string // as in Dim
-	Min, Max float64
-}
-
 // A Selection says which bursts are clustered.
 type Selection struct {
 	Status []Status // per burst

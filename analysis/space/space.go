@@ -6,9 +6,9 @@
 // a Status per burst and coordinates. The transform is fixed, that is, a burst's coordinates do not
 // depend on the other bursts, so that the clusters of a running job stay comparable while bursts
 // arrive: a log dimension is ln(value), in ln units (0.1 ≈ 10 %), a lin dimension is the value
-// itself. Normalisation over the range of all bursts, as tools that work after the run do it
-// (González, Giménez, Labarta, IPDPS'09, section 3), is not done here. The package never changes its
-// input.
+// itself. For traces there is Normalise besides: coordinates over the range of the bursts, as tools that
+// work after the run have them (González, Giménez, Labarta, IPDPS'09, section 3). The package never
+// changes its input.
 package space
 
 import (
@@ -38,6 +38,8 @@ type Space struct {
 	dims    []Dim
 	axes    []quantity
 	scales  []Scale
+	// After Normalise: what every coordinate is less, and divided by. Else nil.
+	origin, extent []float64
 }
 
 // quantity is what a Dim or a Range is about, in columns. den is nil if nothing divides.
@@ -122,25 +124,3 @@ func (q quantity) value(row int) (v float64, ok bool) {
 
 // Dims returns the dimensions, in the order of the coordinates.
 func (s *Space) Dims() []Dim { return s.dims }
-
-// Coordinates appends to dst the coordinates of bursts, row-major in the order of rows. The bursts
-// must be Complete.
-func (s *Space) Coordinates(dst []float64, rows []int32) []float64 {
-	dst = slices.Grow(dst, len(rows)*len(s.axes))
-	if len(s.axes) == 1 && s.axes[0].den == nil && s.scales[0] == Log {
-		for _, row := range rows { // the common case without a branch per value
-			dst = append(dst, math.Log(float64(s.axes[0].num[row])))
-		}
-		return dst
-	}
-	for _, row := range rows {
-		for j, q := range s.axes {
-			v, _ := q.value(int(row))
-			if s.scales[j] == Log {
-				v = math.Log(v)
-			}
-			dst = append(dst, v)
-		}
-	}
-	return dst
-}

@@ -19,10 +19,10 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 		Normalisation: "none: the logarithm is natural, of the value in its unit",
 		How:           "knee of the k-distance curve of each group, not below the resolution",
 		MinPts:        "max(4, threads/4, bursts of the group/200)",
+		Resolution:    rundir.Number(o.Floor()),
 	}
-	c.Resolution = rundir.Number(o.Resolution)
-	if o.Resolution == 0 {
-		c.Resolution = rundir.Number(partition.DefaultResolution(o.Dims))
+	if o.Normalise {
+		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the bursts that were clustered"
 	}
 	if o.Fixed != nil {
 		c.How, c.MinPts = "given", fmt.Sprint(o.Fixed.MinPts)

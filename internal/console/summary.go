@@ -1,8 +1,10 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -53,12 +55,16 @@ func headline(m *rundir.Manifest) string {
 	var programs []string
 	var libraries []string
 	for _, w := range m.Worlds {
-		programs = appendNew(programs, trace.ProgramName(w.Executable))
-		libraries = appendNew(libraries, strings.TrimSpace(w.MPI.Library+" "+w.MPI.Version))
+		if w.Executable != "" {
+			programs = appendNew(programs, trace.ProgramName(w.Executable))
+		}
+		if library := strings.TrimSpace(w.MPI.Library + " " + w.MPI.Version); library != "" {
+			libraries = appendNew(libraries, library)
+		}
 	}
-	what := strings.Join(programs, ", ")
-	if what == "" {
-		what = strings.Join(m.Command, " ")
+	what := cmp.Or(strings.Join(programs, ", "), strings.Join(m.Command, " "))
+	if what == "" && m.Trace != "" {
+		what = filepath.Base(m.Trace)
 	}
 	fields := []string{what, count(m.Ranks, "rank")}
 	if len(m.Worlds) > 1 {
@@ -227,7 +233,11 @@ func losses(m *rundir.Manifest) string {
 	}
 	add(l.RecordsDropped, records+" dropped, the ring was full")
 	add(l.CallsAbandoned, "MPI calls left by longjmp or an exception")
-	add(int64(l.RanksMissing), "ranks sent nothing")
+	if m.Trace != "" {
+		add(int64(l.RanksMissing), "ranks without a record")
+	} else {
+		add(int64(l.RanksMissing), "ranks sent nothing")
+	}
 	add(int64(l.RanksUnrecorded), "ranks could not record")
 	add(l.ThreadsUnrecorded, "threads could not record")
 	add(l.CallsUnrecorded, "MPI calls of such threads")
@@ -238,6 +248,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.PhasesUnfinished, "phases that were never ended")
 	add(l.CommunicatorsLost, "communicators not named, their table was full")
 	add(l.MessagesRefused, "messages refused")
+	add(int64(l.LinesSkipped), "malformed lines of the trace skipped")
 	for _, d := range l.RanksDied {
 		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))
 		if len(m.Worlds) > 1 {

@@ -17,7 +17,13 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	if m.Empty != "" {
 		list = append(list, Trouble{"no bursts: " + m.Empty, emptyHint})
 	}
-	if l.RanksMissing > 0 {
+	switch {
+	case l.RanksMissing > 0 && m.Trace != "":
+		list = append(list, Trouble{
+			fmt.Sprintf("%d of %d ranks have no record in the trace", l.RanksMissing, m.Ranks),
+			"was it cut out of a longer one?",
+		})
+	case l.RanksMissing > 0:
 		list = append(list, Trouble{
 			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing, m.Ranks),
 			"this version measures ranks on the host it runs on; elsewhere they run unmeasured",

@@ -56,3 +56,26 @@ func Lacking(t testing.TB, what string) {
 	}
 	t.Skip(what)
 }
+
+// RealTrace returns the path of a real trace, which lies beside the repository and not in it, or skips.
+func RealTrace(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			break
+		}
+		if dir == filepath.Dir(dir) {
+			t.Fatal("no go.mod above the test")
+		}
+		dir = filepath.Dir(dir)
+	}
+	path := filepath.Join(filepath.Dir(dir), "shared", "traces", name)
+	if _, err := os.Stat(path); err != nil {
+		t.Skipf("the real traces are not here: %v", err)
+	}
+	return path
+}

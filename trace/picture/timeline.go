@@ -43,7 +43,7 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	p := plot.New()
 	style(p)
 	p.X.Min, p.X.Max = 0, float64(endNS)/1e9
-	p.X.Label.Text = "time since the first MPI_Init"
+	p.X.Label.Text = timeLabel(run)
 	p.X.Tick.Marker = linTicks{"s"}
 	p.Y.Min, p.Y.Max = -.5, float64(n)-.5
 	p.Y.Tick.Length = 0
@@ -70,6 +70,19 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	p.Draw(area)
 	s.legend("share of computing time", entries)
 	return s.write(w)
+}
+
+// timeLabel says what time 0 is: of a job that was measured the first call's entry, of a trace that was read what its writer took.
+func timeLabel(run *trace.Run) string {
+	measured := len(run.Threads) == 0
+	for i := range run.Threads {
+		calls := &run.Threads[i].Calls
+		measured = measured || calls.Len() > 0 && calls.EnterNS[0] == 0
+	}
+	if measured {
+		return "time since the first MPI_Init"
+	}
+	return "time since the begin of the trace"
 }
 
 func chooseRows(run *trace.Run) []int {

@@ -2,6 +2,8 @@ package prv
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"moriens/trace"
 )
@@ -21,17 +23,18 @@ type item struct {
 	beginNS, endNS int64
 }
 
-// A cursor walks the calls and bursts of one thread in the order of time.
+// A cursor walks the calls and bursts of one thread in the order of time. Calls do not overlap each other, nor do bursts; a call
+// and a burst may, for there are traces in which a thread is running inside MPI.
 type cursor struct {
 	t      *trace.Thread
 	thread int
 	object []byte // "cpu:appl:task:thread:"
 
-	call, burst int   // the next of each
-	collective  int   // the next of the collective calls
-	last        item  // taken last
-	current     item  // begun, not yet ended
-	nextNS      int64 // of the next joint
+	call, burst int               // the next of each
+	collective  int               // the next of the collective calls
+	last        item              // taken last
+	current     [isBurst + 1]item // begun, not yet ended, by kind
+	nextNS      int64             // of the next joint
 	over        bool
 	err         error
 }
@@ -111,7 +114,7 @@ func (c *cursor) advance(x item) {
 	if x.endNS < x.beginNS {
 		c.err = fmt.Errorf("%s ends before it begins", x)
 	}
-	c.current, c.last = x, x
+	c.current[x.kind], c.last = x, x
 	if x.kind == isCall {
 		c.call++
 	} else {
@@ -119,23 +122,41 @@ func (c *cursor) advance(x item) {
 	}
 }
 
+// ending takes an item that ends at a time, the burst before the call, or none.
+func (c *cursor) ending(nowNS int64) item {
+	for _, kind := range [...]itemKind{isBurst, isCall} {
+		if x := c.current[kind]; x.kind != isNothing && x.endNS == nowNS {
+			c.current[kind] = item{}
+			return x
+		}
+	}
+	return item{}
+}
+
+// ends says whether an item ends at a time.
+func (c *cursor) ends(nowNS int64) bool {
+	return slices.ContainsFunc(c.current[:], func(x item) bool { return x.kind != isNothing && x.endNS == nowNS })
+}
+
 // schedule finds the time of the next joint.
 func (c *cursor) schedule() {
-	next, ok := c.peek()
-	switch {
-	case c.current.kind != isNothing:
-		c.nextNS = c.current.endNS
-		if ok && next.beginNS < c.nextNS {
-			c.err = fmt.Errorf("%s begins before %s ends", next, c.current)
+	lastNS := c.nextNS
+	c.nextNS, c.over = math.MaxInt64, true
+	for _, x := range c.current {
+		if x.kind != isNothing {
+			c.nextNS, c.over = min(c.nextNS, x.endNS), false
 		}
-	case ok:
-		if next.beginNS < c.nextNS || next.beginNS < 0 {
-			c.err = fmt.Errorf("%s is out of order", next)
-		}
-		c.nextNS = next.beginNS
-	default:
-		c.over = true
 	}
+	next, ok := c.peek()
+	if !ok {
+		return
+	}
+	if before := c.current[next.kind]; before.kind != isNothing && next.beginNS < before.endNS {
+		c.err = fmt.Errorf("%s begins before %s ends", next, before)
+	} else if next.beginNS < lastNS {
+		c.err = fmt.Errorf("%s is out of order", next)
+	}
+	c.nextNS, c.over = min(c.nextNS, next.beginNS), false
 }
 
 func (x item) String() string {

@@ -3,25 +3,14 @@ package prv
 import (
 	"bytes"
 	"compress/gzip"
-	"errors"
 	"io"
-	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"testing"
 
+	"moriens/internal/testenv"
 	"moriens/trace"
 )
-
-// realTrace returns the path of a trace that lies beside the repository, or skips.
-func realTrace(t testing.TB, name string) string {
-	path := filepath.Join("..", "..", "..", "shared", "traces", name)
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		t.Skipf("the real traces are not here: no %s", path)
-	}
-	return path
-}
 
 var epochs = []struct {
 	file                                    string
@@ -38,7 +27,7 @@ var epochs = []struct {
 func TestReadsRealTraces(t *testing.T) {
 	for _, want := range epochs {
 		t.Run(want.file, func(t *testing.T) {
-			r, err := ReadFile(realTrace(t, want.file), Options{})
+			r, err := ReadFile(testenv.RealTrace(t, want.file), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +87,7 @@ func TestReadsRealTraces(t *testing.T) {
 
 // The second burst of rank 1 of epoch_2proc, by hand from the file.
 func TestCountersAreThoseOfTheEnd(t *testing.T) {
-	r, err := ReadFile(realTrace(t, "epoch_2proc.prv.gz"), Options{})
+	r, err := ReadFile(testenv.RealTrace(t, "epoch_2proc.prv.gz"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +106,7 @@ func TestCountersAreThoseOfTheEnd(t *testing.T) {
 // What is read from a real trace, written and read again, is the same.
 func TestRewritesRealTraces(t *testing.T) {
 	for _, e := range epochs {
-		r, err := ReadFile(realTrace(t, e.file), Options{})
+		r, err := ReadFile(testenv.RealTrace(t, e.file), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +118,7 @@ func TestRewritesRealTraces(t *testing.T) {
 }
 
 func BenchmarkRead(b *testing.B) {
-	f, err := os.Open(realTrace(b, "epoch_4proc.prv.gz"))
+	f, err := os.Open(testenv.RealTrace(b, "epoch_4proc.prv.gz"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -25,7 +25,8 @@ func TestRefusesBadRuns(t *testing.T) {
 		spoil func(*trace.Run)
 		want  string
 	}{
-		{"burst overlaps call", func(r *trace.Run) { r.Threads[0].Bursts.DurationNS[0]++ }, "world 0 rank 0 thread 0: call 1 (2000000 to 2100000 ns) begins before burst 0 (500000 to 2000001 ns) ends"},
+		{"burst overlaps burst", func(r *trace.Run) { r.Threads[0].Bursts.DurationNS[0] += 100_001 }, "world 0 rank 0 thread 0: burst 1 (2100000 to 5000000 ns) begins before burst 0 (500000 to 2100001 ns) ends"},
+		{"call overlaps call", func(r *trace.Run) { r.Threads[0].Calls.ExitNS[0] = 2_000_001 }, "world 0 rank 0 thread 0: call 1 (2000000 to 2100000 ns) begins before call 0 (1000 to 2000001 ns) ends"},
 		{"call ends before it begins", func(r *trace.Run) { r.Threads[0].Calls.ExitNS[4] = 1 }, "call 4 (8000000 to 1 ns) ends before"},
 		{"negative time", func(r *trace.Run) { r.Threads[0].Calls.EnterNS[0] = -1 }, "out of order"},
 		{"order of calls", func(r *trace.Run) { r.Threads[1].Calls.EnterNS[1] = 1000 }, "before"},

@@ -19,6 +19,9 @@ func (e *Error) Unwrap() error { return e.Err }
 // maxLineBytes bounds a line: the header of a million tasks has 10 MB.
 const maxLineBytes = 256 << 20
 
+// ErrTruncated says that a compressed trace ends before its data do.
+var ErrTruncated = errors.New("the compressed file is cut short")
+
 var (
 	errCut     = errors.New("the last line has no end: the file is cut short")
 	errTooLong = fmt.Errorf("longer than %d bytes", maxLineBytes)
@@ -54,16 +57,23 @@ func (l *lines) next() ([]byte, error) {
 			if l.err == io.EOF && searched == 0 {
 				return nil, io.EOF
 			}
-			err := l.err
-			if err == io.EOF {
-				err = errCut
-			}
-			return nil, &Error{l.number + 1, err}
+			return nil, &Error{l.number + 1, endOf(l.err)}
 		}
 		if err := l.fill(); err != nil {
 			return nil, &Error{l.number + 1, err}
 		}
 	}
+}
+
+// endOf says what the end of a stream within a line means.
+func endOf(err error) error {
+	switch {
+	case err == io.EOF:
+		return errCut
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return err
 }
 
 func (l *lines) fill() error {

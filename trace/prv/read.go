@@ -17,7 +17,7 @@ import (
 type Options struct {
 	Labels  io.Reader // the .pcf, or nil
 	Names   io.Reader // the .row, or nil
-	Lenient bool      // skip and count the malformed lines of the body
+	Lenient bool      // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
 }
 
 // A Result is what a trace holds.
@@ -72,7 +72,7 @@ func Read(in io.Reader, o Options) (*Result, error) {
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
-			return nil, &Error{1, err}
+			return nil, &Error{1, endOf(err)}
 		}
 		in = z
 	}
@@ -124,6 +124,10 @@ func (r *reader) read() error {
 		if err == io.EOF {
 			break
 		}
+		if errors.Is(err, errCut) && r.lenient {
+			r.skip(err)
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -132,15 +136,19 @@ func (r *reader) read() error {
 			if !r.lenient {
 				return err
 			}
-			if r.skipped++; r.firstSkipped == nil {
-				r.firstSkipped = err
-			}
+			r.skip(err)
 		}
 	}
 	if n := int64(len(r.comms)); n != r.header.commLines && !r.lenient {
 		return &Error{r.lines.number, fmt.Errorf("%d communicators, but the header announces %d", n, r.header.commLines)}
 	}
 	return nil
+}
+
+func (r *reader) skip(err error) {
+	if r.skipped++; r.firstSkipped == nil {
+		r.firstSkipped = err
+	}
 }
 
 var (

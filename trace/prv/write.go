@@ -13,7 +13,7 @@ import (
 )
 
 // WriteTrace writes the .prv: one application per world, tasks its ranks, states and events in the order of time.
-// It holds one record per thread in memory, never the text. A run whose bursts and calls overlap on a thread, or whose
+// It holds one record per thread in memory, never the text. A run whose bursts, or whose calls, overlap on a thread, or whose
 // messages are not in the order of their send, is refused.
 func WriteTrace(w io.Writer, run *trace.Run) error {
 	out := bufio.NewWriterSize(w, 1<<16)
@@ -166,10 +166,9 @@ func (w *traceWriter) body() error {
 // cluster begin; two calls that touch do not, nor two bursts, or it would be lost which event came first.
 func (w *traceWriter) joint(c *cursor) error {
 	nowNS := c.nextNS
-	ending := c.current
-	c.current = item{}
+	ending := c.ending(nowNS)
 	next, ok := c.peek()
-	if !ok || next.beginNS != nowNS {
+	if !ok || next.beginNS != nowNS || c.ends(nowNS) {
 		next = item{}
 	}
 	if ending.kind != isNothing && ending.kind == next.kind {

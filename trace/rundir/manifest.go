@@ -15,6 +15,7 @@ type Manifest struct {
 	Format     int       `json:"format"`
 	Moriens    Program   `json:"moriens"`
 	Run        string    `json:"run"`
+	Trace      string    `json:"trace,omitempty"` // the file that was analysed, where no job was measured
 	Command    []string  `json:"command"`
 	ExitStatus int       `json:"exit_status"`
 	Started    time.Time `json:"started"`
@@ -140,6 +141,7 @@ type Losses struct {
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
 	PhasesUnfinished    int64      `json:"phases_unfinished"`
 	CountersUnavailable []string   `json:"counters_unavailable"`
+	LinesSkipped        int        `json:"lines_skipped"`
 }
 
 // A RankDied is a rank that ended without MPI_Finalize.

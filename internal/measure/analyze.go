@@ -1,0 +1,143 @@
+package measure
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"time"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/internal/clustering"
+	"moriens/internal/console"
+	"moriens/internal/hint"
+	"moriens/trace"
+	"moriens/trace/prv"
+	"moriens/trace/rundir"
+)
+
+// An AnalyzeConfig says which trace to analyse, how, and where its run directory is made.
+type AnalyzeConfig struct {
+	Trace   string // .prv or .prv.gz
+	Lenient bool   // skip and count malformed lines
+	Out     string // run directory
+	JSON    bool   // print a Figures rather than tables
+	Options partition.Options
+	Program rundir.Program
+	Stdout  io.Writer
+	Stderr  io.Writer
+}
+
+// Analyze reads a trace, clusters its bursts and writes a run directory like that of a job that was measured. Where the
+// trace cannot be read, or lacks what the options ask for, no run directory is left.
+func Analyze(c AnalyzeConfig) error {
+	if err := readable(c.Trace); err != nil {
+		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
+	}
+	out, err := makeOut(c.Out)
+	if err != nil {
+		return err
+	}
+	watch := newStopwatch()
+	run, m, clusters, err := analyse(c, watch)
+	if err != nil {
+		os.Remove(out) // only if empty
+		return err
+	}
+	m.StageSeconds = maps.Clone(watch.seconds)
+	files, err := rundir.Write(run, m, clusters, out)
+	if err != nil {
+		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "make room, remove what is there, and analyse the trace once more")
+	}
+	watch.lap("write")
+
+	for _, t := range console.Troubles(m, "Paraver traces show computation as state 1, running: was this one made without states?") {
+		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
+	}
+	if c.JSON {
+		err = json.NewEncoder(c.Stdout).Encode(figures(m, clusters, watch.seconds))
+	} else {
+		err = console.Summary(c.Stdout, run, m, clusters, out, files)
+	}
+	if err != nil {
+		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
+	}
+	return nil
+}
+
+// readable finds out whether a file is there before anything is made for its sake.
+func readable(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a directory", path)
+	}
+	return err
+}
+
+func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *rundir.Clusters, error) {
+	read, err := prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient})
+	if err != nil {
+		return nil, nil, nil, hint.With(err, adviseReading(err, c.Lenient))
+	}
+	watch.lap("read")
+	run := read.Run
+	m := &rundir.Manifest{
+		Moriens: c.Program, Trace: c.Trace, Started: run.Start, Ended: run.Start,
+		Losses: rundir.Losses{LinesSkipped: read.Skipped},
+	}
+	if !run.Start.IsZero() {
+		m.Ended = run.Start.Add(time.Duration(run.DurationNS))
+	}
+	if read.Skipped > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
+	}
+	clustered, err := clustering.Cluster(run, c.Options)
+	if err != nil {
+		return nil, nil, nil, hint.With(err, adviseClustering(err))
+	}
+	watch.lap("cluster")
+	m.Filtered.MinDurationNS, m.Filtered.How = clustered.MinDurationNS, clustered.FilteredHow
+	if bursts(run) == 0 {
+		m.Empty = "no thread of the trace is ever running"
+		return run, m, clustered.Clusters, nil
+	}
+	m.Notes = append(m.Notes, clustered.Notes...)
+	return run, m, clustered.Clusters, nil
+}
+
+func bursts(run *trace.Run) int {
+	n := 0
+	for i := range run.Threads {
+		n += run.Threads[i].Bursts.Len()
+	}
+	return n
+}
+
+func adviseReading(err error, lenient bool) string {
+	var at *prv.Error
+	switch {
+	case errors.Is(err, prv.ErrTruncated):
+		return "copy or compress the trace again: its end is missing"
+	case !errors.As(err, &at) || at.Line == 1:
+		return "name a Paraver trace: TRACE.prv or TRACE.prv.gz"
+	case !lenient:
+		return "--lenient skips malformed lines and says how many they were"
+	}
+	return "the trace has to be written anew"
+}
+
+func adviseClustering(err error) string {
+	var unknown *space.UnknownCounterError
+	if errors.As(err, &unknown) {
+		return "--dims and --range take " + space.Duration + " and the counters of the trace"
+	}
+	return "choose other dimensions with --dims, or fewer"
+}

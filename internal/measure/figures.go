@@ -1,0 +1,67 @@
+package measure
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"moriens/trace/rundir"
+)
+
+// Figures are what `analyze --json` prints.
+type Figures struct {
+	Bursts         int                      `json:"bursts"`   // all of the trace
+	Filtered       int                      `json:"filtered"` // by duration or range
+	Missing        int                      `json:"missing"`  // lack a value for a dimension
+	Noise          int                      `json:"noise"`
+	Clusters       int                      `json:"clusters"`
+	ClusteredShare rundir.Number            `json:"clustered_share"` // of the computing time, 0–1, like all shares
+	NoiseShare     rundir.Number            `json:"noise_share"`
+	FilteredShare  rundir.Number            `json:"filtered_share"`
+	MissingShare   rundir.Number            `json:"missing_share"`
+	Eps            []rundir.Number          `json:"eps"` // every one that was used, ascending
+	Seconds        map[string]rundir.Number `json:"seconds"`
+	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
+}
+
+func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.Number) Figures {
+	t := &c.Total
+	return Figures{
+		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters),
+		ClusteredShare: t.Clustered, NoiseShare: t.Noise, FilteredShare: t.Filtered, MissingShare: t.Missing,
+		Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
+	}
+}
+
+// peakBytes is the most that was resident of this process. The kernel's resource usage would not do: it counts
+// from before the program began.
+func peakBytes() int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, _ := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kb), "kB")), 10, 64)
+			return n << 10
+		}
+	}
+	return 0
+}
+
+// A stopwatch takes the time of stages that follow each other.
+type stopwatch struct {
+	last    time.Time
+	seconds map[string]rundir.Number
+}
+
+func newStopwatch() *stopwatch {
+	return &stopwatch{time.Now(), make(map[string]rundir.Number)}
+}
+
+func (w *stopwatch) lap(stage string) {
+	now := time.Now()
+	w.seconds[stage] = rundir.Number(now.Sub(w.last).Seconds())
+	w.last = now
+}
