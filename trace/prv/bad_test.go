@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"moriens/trace"
 )
 
 const (
@@ -160,6 +163,23 @@ func FuzzRead(f *testing.F) {
 					}
 				}
 			}
+			// What can be read can be written, and read again; not in the time that a fuzzer has where there are millions of threads.
+			if slices.ContainsFunc(r.Run.Worlds, func(w trace.World) bool { return w.Size > 1000 }) ||
+				slices.ContainsFunc(r.Run.Threads, func(th trace.Thread) bool { return th.Thread > 1000 }) {
+				continue
+			}
+			bursts, calls := count(r.Run)
+			if b, c := count(roundTrip(t, r.Run)); b != bursts || c != calls {
+				t.Fatalf("%d bursts and %d calls, written and read again %d and %d", bursts, calls, b, c)
+			}
 		}
 	})
+}
+
+func count(run *trace.Run) (bursts, calls int) {
+	for i := range run.Threads {
+		bursts += run.Threads[i].Bursts.Len()
+		calls += run.Threads[i].Calls.Len()
+	}
+	return bursts, calls
 }
