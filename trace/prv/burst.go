@@ -9,8 +9,9 @@ import (
 // A threadReader forms the calls and bursts of one thread from its records in the order of the file.
 //
 // A burst's deltas are those read at exactly its end, plus the samples strictly inside. What lies at its begin belongs
-// to the region before it. Where several regions of zero length share a time, the order of the lines decides: the
-// state comes first, then its events, so a line at a burst's end followed by another state closes the burst.
+// to the region before it, also where a call of zero length lies between: all that is read at a time counts for the
+// burst that ends there, as ClusteringSuite has it. Where several bursts of zero length share a time, the order of the lines
+// decides: the state comes first, then its events, so a line at a burst's end followed by another such state closes it.
 type threadReader struct {
 	world, rank, thread, node int
 	seen                      bool // a record other than idle
@@ -36,7 +37,7 @@ type pendingBurst struct {
 	counters       []int64
 	label          int32
 	nextCall       int  // -1: none yet
-	atEnd          bool // a line at its end has closed it; another state will finish it
+	atEnd          bool // a line at its end has closed it; a burst of zero length will finish it
 	stopped        bool // the counter set changed
 }
 
@@ -55,7 +56,8 @@ func (t *threadReader) touch(beginNS, endNS int64) {
 // state takes a state record. Time does not go back: the caller checks.
 func (t *threadReader) state(beginNS, endNS int64, state int64) error {
 	t.finishBefore(beginNS)
-	for t.first < len(t.pending) && t.pending[t.first].atEnd && beginNS >= t.pending[t.first].endNS {
+	empty := state == stateRunning && beginNS == endNS
+	for empty && t.first < len(t.pending) && t.pending[t.first].atEnd && beginNS >= t.pending[t.first].endNS {
 		t.finish()
 	}
 	if state == stateIdle || state == stateAbsent {

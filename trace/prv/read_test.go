@@ -21,9 +21,9 @@ func TestHowBurstsAreRead(t *testing.T) {
 			"2:1:1:1:1:10:50000001:1\n2:1:1:1:1:20:50000001:0:42000050:9\n1:1:1:1:1:20:30:1\n2:1:1:1:1:30:42000050:4\n",
 			"20+10 [4] 0 MPI_Send-?",
 		}, {
-			"a call of zero length: its own counters are not the burst's",
+			"a call of zero length: all that is read at a burst's end is the burst's",
 			"1:1:1:1:1:0:20:1\n1:1:1:1:1:20:20:4\n2:1:1:1:1:20:42000050:3:50000001:1\n1:1:1:1:1:20:40:1\n2:1:1:1:1:20:42000050:100:50000001:0\n2:1:1:1:1:40:42000050:5\n",
-			"0+20 [3] 0 ?-MPI_Send, 20+20 [5] 0 MPI_Send-?",
+			"0+20 [103] 0 ?-MPI_Send, 20+20 [5] 0 MPI_Send-?",
 		}, {
 			"touching bursts without a call",
 			"1:1:1:1:1:0:20:1\n1:1:1:1:1:20:40:1\n2:1:1:1:1:20:42000050:3\n2:1:1:1:1:40:42000050:4\n",
