@@ -1,0 +1,127 @@
+package sequence
+
+// An editor finds the matches of a shortest edit script, insertions and deletions alone, as Myers does
+// (Algorithmica 1 (1986), section 3), in windows: where two sequences differ too much, it goes on from
+// where it came farthest.
+type editor struct {
+	reach   [][]int32 // by number of edits: how far into the first, on each diagonal
+	found   []match
+	reverse []match
+}
+
+const (
+	// A window ends after fewEdits, or, where less than half of it agrees, after mostEdits: the way
+	// back from what one thread alone did can be long.
+	fewEdits  = 256
+	mostEdits = 2048
+)
+
+// nowhere is the reach of a diagonal that leaves the sequences.
+const nowhere int32 = -1 << 30
+
+// matches returns the pairs that the script leaves, ascending in both: places in the first sequence, of
+// n, and in the second, of m. The slice lasts until the next call.
+func (e *editor) matches(n, m int, equal func(i, j int) bool) []match {
+	e.found = e.found[:0]
+	column, burst := 0, 0
+	for column < n && burst < m {
+		edits, diagonal := e.window(n-column, m-burst, func(i, j int) bool { return equal(column+i, burst+j) })
+		x := int(e.at(edits, diagonal))
+		y := x - diagonal
+		e.back(edits, diagonal)
+		if column+x < n || burst+y < m {
+			// Only what is followed by a long agreement is kept; else all of it, so as to get on.
+			for i := 0; i+longRun <= len(e.reverse); i++ {
+				a, b := e.reverse[i], e.reverse[i+longRun-1]
+				if a.column-b.column == longRun-1 && a.burst-b.burst == longRun-1 {
+					e.reverse = e.reverse[i:]
+					x, y = int(a.column)+1, int(a.burst)+1
+					break
+				}
+			}
+		}
+		for i := len(e.reverse) - 1; i >= 0; i-- {
+			e.found = append(e.found, match{int32(column) + e.reverse[i].column, int32(burst) + e.reverse[i].burst})
+		}
+		column, burst = column+x, burst+y
+	}
+	return e.found
+}
+
+// at is how far edits get on a diagonal: k = place in the first minus place in the second.
+func (e *editor) at(edits, diagonal int) int32 {
+	if diagonal < -edits || diagonal > edits {
+		return nowhere
+	}
+	return e.reach[edits][(diagonal+edits)/2]
+}
+
+// window goes on until both ends are reached or the window is full, and returns where it came.
+func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal int) {
+	limit := fewEdits
+	for d := 0; ; d++ {
+		if d == len(e.reach) {
+			e.reach = append(e.reach, make([]int32, d+1))
+		}
+		farthest, on := int32(nowhere), 0
+		for k := -d; k <= d; k += 2 {
+			x := int32(0)
+			if d > 0 {
+				x = e.step(d, k)
+			}
+			y := x - int32(k)
+			if x < 0 || int(x) > n || int(y) > m {
+				e.reach[d][(k+d)/2] = nowhere
+				continue
+			}
+			for int(x) < n && int(y) < m && equal(int(x), int(y)) {
+				x++
+				y++
+			}
+			e.reach[d][(k+d)/2] = x
+			if int(x) == n && int(y) == m {
+				return d, k
+			}
+			if far := x + y; far > farthest || far == farthest && abs(k) < abs(on) {
+				farthest, on = far, k
+			}
+		}
+		if d == limit {
+			if limit == mostEdits || int(farthest) >= 2*d { // of the way so far, d steps are edits
+				return d, on
+			}
+			limit *= 2
+		}
+	}
+}
+
+// step is where a further edit leads on a diagonal: an insertion from the one above, a deletion from the
+// one below, whichever is farther.
+func (e *editor) step(edits, diagonal int) int32 {
+	return max(e.at(edits-1, diagonal+1), e.at(edits-1, diagonal-1)+1)
+}
+
+// back collects the matches on the way to a place, last first.
+func (e *editor) back(edits, diagonal int) {
+	e.reverse = e.reverse[:0]
+	x, k := e.at(edits, diagonal), diagonal
+	for d := edits; ; d-- {
+		from := int32(0)
+		if d > 0 {
+			from = e.step(d, k)
+		}
+		for ; x > from; x-- {
+			e.reverse = append(e.reverse, match{x - 1, x - 1 - int32(k)})
+		}
+		if d == 0 {
+			return
+		}
+		if up := e.at(d-1, k+1); up == from {
+			x, k = up, k+1
+		} else {
+			x, k = from-1, k-1
+		}
+	}
+}
+
+func abs(x int) int { return max(x, -x) }
