@@ -60,6 +60,14 @@ func TestMistakes(t *testing.T) {
 		{"negative threads", []string{"run", "--threads=-2", "--", "touch", ran}, 2, "--threads"},
 		{"no shared memory", []string{"run", "--out", dir + "/c", "--shm", dir + "/nowhere", "--", "touch", ran}, 1, "nowhere"},
 		{"collect at a bad address", []string{"collect", "--out", dir + "/d", "--listen", "256.0.0.1:x"}, 1, "256.0.0.1"},
+		{"analyze without a trace", []string{"analyze", "--out", dir + "/e"}, 2, "<trace>"},
+		{"analyze without a run directory", []string{"analyze", file}, 2, "--out"},
+		{"analyze what is not there", []string{"analyze", dir + "/nowhere.prv", "--out", dir + "/e"}, 1, "nowhere.prv"},
+		{"analyze what is no trace", []string{"analyze", file, "--out", dir + "/e"}, 1, "not a Paraver trace"},
+		{"analyze into a run directory", []string{"analyze", file, "--out", full}, 1, "not empty"},
+		{"bad range", []string{"analyze", "--range", "IPC", file, "--out", dir + "/e"}, 2, "--range"},
+		{"range of no numbers", []string{"analyze", "--range", "IPC=a..b", file, "--out", dir + "/e"}, 2, `"a" is no number`},
+		{"keep some bursts", []string{"analyze", "--keep-bursts", "some", file, "--out", dir + "/e"}, 2, "--keep-bursts"},
 		{"agent without a collector", []string{"agent", "--dir", dir + "/nowhere", "--wait", "1ms"}, 1, "collector.json"},
 	}
 	for _, tt := range tests {
@@ -85,9 +93,9 @@ func TestMistakes(t *testing.T) {
 	if entries, _ := os.ReadDir(full); len(entries) != 1 {
 		t.Errorf("the existing run directory has %d files now", len(entries))
 	}
-	for _, name := range []string{"a", "b"} {
+	for _, name := range []string{"a", "b", "e"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("run directory %s stays of a job that never started", name)
+			t.Errorf("run directory %s stays of what never started", name)
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestAnalyzeKnownAnswers(t *testing.T) {
 		eps          float64
 		clusters     int
 		noisePercent float64
-	}{{.05, 14, .20}, {.02, 30, 11.56}} {
+	}{{.05, 14, .20}, {.02, 30, 11.56}, {.01, 50, 12.92}} {
 		a := analyzeFile(t, path, func(c *AnalyzeConfig) {
 			fixed(want.eps, 4)(c)
 			c.Options.Dims = dimensions(t, "PAPI_TOT_INS:log,IPC")
