@@ -1,7 +1,8 @@
 // Package trace is the one in-memory model of a measured run: what the collector makes of the ranks'
 // records, what every format under trace/ writes, and what every reader returns.
 //
-// All times are nanoseconds since the run's time 0, the entry of the earliest MPI_Init. Indices into the
+// All times are nanoseconds since the run's time 0: the entry of the earliest MPI_Init, in a trace that was read what its
+// writer took. Indices into the
 // slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
 package trace
 
@@ -101,7 +102,7 @@ func (b *Bursts) Len() int { return len(b.StartNS) }
 // Labels of bursts that are in no cluster.
 const (
 	LabelNoise    int32 = -1 // clustered, but in no dense region
-	LabelFiltered int32 = -2 // shorter than the duration filter
+	LabelFiltered int32 = -2 // shorter than the duration filter, or out of a range
 	LabelMissing  int32 = -3 // lacks a counter that a dimension needs
 )
 

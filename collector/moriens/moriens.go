@@ -55,7 +55,7 @@ func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, erro
 
 	r := &Result{Run: h.run, Manifest: describeRun(h, f, job), Clusters: clusters.Clusters}
 	m := r.Manifest
-	m.Filtered.MinDurationNS, m.Filtered.How = clusters.MinDurationNS, clusters.FilteredHow
+	m.Filtered = clusters.Filtered
 	m.StageSeconds = stages
 	if m.Empty, r.Advice = whyEmpty(h, f); m.Empty != "" {
 		return r, err

@@ -15,10 +15,8 @@ import (
 // A Result says how the bursts were clustered.
 type Result struct {
 	Clusters *rundir.Clusters
-	// The duration filter; rundir adds what it left out.
-	MinDurationNS int64
-	FilteredHow   string
-	Notes         []string // for the user, each a sentence without a full stop
+	Filtered rundir.Filtered // the filter; rundir adds what it left out
+	Notes    []string        // for the user, each a sentence without a full stop
 }
 
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
@@ -35,9 +33,8 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 	}
 	adopt(run, result)
 	r := &Result{
-		Clusters:      describe(run, result, options),
-		MinDurationNS: result.Selection.MinNS,
-		FilteredHow:   describeFilter(options.Filter),
+		Clusters: describe(run, result, options),
+		Filtered: describeFilter(options.Filter, result.Selection),
 	}
 	if usual && options.Dims[0].Num == space.Duration {
 		note := "no hardware counters: bursts are told apart by their duration"

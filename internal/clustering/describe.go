@@ -79,12 +79,16 @@ func describeDim(d space.Dim, counters []trace.Counter) rundir.Dimension {
 	return dim
 }
 
-func describeFilter(f space.Filter) string {
+func describeFilter(f space.Filter, selection *space.Selection) rundir.Filtered {
+	d := rundir.Filtered{MinDurationNS: selection.MinNS, How: "none"}
 	switch {
 	case f.Auto:
-		return "automatic: the shortest bursts, which together make up less than 1 % of the computing time, but for those of kinds that reach above min_duration_ns"
+		d.How = "automatic: the shortest bursts, which together make up less than 1 % of the computing time, but for those of kinds that reach above min_duration_ns"
 	case f.MinNS > 0:
-		return "given"
+		d.How = "given"
 	}
-	return "none"
+	for _, r := range f.Ranges {
+		d.Ranges = append(d.Ranges, r.String())
+	}
+	return d
 }

@@ -104,7 +104,7 @@ func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *
 		return nil, nil, nil, hint.With(err, adviseClustering(err))
 	}
 	watch.lap("cluster")
-	m.Filtered.MinDurationNS, m.Filtered.How = clustered.MinDurationNS, clustered.FilteredHow
+	m.Filtered = clustered.Filtered
 	if bursts(run) == 0 {
 		m.Empty = "no thread of the trace is ever running"
 		return run, m, clustered.Clusters, nil

@@ -74,7 +74,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	writeCallerLabels(out, c.callers)
 	writeCollectiveLabels(out, run)
 	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Cluster ID\nVALUES\n", typeCluster)
-	for value, label := range []string{"End", "Missing data", "Duration-filtered", "Range-filtered", "Threshold-filtered", "Noise"} {
+	for value, label := range []string{"End", "Missing data", "Filtered", "Range-filtered", "Threshold-filtered", "Noise"} {
 		fmt.Fprintf(out, "%-4d %s\n", value, label)
 	}
 	for i := range run.Clusters {

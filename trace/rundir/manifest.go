@@ -151,13 +151,14 @@ type RankDied struct {
 	How   string `json:"how"`
 }
 
-// Filtered says which bursts were too short to be clustered.
+// Filtered says which bursts were left out of the clustering: those that were too short, and those out of a range.
 type Filtered struct {
-	Bursts        int    `json:"bursts"`
-	Share         Number `json:"share"`
-	MinDurationNS int64  `json:"min_duration_ns"`
-	LongestNS     int64  `json:"longest_ns"`
-	How           string `json:"how"`
+	Bursts        int      `json:"bursts"`
+	Share         Number   `json:"share"`
+	MinDurationNS int64    `json:"min_duration_ns"`
+	LongestNS     int64    `json:"longest_ns"`
+	How           string   `json:"how"`    // of the limit of the duration
+	Ranges        []string `json:"ranges"` // "QUANTITY=MIN..MAX"
 }
 
 // Kept says what of the run is in the directory.

@@ -80,6 +80,7 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Counters)
 	some(&m.Messages.Unmatched)
 	some(&m.Communicators)
+	some(&m.Filtered.Ranges)
 	some(&m.Losses.RanksDied)
 	some(&m.Losses.CountersUnavailable)
 	some(&c.Dimensions)
