@@ -18,6 +18,7 @@ type threadReader struct {
 	beginNS, endNS            int64
 	calls                     trace.Calls
 	open                      bool // the last call has not ended
+	openEvent                 callEvent
 	bursts                    trace.Bursts
 	collectives               trace.Collectives
 	nextCall                  []uint32 // by burst: the number of the call that follows it
@@ -86,7 +87,7 @@ type eventLine struct {
 	timeNS       int64
 	counters     []counterDelta
 	calls        []callEvent // with the type's value, 0 for an end
-	callers      []callEvent // of the call that begins
+	callers      []callEvent // of the call that begins, here or on a line before at the same time
 	label        int32       // of a cluster's begin; 0 where none begins
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
@@ -145,6 +146,10 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 			head.nextCall = t.calls.Len() - 1
 		}
 	}
+	if n := t.calls.Len(); len(l.callers) > 0 && !callBegins && t.open && t.calls.EnterNS[n-1] == l.timeNS {
+		// Extrae splits what it has to say of a call where a message begins with it.
+		t.calls.Path[n-1] = path(t.openEvent)
+	}
 	if l.label != 0 {
 		if n := len(t.pending); n > t.first && t.pending[n-1].beginNS == l.timeNS {
 			t.pending[n-1].label = l.label
@@ -188,7 +193,7 @@ func (t *threadReader) call(c callEvent, timeNS int64, path func(callEvent) uint
 	if t.open {
 		return fmt.Errorf("call %d:%d begins inside the call that began at %d", c.eventType, c.value, t.calls.EnterNS[n-1])
 	}
-	t.open = true
+	t.open, t.openEvent = true, c
 	t.calls.EnterNS = append(t.calls.EnterNS, timeNS)
 	t.calls.ExitNS = append(t.calls.ExitNS, timeNS)
 	t.calls.Path = append(t.calls.Path, path(c))

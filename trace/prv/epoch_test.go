@@ -51,6 +51,9 @@ func TestReadsRealTraces(t *testing.T) {
 				for _, p := range th.Calls.Path {
 					if run.CallPaths[p].Function == "MPI_Sendrecv" {
 						sendrecvs++
+						if len(run.CallPaths[p].Frames) == 0 {
+							t.Fatalf("rank %d: an MPI_Sendrecv without its callers", th.Rank)
+						}
 					}
 				}
 				if first, last := run.CallPaths[th.Calls.Path[0]].Function, run.CallPaths[th.Calls.Path[th.Calls.Len()-1]].Function; first != "MPI_Init" || last != "MPI_Finalize" {

@@ -45,6 +45,10 @@ func TestHowBurstsAreRead(t *testing.T) {
 			"1:1:1:1:1:10:10:1\n2:1:1:1:1:10:90000001:6:42000050:99\n2:1:1:1:1:10:90000001:0:42000050:4\n",
 			"10+0 [4] 1 ?-?",
 		}, {
+			"callers on a line of their own at the call's entry, and one that is none of a call",
+			"1:1:1:1:1:0:20:1\n2:1:1:1:1:10:70000001:3\n2:1:1:1:1:20:50000001:1\n2:1:1:1:1:20:42000050:5:70000001:3\n2:1:1:1:1:25:70000001:4\n2:1:1:1:1:30:50000001:0\n1:1:1:1:1:30:40:1\n",
+			"0+20 [5] 0 ?-MPI_Send@sweep, 30+10 [none] 0 MPI_Send@sweep-?",
+		}, {
 			"open state",
 			"1:1:1:1:1:900:-1:1\n",
 			"900+100 [] 0 ?-?",
@@ -54,7 +58,9 @@ func TestHowBurstsAreRead(t *testing.T) {
 			"0+1 [] 0 ?-?",
 		},
 	} {
-		r, err := Read(strings.NewReader(header+c.body), Options{})
+		r, err := Read(strings.NewReader(header+c.body), Options{
+			Labels: strings.NewReader("EVENT_TYPE\n0 70000001 Caller at level 1\nVALUES\n3 sweep\n4 other\n"),
+		})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -72,7 +78,7 @@ func print(run *trace.Run) string {
 		if p == 0 {
 			return "?"
 		}
-		return run.CallPaths[p].Function
+		return run.CallPaths[p].String()
 	}
 	for k := range b.StartNS {
 		counts := make([]string, len(b.Counters))
