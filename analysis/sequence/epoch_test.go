@@ -57,7 +57,6 @@ func epoch(t testing.TB, eps float64) (sequence.Threads, *dbscan.Result) {
 	return threads, r
 }
 
-
 func TestEpoch(t *testing.T) {
 	for _, want := range []struct {
 		eps              float64

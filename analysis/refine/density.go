@@ -1,0 +1,89 @@
+package refine
+
+import (
+	"moriens/analysis/dbscan"
+)
+
+// A density is a clustering of some bursts of a group with one Eps.
+type density struct {
+	labels []int32 // per burst: an index into minPts, or dbscan.Noise
+	minPts []int   // per cluster
+}
+
+// dense clusters a group's points. Where rare kinds are sought it clusters the noise once more, with
+// the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
+// of a group, and would else call everything noise that is rare among many, however long it lasts.
+func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *dbscan.Index, eps float64, threads int) (*density, error) {
+	first, err := index.Cluster(eps, g.MinPts)
+	if err != nil {
+		return nil, err
+	}
+	d := &density{labels: first.Labels, minPts: make([]int, first.Clusters)}
+	for i := range d.minPts {
+		d.minPts[i] = g.MinPts
+	}
+	if r.options.RareMinPts == nil {
+		return d, nil
+	}
+	for minPts := g.MinPts; ; {
+		var at []int32
+		for i, label := range d.labels {
+			if label == dbscan.Noise {
+				at = append(at, int32(i))
+			}
+		}
+		smaller := r.options.RareMinPts(len(at))
+		if smaller >= minPts || len(at) < smaller || r.timeOf(rows, at) < r.rareNS() {
+			return d, nil
+		}
+		minPts = smaller
+		again, err := dbscan.Cluster(gather(points, at), eps, minPts, threads)
+		if err != nil {
+			return nil, err
+		}
+		d.adopt(again, at, minPts, r, rows)
+	}
+}
+
+// adopt takes over the clusters that have time enough.
+func (d *density) adopt(again *dbscan.Result, at []int32, minPts int, r *refinement, rows []int32) {
+	time := make([]int64, again.Clusters)
+	for i, label := range again.Labels {
+		if label != dbscan.Noise {
+			time[label] += r.bursts.DurationNS[rows[at[i]]]
+		}
+	}
+	number := make([]int32, again.Clusters)
+	for k := range number {
+		number[k] = dbscan.Noise
+		if time[k] > 0 && time[k] >= r.rareNS() {
+			number[k] = int32(len(d.minPts))
+			d.minPts = append(d.minPts, minPts)
+		}
+	}
+	for i, label := range again.Labels {
+		if label != dbscan.Noise {
+			d.labels[at[i]] = number[label]
+		}
+	}
+}
+
+func (r *refinement) rareNS() int64 { return int64(RareShare * float64(r.totalNS)) }
+
+// timeOf is the time of the rows at some places.
+func (r *refinement) timeOf(rows, at []int32) int64 {
+	var sum int64
+	for _, i := range at {
+		sum += r.bursts.DurationNS[rows[i]]
+	}
+	return sum
+}
+
+// gather copies some points.
+func gather(p dbscan.Points, at []int32) dbscan.Points {
+	q := dbscan.Points{Dims: p.Dims, Coords: make([]float64, 0, len(at)*p.Dims)}
+	for _, i := range at {
+		q.Coords = append(q.Coords, p.Coords[int(i)*p.Dims:(int(i)+1)*p.Dims]...)
+	}
+	return q
+}

@@ -1,0 +1,172 @@
+// Package refine clusters bursts with one density after another and keeps what the program's structure
+// confirms: aggregative cluster refinement (González, Huck, Giménez and Labarta, IPDPSW'12).
+//
+// In come the bursts of a run as points, in groups that are clustered apart, each with a ladder of Eps; and
+// in which thread and order they ran. Out come a cluster per burst and the tree: which clusters there were
+// at each step, where they came from, and how far all threads did them together (package sequence).
+//
+// The first step clusters everything with the least Eps of each group. A cluster whose score reaches a
+// threshold is frozen; what others hold, noise included, is clustered anew with the next Eps; and so on.
+// The paper's procedure, as ClusteringSuite has it, asks for a score of 1, ends with the last step and
+// merges clusters that only ever share columns of the alignment (Strict). By itself that says nothing of
+// whether a step was a gain, and a score rewards coarseness: one giant cluster scores 1. So without Strict
+// the answer is the finest step whose score comes near that of the best, and clusters that are each
+// other's alternatives are told, not merged: where ranks do one phase differently, that is what the user
+// looks for.
+//
+// The package never changes its input, and neither the number of workers nor the order of the bursts
+// within a group matters, up to the order in which DBSCAN takes ties.
+package refine
+
+import (
+	"fmt"
+	"math"
+
+	"moriens/analysis/dbscan"
+	"moriens/analysis/sequence"
+)
+
+// Noise is the label and the node of bursts that are in no cluster.
+const Noise int32 = 0
+
+// Absent is the label of bursts that are in no group.
+const Absent int32 = -1
+
+// Bursts are all bursts of a run, thread after thread, each in time order. Those that are in no group are no part of the
+// sequences.
+type Bursts struct {
+	DurationNS []int64
+	Ends       []int               // per thread: where its bursts end; nil = not known, and there is no score
+	Anchors    [][]sequence.Anchor // per thread, counting all its bursts; nil = not known
+	Groups     []Group
+}
+
+// A Group is a set of bursts that are clustered apart from the others.
+type Group struct {
+	Rows   []int32       // its bursts in Bursts, ascending
+	Points dbscan.Points // one per row
+	Index  *dbscan.Index // of Points
+	Eps    []float64     // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
+	MinPts int           // at least 1; with fewer bursts than that the group is one cluster
+}
+
+// Options of a refinement.
+type Options struct {
+	Strict bool // ClusteringSuite's rules; Freeze and Tolerance do not matter then
+	// Freeze is the score from which on a cluster is left as it is. 0 = DefaultFreeze.
+	Freeze float64
+	// Tolerance is how far below the best score the step's may be that is returned. 0 = DefaultTolerance.
+	Tolerance float64
+	// RareMinPts, if not nil, gives the MinPts with which that many bursts of noise are clustered once more. Of
+	// what it finds clusters stay that have at least RareShare of the time.
+	RareMinPts func(bursts int) int
+	Workers    int // below 1 means 1
+}
+
+// The defaults of Options.
+const (
+	DefaultFreeze    = .99
+	DefaultTolerance = .01
+)
+
+// RareShare is the share of the time of all bursts in groups that makes a kind of bursts a cluster though it is rare. It is the
+// share of bursts that an automatic MinPts of n/200 asks of any.
+const RareShare = 1. / 200
+
+// A Result is what a refinement comes to.
+type Result struct {
+	Labels []int32 // per burst: a Node's ID, Noise, or Absent
+	Nodes  []Node  // the clusters of Labels, by ID; without noise
+	Score  *sequence.Score
+	Tree   Tree
+}
+
+// A Tree is all steps of a refinement.
+type Tree struct {
+	Levels []Level
+	Chosen int    // index of the level that was returned
+	Why    string // that one, a sentence without a full stop
+	// Merged are sets of nodes of the chosen level that only ever share columns of the alignment. With Strict they
+	// have become one, with the least ID; without, they stay apart.
+	Merged [][]int32
+}
+
+// A Level is the clusters after one step.
+type Level struct {
+	Eps   []float64 // per group; 0 for one with fewer bursts than MinPts
+	Score float64   // NaN = not defined
+	// Nodes are all clusters, by ID, and before them what is noise, if any.
+	Nodes []Node
+}
+
+// A Node is a cluster at a step.
+type Node struct {
+	ID     int32 // a cluster made of others has the least of theirs that none has yet; Noise for noise
+	Group  int   // -1 for noise
+	Eps    float64
+	MinPts int
+	Bursts int
+	TimeNS int64
+	Score  float64 // NaN = not defined
+	Frozen bool    // its score reached the threshold: the next step left it alone
+	// Parents are the nodes of the level before that its bursts were in, by ID; nil at the first level.
+	Parents []Parent
+}
+
+// A Parent says how many bursts of a node came from one of the level before.
+type Parent struct {
+	ID     int32
+	Bursts int
+}
+
+// Run refines. Groups with rows out of range or in two groups, without Eps, with points that do not fit
+// their rows are errors, and so is what packages dbscan and sequence refuse.
+func Run(b Bursts, o Options) (*Result, error) {
+	if o.Freeze == 0 {
+		o.Freeze = DefaultFreeze
+	}
+	if o.Strict {
+		o.Freeze = 1
+	}
+	if o.Tolerance == 0 {
+		o.Tolerance = DefaultTolerance
+	}
+	if err := b.check(&o); err != nil {
+		return nil, err
+	}
+	r := &refinement{bursts: &b, options: &o}
+	if err := r.run(); err != nil {
+		return nil, err
+	}
+	return r.result()
+}
+
+func (b *Bursts) check(o *Options) error {
+	if math.IsNaN(o.Freeze) || o.Freeze < 0 || math.IsNaN(o.Tolerance) || o.Tolerance < 0 {
+		return fmt.Errorf("refine: freezing threshold %v and tolerance %v: want numbers ≥ 0", o.Freeze, o.Tolerance)
+	}
+	if b.Anchors != nil && len(b.Anchors) != len(b.Ends) {
+		return fmt.Errorf("refine: anchors of %d threads for %d threads", len(b.Anchors), len(b.Ends))
+	}
+	begin := 0
+	for i, end := range b.Ends {
+		if end < begin || end > len(b.DurationNS) {
+			return fmt.Errorf("refine: the bursts of thread %d end at %d, those before it at %d, all at %d", i, end, begin, len(b.DurationNS))
+		}
+		begin = end
+	}
+	if b.Ends != nil && begin != len(b.DurationNS) {
+		return fmt.Errorf("refine: the last thread ends at burst %d of %d", begin, len(b.DurationNS))
+	}
+	for i, g := range b.Groups {
+		switch {
+		case len(g.Eps) == 0:
+			return fmt.Errorf("refine: group %d has no Eps", i)
+		case g.MinPts < 1:
+			return fmt.Errorf("refine: group %d has MinPts %d: want at least 1", i, g.MinPts)
+		case g.Points.Len() != len(g.Rows):
+			return fmt.Errorf("refine: group %d has %d points for %d bursts", i, g.Points.Len(), len(g.Rows))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,46 @@
+// Package workers shares pieces of work of known sizes out to a number of goroutines. It only decides who
+// does what; the answers must not depend on that.
+package workers
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Each calls work once for every piece, whose sizes are given in any unit: pieces of more than half a
+// worker's share one after the other with all workers' threads, the others side by side with one each.
+// workers below 1 means 1. It returns the error of the first piece that has one; all are done then.
+func Each(sizes []int, workers int, work func(piece, threads int) error) error {
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	errs := make([]error, len(sizes))
+	var small []int
+	for i, n := range sizes {
+		if workers > 1 && n <= total/(2*workers) {
+			small = append(small, i)
+		} else {
+			errs[i] = work(i, max(1, workers))
+		}
+	}
+	slices.SortStableFunc(small, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range min(workers, len(small)) {
+		wg.Go(func() {
+			for i := int(taken.Add(1)) - 1; i < len(small); i = int(taken.Add(1)) - 1 {
+				errs[small[i]] = work(small[i], 1)
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package workers_test
+
+import (
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+
+	"moriens/analysis/workers"
+)
+
+func TestEveryPieceIsDoneOnce(t *testing.T) {
+	for _, sizes := range [][]int{nil, {0}, {5}, {1, 1, 1, 1}, {100, 1, 2, 3, 50}, {0, 0, 0}} {
+		for _, n := range []int{-1, 0, 1, 2, 8} {
+			var mu sync.Mutex
+			done := make([]int, len(sizes))
+			threads := make([]int, len(sizes))
+			if err := workers.Each(sizes, n, func(piece, with int) error {
+				mu.Lock()
+				defer mu.Unlock()
+				done[piece]++
+				threads[piece] = with
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(done, func(times int) bool { return times != 1 }) {
+				t.Errorf("%v on %d workers: done %v times", sizes, n, done)
+			}
+			if len(sizes) == 5 && n == 2 && !slices.Equal(threads, []int{2, 1, 1, 1, 2}) {
+				t.Errorf("%v on %d workers: threads %v", sizes, n, threads)
+			}
+		}
+	}
+}
+
+func TestTheFirstErrorIsReturned(t *testing.T) {
+	first, second := errors.New("first"), errors.New("second")
+	done := 0
+	var mu sync.Mutex
+	err := workers.Each([]int{1, 90, 1, 90}, 2, func(piece, _ int) error {
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		return map[int]error{1: first, 2: second}[piece]
+	})
+	if err != first || done != 4 {
+		t.Errorf("%v after %d pieces", err, done)
+	}
+}
