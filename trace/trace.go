@@ -148,6 +148,8 @@ type Cluster struct {
 	Eps    float64 // in units of the transformed dimensions; 0 in a rare cluster
 	MinPts int
 	Rare   bool // its group had fewer bursts than MinPts: one cluster without a density test
+	// How far the threads do it at the same time: 1 if all do wherever one does. 0 = not defined or not known.
+	Score float64
 	// Call paths round its bursts, most frequent first.
 	Before, After []PathCount
 	// One per Run.Counters.

@@ -25,7 +25,7 @@ func mustParse(spec string) []space.Dim {
 // Choose completes options for bursts with these counters. No Dims become instructions × IPC where both were
 // measured, else duration. Dims that need a counter which was not measured are replaced likewise, unless
 // AsGiven, and a note says so. ByAuto becomes ByNone where a counter is a dimension, else ByCalls: duration alone does
-// not tell much apart.
+// not tell much apart. Strict options are normalised and have all bursts together unless told otherwise.
 func (o Options) Choose(counters []string) (chosen Options, notes []string) {
 	if absent := lacking(o.Dims, counters); len(absent) > 0 && !o.AsGiven || o.Dims == nil {
 		usual := withCounters
@@ -38,7 +38,12 @@ func (o Options) Choose(counters []string) (chosen Options, notes []string) {
 		}
 		o.Dims = usual
 	}
-	if o.By == ByAuto {
+	if o.Strict {
+		o.Normalise = true
+	}
+	if o.By == ByAuto && o.Strict {
+		o.By = ByNone
+	} else if o.By == ByAuto {
 		o.By = ByCalls
 		if slices.ContainsFunc(o.Dims, func(d space.Dim) bool { return d.Num != space.Duration }) {
 			o.By = ByNone

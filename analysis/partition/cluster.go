@@ -6,64 +6,53 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/refine"
 )
 
-// cluster clusters one group, whose labels, from 0, it writes to labels.
-func (c *computation) cluster(g *group, labels []int32, threads int) error {
+// prepare makes points of a group's bursts and finds the densities to cluster them with.
+func (c *computation) prepare(g *group, threads int) error {
 	dims := len(c.options.Dims)
-	g.Bursts = len(g.rows)
-	for _, row := range g.rows {
-		g.TimeNS += c.bursts.DurationNS[row]
-	}
-	coords := c.space.Coordinates(nil, g.rows)
-	g.lo, g.hi = ranges(coords, dims)
-	g.MinPts = c.options.MinPts
-	if c.options.Fixed != nil {
-		g.MinPts = c.options.Fixed.MinPts
-	} else if g.MinPts == 0 {
-		g.MinPts = minPts(g.Bursts, c.options.JobThreads)
-	}
+	g.points = dbscan.Points{Dims: dims, Coords: c.space.Coordinates(nil, g.rows)}
+	g.lo, g.hi = ranges(g.points.Coords, dims)
+	g.MinPts = c.options.minPts(g.Bursts)
 	if g.Bursts < g.MinPts {
-		g.From = FromNone
-		g.Clusters = 1
-		for _, row := range g.rows {
-			labels[row] = 0
-		}
-	} else {
-		index, err := dbscan.NewIndex(dbscan.Points{Dims: dims, Coords: coords}, threads)
-		if err != nil {
-			return err
-		}
-		if err := c.chooseEps(g, index); err != nil {
-			return err
-		}
-		result, err := index.Cluster(g.Eps, g.MinPts)
-		if err != nil {
-			return err
-		}
-		g.Clusters = result.Clusters
-		for i, row := range g.rows {
-			labels[row] = result.Labels[i]
-		}
-	}
-	c.describe(g, labels)
-	return nil
-}
-
-func (c *computation) chooseEps(g *group, index *dbscan.Index) error {
-	if c.options.Fixed != nil {
-		g.Eps, g.From = c.options.Fixed.Eps, FromFixed
+		g.From, g.ladder = FromNone, []float64{0}
 		return nil
 	}
-	curve, err := index.KDistance(g.MinPts, 0)
+	var err error
+	if g.index, err = dbscan.NewIndex(g.points, threads); err != nil {
+		return err
+	}
+	return c.chooseLadder(g)
+}
+
+// chooseLadder finds the Eps of each step: the given one alone, or those from the knee on, none below the
+// resolution.
+func (c *computation) chooseLadder(g *group) error {
+	if c.options.Fixed != nil {
+		g.ladder, g.From = []float64{c.options.Fixed.Eps}, FromFixed
+		return nil
+	}
+	queries := 0 // as many as the curve's accuracy needs
+	if c.options.Strict {
+		queries = g.Bursts
+	}
+	curve, err := g.index.KDistance(g.MinPts, queries)
 	if err != nil {
 		return err
 	}
-	knee, _ := dbscan.FindKnee(curve)
-	g.Knee = knee.Eps
-	g.Eps, g.From = g.Knee, FromKnee
-	if g.Eps <= c.resolution {
-		g.Eps, g.From = c.resolution, FromFloor
+	g.ladder = refine.Ladder(curve)
+	if len(g.ladder) > 0 {
+		g.Knee = g.ladder[0]
+	}
+	g.From = FromKnee
+	if g.Knee <= c.resolution {
+		g.From = FromFloor
+		g.ladder = slices.DeleteFunc(g.ladder, func(eps float64) bool { return eps <= c.resolution })
+		g.ladder = append([]float64{c.resolution}, g.ladder...)
+	}
+	if !c.options.Strict {
+		g.ladder = slices.Compact(g.ladder)
 	}
 	return nil
 }
@@ -81,7 +70,6 @@ func ranges(coords []float64, dims int) (lo, hi []float64) {
 // describe counts and measures the clusters of a group, by the labels of its bursts.
 func (c *computation) describe(g *group, labels []int32) {
 	duration := c.bursts.DurationNS
-	g.clusters = make([]Cluster, g.Clusters)
 	for _, row := range g.rows {
 		k := labels[row]
 		if k < 0 {
@@ -95,7 +83,7 @@ func (c *computation) describe(g *group, labels []int32) {
 	of := membersOf(g, labels)
 	for i := range g.clusters {
 		k := &g.clusters[i]
-		k.Eps, k.MinPts, k.Rare = g.Eps, g.MinPts, g.From == FromNone
+		k.Rare = g.From == FromNone
 		k.MeanNS, k.StdNS = meanStd(duration, of(i))
 		for _, column := range c.bursts.Counters {
 			mean, std := meanStd(column, of(i))

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
-	"sync/atomic"
 
+	"moriens/analysis/dbscan"
 	"moriens/analysis/space"
 )
 
@@ -51,7 +50,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		}
 		s.Normalise(complete)
 	}
-	if err := c.clusterAll(groups, r.Labels); err != nil {
+	if err := c.refine(groups, r); err != nil {
 		return nil, err
 	}
 	assemble(groups, r)
@@ -70,9 +69,12 @@ type computation struct {
 // group is a group at work.
 type group struct {
 	Group
-	rows     []int32   // of its bursts, ascending
-	clusters []Cluster // as DBSCAN numbers them
-	lo, hi   []float64 // range of the coordinates
+	rows     []int32 // of its bursts, ascending
+	points   dbscan.Points
+	index    *dbscan.Index // nil if there are fewer than MinPts
+	ladder   []float64     // Eps by step of the refinement
+	clusters []Cluster     // by Node
+	lo, hi   []float64     // range of the coordinates
 	noiseNS  int64
 }
 
@@ -131,46 +133,8 @@ func sortByPath(rows []int32, path []uint32) []int32 {
 	return rows
 }
 
-// clusterAll clusters the groups: those that hold more than a worker's share one after the other with
-// all workers, the others side by side.
-func (c *computation) clusterAll(groups []*group, labels []int32) error {
-	total := 0
-	for _, g := range groups {
-		total += len(g.rows)
-	}
-	var small []*group
-	for _, g := range groups {
-		if c.workers > 1 && len(g.rows) <= total/(2*c.workers) {
-			small = append(small, g)
-		} else if err := c.cluster(g, labels, c.workers); err != nil {
-			return err
-		}
-	}
-	slices.SortStableFunc(small, func(a, b *group) int { return cmp.Compare(len(b.rows), len(a.rows)) })
-	errs := make([]error, len(small))
-	var taken atomic.Int64
-	var wg sync.WaitGroup
-	for range min(c.workers, len(small)) {
-		wg.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < len(small); i = int(taken.Add(1)) - 1 {
-				errs[i] = c.cluster(small[i], labels, 1)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // assemble numbers the clusters of all groups, whose labels count from 0 in each of them so far.
 func assemble(groups []*group, r *Result) {
-	slices.SortFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
-	})
 	first := make([]int, len(groups)) // of a group's clusters among all
 	for i, g := range groups {
 		first[i] = len(r.Clusters)

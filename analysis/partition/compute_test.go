@@ -46,13 +46,13 @@ func TestComputeByHand(t *testing.T) {
 	nan := math.NaN()
 	const total = 1595
 	wantClusters := []partition.Cluster{
-		{ID: 1, Group: 1, Bursts: 3, TimeNS: 600, Share: 600. / total, MeanNS: 200, Eps: 2.5, MinPts: 2,
+		{ID: 1, Group: 1, Bursts: 3, TimeNS: 600, Share: 600. / total, MeanNS: 200, Eps: 2.5, MinPts: 2, Score: nan, Node: 1,
 			Before: []partition.PathCount{{Path: 2, Bursts: 3}}, After: []partition.PathCount{{Path: 1, Bursts: 3}},
 			CounterMean: []float64{6, nan}, CounterStd: []float64{math.Sqrt(8. / 3), nan}},
-		{ID: 2, Group: 0, Bursts: 3, TimeNS: 302, Share: 302. / total, MeanNS: 302. / 3, StdNS: math.Sqrt(8) / 3, Eps: 2.5, MinPts: 2,
+		{ID: 2, Group: 0, Bursts: 3, TimeNS: 302, Share: 302. / total, MeanNS: 302. / 3, StdNS: math.Sqrt(8) / 3, Eps: 2.5, MinPts: 2, Score: nan, Node: 2,
 			Before: []partition.PathCount{{Path: 1, Bursts: 3}}, After: []partition.PathCount{{Path: 2, Bursts: 3}},
 			CounterMean: []float64{10, 2}, CounterStd: []float64{0, 2}},
-		{ID: 3, Group: 2, Bursts: 1, TimeNS: 90, Share: 90. / total, MeanNS: 90, MinPts: 2, Rare: true,
+		{ID: 3, Group: 2, Bursts: 1, TimeNS: 90, Share: 90. / total, MeanNS: 90, MinPts: 2, Rare: true, Score: nan, Node: 3,
 			Before: []partition.PathCount{{Path: 3, Bursts: 1}}, After: []partition.PathCount{{Path: 3, Bursts: 1}},
 			CounterMean: []float64{5, 9}, CounterStd: []float64{0, 0}},
 	}
@@ -104,10 +104,10 @@ func sameCluster(a, b partition.Cluster) bool {
 	near := func(x, y float64) bool {
 		return math.IsNaN(x) && math.IsNaN(y) || math.Abs(x-y) <= 1e-12*math.Abs(y)
 	}
-	same := near(a.StdNS, b.StdNS) && near(a.MeanNS, b.MeanNS) &&
+	same := near(a.StdNS, b.StdNS) && near(a.Score, b.Score) && near(a.MeanNS, b.MeanNS) &&
 		slices.EqualFunc(a.CounterMean, b.CounterMean, near) && slices.EqualFunc(a.CounterStd, b.CounterStd, near)
 	for _, c := range []*partition.Cluster{&a, &b} {
-		c.StdNS, c.MeanNS, c.CounterMean, c.CounterStd = 0, 0, nil, nil
+		c.StdNS, c.MeanNS, c.Score, c.CounterMean, c.CounterStd = 0, 0, 0, nil, nil
 	}
 	return same && reflect.DeepEqual(a, b)
 }

@@ -1,10 +1,11 @@
-// Package partition groups the bursts of a run into clusters with one density, without refinement:
-// what `moriens run` shows while a job runs and what it ends with.
+// Package partition groups the bursts of a run into clusters: what `moriens run` shows while a job runs and
+// what it and `moriens analyze` end with.
 //
 // In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths
 // round each burst. Bursts that lack data or are too short are set aside (package space); the others
 // are split by call paths where that is asked for, and every group is clustered (package dbscan) with
-// an Eps of its own. Out come a label per burst, in the input's order, and what describes clusters
+// an Eps of its own. Where it is known which thread each burst is of, Eps is refined by how far the threads do
+// the same (package refine). Out come a label per burst, in the input's order, and what describes clusters
 // and groups. The package never changes its input. The answer does not depend on the number of
 // workers, nor, up to that order and the rounding of means, on the order of the bursts; with two and
 // more dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, and that
@@ -13,13 +14,17 @@
 // The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
 // threads, and n/200. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
 // Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
-// follows the noise and splits what the program does alike.
+// follows the noise and splits what the program does alike. Kinds of bursts that are too rare for n/200, but have as
+// large a share of the time, are found in the noise afterwards.
 package partition
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
+	"moriens/analysis/refine"
+	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 )
 
@@ -35,6 +40,11 @@ const (
 type Bursts struct {
 	space.Columns
 	Before, After []uint32
+	// ThreadEnds says for each thread where its bursts end, which are together and in time order; nil where
+	// that is not known, and then there is no score and no refinement.
+	ThreadEnds []int
+	// Anchors are, by thread, the events between its bursts that other threads share; nil = none are known.
+	Anchors [][]sequence.Anchor
 }
 
 // By says which bursts are clustered together.
@@ -87,6 +97,11 @@ type Options struct {
 	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, or none with
 	// Normalise: a part of a range says nothing of noise; negative = none.
 	Resolution float64
+	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
+	Freeze float64
+	// Strict refines by ClusteringSuite's rules (--strict): MinPts is max(2, threads/4), there is no default
+	// resolution and no looking for rare kinds, and the last step is the answer.
+	Strict bool
 
 	JobThreads int // threads of the job that is measured; 0 = unknown
 	Workers    int // threads to compute with; below 1 means 1
@@ -103,14 +118,15 @@ type EpsFrom uint8
 
 // Where an Eps comes from.
 const (
-	FromKnee  EpsFrom = iota // the knee of the group's k-distance curve
-	FromFloor                // the resolution: the knee is below it, or there is none
-	FromFixed                // Options.Fixed
-	FromNone                 // nowhere: the group has fewer bursts than MinPts and is one rare cluster
+	FromKnee       EpsFrom = iota // the knee of the group's k-distance curve
+	FromFloor                     // the resolution: the knee is below it, or there is none
+	FromFixed                     // Options.Fixed
+	FromRefinement                // a step of the refinement above the knee
+	FromNone                      // nowhere: the group has fewer bursts than MinPts and is one rare cluster
 )
 
 func (f EpsFrom) String() string {
-	return [...]string{"knee", "floor", "fixed", "none"}[f]
+	return [...]string{"knee", "floor", "fixed", "refinement", "none"}[f]
 }
 
 // A Result is the clustering of all bursts.
@@ -123,6 +139,10 @@ type Result struct {
 	TotalNS   int64 // computing time: the durations of all bursts, those set aside included
 	Noise     Tally // bursts that were clustered and are in no cluster
 	Clustered Tally // bursts in a cluster
+	// Score says how far the threads do the same, 0–1, of all clusters and of noise; NaN where that is not defined: with
+	// fewer than two threads, or where nothing says which they are.
+	Score, NoiseScore float64
+	Tree              *refine.Tree // how the clusters came about; its groups are Groups
 	// Warnings are for the user, each a sentence without a full stop.
 	Warnings []string
 }
@@ -143,9 +163,11 @@ type Cluster struct {
 	Share  float64 // of Result.TotalNS, 0–1
 	MeanNS float64
 	StdNS  float64 // population standard deviation of the durations
-	Eps    float64 // of its group; 0 in a rare cluster
+	Eps    float64 // that it was found with; 0 in a rare cluster
 	MinPts int
-	Rare   bool // its group has fewer bursts than MinPts: one cluster without a density test
+	Rare   bool    // its group has fewer bursts than MinPts: one cluster without a density test
+	Score  float64 // as Result.Score
+	Node   int32   // ID in the chosen level of Result.Tree
 	// Call paths round its bursts, most frequent first, then by id. Empty where the input has none.
 	Before, After []PathCount
 	// Mean and population standard deviation over the bursts where the counter was read, one per
@@ -193,15 +215,23 @@ func DefaultResolution(dims []space.Dim) float64 {
 
 // Floor is the least Eps that is chosen by itself. Dims must be set.
 func (o *Options) Floor() float64 {
-	if o.Resolution == 0 && !o.Normalise {
+	if o.Resolution == 0 && !o.Normalise && !o.Strict {
 		return DefaultResolution(o.Dims)
 	}
 	return max(0, o.Resolution)
 }
 
-// minPts is the automatic MinPts of a group.
-func minPts(bursts, jobThreads int) int {
-	return max(4, jobThreads/4, bursts/200)
+// minPts is the MinPts of a group.
+func (o *Options) minPts(bursts int) int {
+	switch {
+	case o.Fixed != nil:
+		return o.Fixed.MinPts
+	case o.MinPts != 0:
+		return o.MinPts
+	case o.Strict:
+		return max(2, o.JobThreads/4)
+	}
+	return max(4, o.JobThreads/4, bursts/200)
 }
 
 func (o *Options) check(b *Bursts) error {
@@ -212,6 +242,10 @@ func (o *Options) check(b *Bursts) error {
 		return fmt.Errorf("partition: %d call paths before bursts, %d after", len(b.Before), len(b.After))
 	case len(b.Before) != n && (o.By == ByCalls || b.Before != nil):
 		return fmt.Errorf("partition: %d call paths for %d bursts", len(b.Before), n)
+	case o.Fixed != nil && o.Strict:
+		return errors.New("partition: a fixed density and a strict refinement beside it: want one of them")
+	case math.IsNaN(o.Freeze) || o.Freeze < 0 || o.Freeze > 1:
+		return fmt.Errorf("partition: freezing threshold %v: want a number from 0 to 1", o.Freeze)
 	case o.Fixed != nil && o.MinPts != 0:
 		return fmt.Errorf("partition: a fixed density and MinPts %d beside it: want one of them", o.MinPts)
 	case o.Fixed != nil && (math.IsNaN(o.Fixed.Eps) || o.Fixed.Eps < 0):

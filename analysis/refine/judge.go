@@ -20,7 +20,10 @@ func (r *refinement) judge() error {
 	level.Score = score.Global
 	for i := range level.Nodes {
 		n := &level.Nodes[i]
-		n.Score = score.Labels[n.ID].Score
+		n.Score = math.NaN()
+		if score.Defined() {
+			n.Score = score.Labels[n.ID].Score
+		}
 		n.Frozen = n.Score >= r.options.Freeze
 	}
 	r.kept = append(r.kept, &kept{slices.Clone(r.labels), score})
@@ -50,12 +53,12 @@ func (r *refinement) near(level, best int) bool {
 
 // align scores labels, which are IDs of nodes.
 func (r *refinement) align(labels []int32) (*sequence.Score, error) {
-	t := sequence.Threads{
-		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.count), DurationNS: make([]int64, 0, r.count),
-	}
 	ends := r.bursts.Ends
 	if ends == nil {
-		ends = []int{len(labels)} // one sequence has no score
+		return &sequence.Score{Global: math.NaN()}, nil
+	}
+	t := sequence.Threads{
+		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.count), DurationNS: make([]int64, 0, r.count),
 	}
 	if r.bursts.Anchors != nil {
 		t.Anchors = make([][]sequence.Anchor, len(ends))

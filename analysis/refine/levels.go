@@ -100,7 +100,11 @@ func (r *refinement) step(step int) (changed bool, err error) {
 		if step >= len(groups[i].Eps) {
 			return nil
 		}
+		var err error
 		moves[i], err = r.move(&groups[i], step, open, threads)
+		if step == len(groups[i].Eps)-1 { // most groups are done after the first step: memory
+			groups[i].Points, groups[i].Index = dbscan.Points{}, nil
+		}
 		return err
 	}); err != nil {
 		return false, err

@@ -21,6 +21,7 @@ package refine
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/sequence"
@@ -134,6 +135,7 @@ func Run(b Bursts, o Options) (*Result, error) {
 	if err := b.check(&o); err != nil {
 		return nil, err
 	}
+	b.Groups = slices.Clone(b.Groups)
 	r := &refinement{bursts: &b, options: &o}
 	if err := r.run(); err != nil {
 		return nil, err

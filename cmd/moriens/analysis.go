@@ -17,14 +17,16 @@ type analysisFlags struct {
 	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time." placeholder:"TIME" default:"${minDuration}"`
-	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters (default: found from the data)." placeholder:"EPS,MINPTS"`
+	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
 	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200))." placeholder:"K"`
 	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.1 for a logarithmic duration)." placeholder:"R"`
+	Freeze      float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
+	Strict      bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
 	Threads     int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
 }
 
 func (a *analysisFlags) options() (partition.Options, error) {
-	o := partition.Options{MinPts: a.MinPoints, Resolution: a.Resolution, Workers: a.Threads}
+	o := partition.Options{MinPts: a.MinPoints, Resolution: a.Resolution, Freeze: a.Freeze, Strict: a.Strict, Workers: a.Threads}
 	var err error
 	if a.Dims != "" {
 		if o.Dims, err = space.Parse(a.Dims); err != nil {
@@ -43,6 +45,12 @@ func (a *analysisFlags) options() (partition.Options, error) {
 		return o, usage(fmt.Errorf("--min-duration: %q is not a duration", a.MinDuration), "for example --min-duration 100us, 0 for no filter, or auto")
 	} else {
 		o.Filter.MinNS = d.Nanoseconds()
+	}
+	if !(a.Freeze >= 0 && a.Freeze <= 1) {
+		return o, usage(fmt.Errorf("--freeze: %v is not a score", a.Freeze), "a score is from 0 to 1")
+	}
+	if a.Strict && (a.DBSCAN != "" || a.Freeze != 0) {
+		return o, usage(errors.New("--strict has its own densities and freezes at a score of 1"), "leave out --dbscan and --freeze")
 	}
 	if a.DBSCAN != "" {
 		if o.Fixed, err = parseDensity(a.DBSCAN); err != nil {

@@ -5,6 +5,7 @@ package clustering
 
 import (
 	"fmt"
+	"math"
 
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
@@ -15,6 +16,7 @@ import (
 // A Result says how the bursts were clustered.
 type Result struct {
 	Clusters *rundir.Clusters
+	Tree     *Tree           // nil with an error
 	Filtered rundir.Filtered // the filter; rundir adds what it left out
 	Notes    []string        // for the user, each a sentence without a full stop
 }
@@ -29,12 +31,17 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 	result, err := partition.Compute(bursts, options)
 	if err != nil {
 		err = fmt.Errorf("cluster the bursts: %w", err)
-		result = &partition.Result{Labels: make([]int32, bursts.Len()), Selection: new(space.Selection)}
+		result = &partition.Result{
+			Labels: make([]int32, bursts.Len()), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(),
+		}
 	}
 	adopt(run, result)
 	r := &Result{
 		Clusters: describe(run, result, options),
 		Filtered: describeFilter(options.Filter, result.Selection),
+	}
+	if result.Tree != nil {
+		r.Tree = &Tree{result.Tree, clusterOf(result)}
 	}
 	if usual && options.Dims[0].Num == space.Duration {
 		note := "no hardware counters: bursts are told apart by their duration"

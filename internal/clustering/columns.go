@@ -23,6 +23,7 @@ func columns(run *trace.Run) partition.Bursts {
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
 		b.DurationNS = append(b.DurationNS, t.DurationNS...)
+		b.ThreadEnds = append(b.ThreadEnds, len(b.DurationNS))
 		b.Before = append(b.Before, t.Before...)
 		b.After = append(b.After, t.After...)
 		for k, column := range t.Counters {
@@ -49,7 +50,7 @@ func adopt(run *trace.Run, result *partition.Result) {
 	for _, c := range result.Clusters {
 		run.Clusters = append(run.Clusters, trace.Cluster{
 			ID: c.ID, Bursts: c.Bursts, TimeNS: c.TimeNS, Share: c.Share, MeanNS: c.MeanNS, StdNS: c.StdNS,
-			Eps: c.Eps, MinPts: c.MinPts, Rare: c.Rare,
+			Eps: c.Eps, MinPts: c.MinPts, Rare: c.Rare, Score: max(c.Score, 0),
 			Before: pathCounts(c.Before), After: pathCounts(c.After),
 			CounterMean: c.CounterMean, CounterStd: c.CounterStd,
 		})

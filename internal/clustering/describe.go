@@ -14,6 +14,9 @@ import (
 // describe says how the clusters came about; rundir adds what the run itself tells.
 func describe(run *trace.Run, result *partition.Result, o partition.Options) *rundir.Clusters {
 	c := &rundir.Clusters{
+		Score:         rundir.Number(result.Score),
+		NoiseScore:    rundir.Number(result.NoiseScore),
+		Refinement:    describeTree(result, o),
 		Algorithm:     "dbscan",
 		By:            o.By.String(),
 		Normalisation: "none: the logarithm is natural, of the value in its unit",
@@ -23,6 +26,12 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 	}
 	if o.Normalise {
 		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the bursts that were clustered"
+	}
+	if len(c.Refinement.Levels) > 1 {
+		c.How += "; from there refined by the score"
+	}
+	if o.Strict {
+		c.MinPts = "max(2, threads/4)"
 	}
 	if o.Fixed != nil {
 		c.How, c.MinPts = "given", fmt.Sprint(o.Fixed.MinPts)

@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", Offset: 0x10}}}, {Function: "MPI_Recv"},
 			{Function: "MPI_Wait", Frames: []trace.Frame{{Module: "app", Offset: 0x20}}}},
 		Clusters: []trace.Cluster{
-			{ID: 1, Bursts: 1200, Share: .75, MeanNS: 2e6, StdNS: 1e5, Before: []trace.PathCount{{Path: 1, Bursts: 1200}},
+			{ID: 1, Bursts: 1200, Share: .75, MeanNS: 2e6, StdNS: 1e5, Score: .9976, Before: []trace.PathCount{{Path: 1, Bursts: 1200}},
 				After: []trace.PathCount{{Path: 2, Bursts: 900}, {Path: 1, Bursts: 300}}},
 			{ID: 2, Bursts: 2, Share: .2, MeanNS: 3e3, Rare: true, Before: []trace.PathCount{{Path: 3, Bursts: 2}}, After: []trace.PathCount{{Path: 1, Bursts: 2}}},
 			{ID: 3, Bursts: 40, Share: .0009}, {ID: 4, Bursts: 1, Share: .0001},
@@ -62,7 +62,10 @@ func TestSummary(t *testing.T) {
 		Notes: []string{"a note"},
 	}
 	files := []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}}
-	c := &rundir.Clusters{Total: rundir.Shares{NoiseBursts: 8, Noise: .04, FilteredBursts: 90, Filtered: .01}}
+	c := &rundir.Clusters{
+		Total: rundir.Shares{NoiseBursts: 8, Noise: .04, FilteredBursts: 90, Filtered: .01}, Score: .95, NoiseScore: .25,
+		Refinement: rundir.Refinement{Why: "the only one", Levels: make([]rundir.Level, 2)},
+	}
 	var b strings.Builder
 	if err := Summary(&b, run, m, c, "/tmp/r", files); err != nil {
 		t.Fatal(err)
@@ -70,13 +73,15 @@ func TestSummary(t *testing.T) {
 	want := `
 moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI calls · 1,300 bursts
 
- cluster  bursts   share     mean   spread  between the MPI calls
-       1   1,200  75.0 %  2.00 ms  ± 5.0 %  MPI_Send@app+0x10 → MPI_Recv and 1 more
-       2       2  20.0 %  3.00 us  ± 0.0 %  MPI_Wait+0x20 → MPI_Send+0x10 in app (rare)
-  2 more      41   0.1 %                    in clusters.json
-   noise       8   4.0 %                    like no others
-filtered      90   1.0 %                    up to 1.50 us
+ cluster  bursts   share     mean   spread  score  between the MPI calls
+       1   1,200  75.0 %  2.00 ms  ± 5.0 %  0.998  MPI_Send@app+0x10 → MPI_Recv and 1 more
+       2       2  20.0 %  3.00 us  ± 0.0 %         MPI_Wait+0x20 → MPI_Send+0x10 in app (rare)
+  2 more      41   0.1 %                           in clusters.json
+   noise       8   4.0 %                    0.250  like no others
+filtered      90   1.0 %                           up to 1.50 us
 
+score: 0.950 of 1 (how far the ranks do the same at the same time)
+refinement: the only one
 messages: 1,195 of 3.40 MB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
 losses: 12 MPI calls dropped, the ring was full; rank 3 of world 1 died (MPI_Abort)
 note: a note

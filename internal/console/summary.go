@@ -31,6 +31,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 		writeTable(&b, phaseTable(m, c))
 		b.WriteByte('\n')
 	}
+	writeScore(&b, c)
 	if text := pauses(&m.Paused); text != "" {
 		fmt.Fprintf(&b, "%s\n", text)
 	}
@@ -49,6 +50,24 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	writeTable(&b, table{rows: files, left: []bool{true, false, true}})
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeScore says how far the ranks do the same, and how the refinement ended where it had a choice.
+func writeScore(b *strings.Builder, c *rundir.Clusters) {
+	if text := score(float64(c.Score)); text != "" {
+		fmt.Fprintf(b, "score: %s of 1 (how far the ranks do the same at the same time)\n", text)
+	}
+	if len(c.Refinement.Levels) > 1 {
+		fmt.Fprintf(b, "refinement: %s\n", c.Refinement.Why)
+	}
+}
+
+// score is empty where there is none: NaN, or 0, which no cluster with bursts has.
+func score(s float64) string {
+	if !(s > 0) {
+		return ""
+	}
+	return fmt.Sprintf("%.3f", s)
 }
 
 func headline(m *rundir.Manifest) string {
@@ -93,8 +112,8 @@ func appendNew(list []string, s string) []string {
 
 func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
 	t := table{
-		head: []string{"cluster", "bursts", "share", "mean", "spread", "between the MPI calls"},
-		left: []bool{false, false, false, false, false, true},
+		head: []string{"cluster", "bursts", "share", "mean", "spread", "score", "between the MPI calls"},
+		left: []bool{false, false, false, false, false, false, true},
 	}
 	add := func(name string, bursts int, share float64, cells ...string) {
 		t.rows = append(t.rows, append([]string{name, Integer(bursts), percent(share)}, cells...))
@@ -110,7 +129,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		if x.Rare {
 			between += " (rare)"
 		}
-		add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), between)
+		add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), score(x.Score), between)
 	}
 	if rest := run.Clusters[shown:]; len(rest) > 0 {
 		bursts, share := 0, 0.0
@@ -118,18 +137,18 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			bursts += x.Bursts
 			share += x.Share
 		}
-		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "in "+rundir.ClustersFile)
+		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "", "in "+rundir.ClustersFile)
 	}
 	total := &c.Total
 	if total.NoiseBursts > 0 {
-		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "like no others")
+		add("noise", total.NoiseBursts, float64(total.Noise), "", "", score(float64(c.NoiseScore)), "like no others")
 	}
 	if total.FilteredBursts > 0 {
-		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "",
+		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "",
 			"up to "+Duration(float64(m.Filtered.LongestNS)))
 	}
 	if total.MissingBursts > 0 {
-		add("missing", total.MissingBursts, float64(total.Missing), "", "", "have no value in a dimension")
+		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "have no value in a dimension")
 	}
 	return t
 }

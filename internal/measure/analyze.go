@@ -24,6 +24,7 @@ type AnalyzeConfig struct {
 	Trace   string // .prv or .prv.gz
 	Lenient bool   // skip and count malformed lines
 	Out     string // run directory
+	Tree    string // where to write the refinement's tree for Graphviz; empty = nowhere
 	JSON    bool   // print a Figures rather than tables
 	Options partition.Options
 	Program rundir.Program
@@ -42,15 +43,21 @@ func Analyze(c AnalyzeConfig) error {
 		return err
 	}
 	watch := newStopwatch()
-	run, m, clusters, err := analyse(c, watch)
+	run, m, clustered, err := analyse(c, watch)
 	if err != nil {
 		os.Remove(out) // only if empty
 		return err
 	}
+	clusters := clustered.Clusters
 	m.StageSeconds = maps.Clone(watch.seconds)
 	files, err := rundir.Write(run, m, clusters, out)
 	if err != nil {
 		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "make room, remove what is there, and analyse the trace once more")
+	}
+	if c.Tree != "" {
+		if err := writeTree(c.Tree, clustered.Tree); err != nil {
+			return hint.With(fmt.Errorf("--tree: %w", err), "the results are in "+out+"; the tree is in its "+rundir.ClustersFile+" too")
+		}
 	}
 	watch.lap("write")
 
@@ -82,7 +89,7 @@ func readable(path string) error {
 	return err
 }
 
-func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *rundir.Clusters, error) {
+func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *clustering.Result, error) {
 	read, err := prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient})
 	if err != nil {
 		return nil, nil, nil, hint.With(err, adviseReading(err, c.Lenient))
@@ -107,10 +114,18 @@ func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *
 	m.Filtered = clustered.Filtered
 	if bursts(run) == 0 {
 		m.Empty = "no thread of the trace is ever running"
-		return run, m, clustered.Clusters, nil
+		return run, m, clustered, nil
 	}
 	m.Notes = append(m.Notes, clustered.Notes...)
-	return run, m, clustered.Clusters, nil
+	return run, m, clustered, nil
+}
+
+func writeTree(path string, tree *clustering.Tree) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tree.WriteDOT(f), f.Close())
 }
 
 func bursts(run *trace.Run) int {

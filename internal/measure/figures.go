@@ -20,7 +20,8 @@ type Figures struct {
 	NoiseShare     rundir.Number            `json:"noise_share"`
 	FilteredShare  rundir.Number            `json:"filtered_share"`
 	MissingShare   rundir.Number            `json:"missing_share"`
-	Eps            []rundir.Number          `json:"eps"` // every one that was used, ascending
+	Score          rundir.Number            `json:"score"` // how far the ranks do the same at the same time, 0–1; null = not defined
+	Eps            []rundir.Number          `json:"eps"`   // every one that was used, ascending
 	Seconds        map[string]rundir.Number `json:"seconds"`
 	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
 }
@@ -30,7 +31,7 @@ func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.N
 	return Figures{
 		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters),
 		ClusteredShare: t.Clustered, NoiseShare: t.Noise, FilteredShare: t.Filtered, MissingShare: t.Missing,
-		Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
+		Score: c.Score, Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
 	}
 }
 

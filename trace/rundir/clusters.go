@@ -2,6 +2,7 @@ package rundir
 
 import (
 	"fmt"
+	"math"
 
 	"moriens/trace"
 	"moriens/trace/palette"
@@ -18,9 +19,12 @@ type Clusters struct {
 	Resolution    Number        `json:"resolution"`
 	MinPts        string        `json:"min_pts"` // the rule, or the number given
 	Normalisation string        `json:"normalisation"`
+	Score         Number        `json:"score"` // of all clusters and noise, 0–1; null = not defined
+	NoiseScore    Number        `json:"noise_score"`
 	Total         Shares        `json:"total"`
 	Groups        []Group       `json:"groups"`
 	Clusters      []Cluster     `json:"clusters"`
+	Refinement    Refinement    `json:"refinement"`
 	Phases        []PhaseBursts `json:"phases"`
 }
 
@@ -52,7 +56,7 @@ type Group struct {
 	Bursts   int    `json:"bursts"` // filtered and incomplete ones not counted
 	Seconds  Number `json:"seconds"`
 	Eps      Number `json:"eps"`      // 0 in a rare group
-	EpsFrom  string `json:"eps_from"` // knee, floor (the resolution), fixed, or none in a rare group
+	EpsFrom  string `json:"eps_from"` // knee, floor (the resolution), refinement, fixed, or none in a rare group
 	Knee     Number `json:"knee"`     // of the k-distance curve; 0 where there is none or it was not sought
 	MinPts   int    `json:"min_pts"`
 	Clusters int    `json:"clusters"`
@@ -72,6 +76,7 @@ type Cluster struct {
 	Eps      Number        `json:"eps"`
 	MinPts   int           `json:"min_pts"`
 	Rare     bool          `json:"rare"`
+	Score    Number        `json:"score"` // null = not defined
 	Before   []CallPath    `json:"before"`
 	After    []CallPath    `json:"after"`
 	Counters []CounterStat `json:"counters"`
@@ -124,8 +129,11 @@ func (c *Clusters) Describe(run *trace.Run) {
 func describeCluster(run *trace.Run, x *trace.Cluster, names []string) Cluster {
 	d := Cluster{
 		ID: x.ID, Colour: palette.Cluster(x.ID).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
-		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare,
+		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare, Score: Number(x.Score),
 		Before: describePaths(run, x.Before, names), After: describePaths(run, x.After, names), Counters: []CounterStat{},
+	}
+	if x.Score == 0 {
+		d.Score = Number(math.NaN())
 	}
 	for k := range min(len(x.CounterMean), len(x.CounterStd), len(run.Counters)) {
 		d.Counters = append(d.Counters, CounterStat{run.Counters[k].Name, Number(x.CounterMean[k]), Number(x.CounterStd[k])})

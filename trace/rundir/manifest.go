@@ -30,6 +30,7 @@ type Manifest struct {
 	Bursts   int              `json:"bursts"`
 	Dropped  int64            `json:"dropped"`
 	Seconds  Number           `json:"seconds"`
+	Score    Number           `json:"score"` // that of Clusters
 
 	Worlds   []World   `json:"worlds"`
 	Hosts    []Host    `json:"hosts"`

@@ -39,6 +39,17 @@ func filled() (*Manifest, *Clusters) {
 		Algorithm: "dbscan", Dimensions: []Dimension{{"duration", "log", "ns"}}, By: "calls", How: "knee of the k-distance, floor 0.1",
 		Eps: []Number{.1, Number(math.Inf(1))}, MinPts: "max(4, threads/4, n/200)", Normalisation: "none: ln of nanoseconds",
 		Groups: []Group{{Before: "MPI_Init", After: "MPI_Send@app+0x1f3c", Bursts: 1, Seconds: .0015, MinPts: 4, Noise: 1}},
+		Score:  .9975, NoiseScore: Number(math.NaN()),
+		Refinement: Refinement{
+			Rules: "default", Freeze: .99, Chosen: 2, Why: "step 2 of 2 has the best score", Alternatives: [][]int32{{1, 2}},
+			Levels: []Level{
+				{Eps: []Number{.1}, Score: .5, Nodes: []Node{{ID: 1, Eps: .1, MinPts: 4, Bursts: 2, Seconds: .01, Score: .5}}},
+				{Eps: []Number{.2}, Score: .9975, Nodes: []Node{
+					{Group: -1, Bursts: 1, Seconds: .002, Score: .5, Parents: []Parent{{1, 1}}},
+					{ID: 1, Cluster: 1, Eps: .2, MinPts: 4, Bursts: 1, Seconds: .008, Score: 1, Frozen: true, Parents: []Parent{{1, 1}}},
+				}},
+			},
+		},
 	}
 	return m, c
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Write writes the run into dir and returns the files with their sizes, the manifest included. It calls Describe on
-// manifest and clusters, and sets Format of both and manifest.Files.
+// manifest and clusters, and sets Format of both, manifest.Score and manifest.Files.
 //
 // A file that fails leaves the others alone: all that can be written is, except manifest.json, and the error joins
 // those of the files, each with its name. errors.Is(err, syscall.ENOSPC) tells a full disk.
@@ -24,6 +24,7 @@ func Write(run *trace.Run, manifest *Manifest, clusters *Clusters, dir string) (
 	manifest.Format, clusters.Format = FormatVersion, FormatVersion
 	manifest.Describe(run)
 	clusters.Describe(run)
+	manifest.Score = clusters.Score
 	fillEmpty(manifest, clusters)
 
 	var files []File
@@ -86,6 +87,16 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&c.Dimensions)
 	some(&c.Eps)
 	some(&c.Groups)
+	some(&c.Refinement.Alternatives)
+	some(&c.Refinement.Levels)
+	for i := range c.Refinement.Levels {
+		level := &c.Refinement.Levels[i]
+		some(&level.Eps)
+		some(&level.Nodes)
+		for k := range level.Nodes {
+			some(&level.Nodes[k].Parents)
+		}
+	}
 	if m.StageSeconds == nil {
 		m.StageSeconds = map[string]Number{}
 	}

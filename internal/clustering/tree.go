@@ -1,0 +1,74 @@
+package clustering
+
+import (
+	"cmp"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/refine"
+	"moriens/trace/rundir"
+)
+
+// describeTree puts the steps of a refinement into the words of the run directory.
+func describeTree(result *partition.Result, o partition.Options) rundir.Refinement {
+	d := rundir.Refinement{Rules: "default", Freeze: rundir.Number(cmp.Or(o.Freeze, refine.DefaultFreeze))}
+	switch {
+	case o.Fixed != nil:
+		d.Rules, d.Freeze = "none", 0
+	case o.Strict:
+		d.Rules, d.Freeze, d.Merged = "strict", 1, true
+	}
+	t := result.Tree
+	if t == nil {
+		return d
+	}
+	d.Why, d.Alternatives = t.Why, t.Merged
+	if len(t.Levels) > 0 {
+		d.Chosen = t.Chosen + 1
+	}
+	clusters := clusterOf(result)
+	for i := range t.Levels {
+		level := describeLevel(&t.Levels[i])
+		if i == t.Chosen {
+			for k := range level.Nodes {
+				level.Nodes[k].Cluster = clusters[level.Nodes[k].ID]
+			}
+		}
+		d.Levels = append(d.Levels, level)
+	}
+	return d
+}
+
+// clusterOf gives the number of a cluster by its node in the chosen level. Alternatives that were merged have one
+// cluster.
+func clusterOf(result *partition.Result) map[int32]int32 {
+	clusters := make(map[int32]int32)
+	for _, c := range result.Clusters {
+		clusters[c.Node] = c.ID
+	}
+	for _, set := range result.Tree.Merged {
+		for _, id := range set {
+			if clusters[id] == 0 {
+				clusters[id] = clusters[set[0]]
+			}
+		}
+	}
+	return clusters
+}
+
+func describeLevel(l *refine.Level) rundir.Level {
+	d := rundir.Level{Score: rundir.Number(l.Score)}
+	for _, eps := range l.Eps {
+		d.Eps = append(d.Eps, rundir.Number(eps))
+	}
+	for _, n := range l.Nodes {
+		node := rundir.Node{
+			ID: n.ID, Group: n.Group, Eps: rundir.Number(n.Eps), MinPts: n.MinPts, Bursts: n.Bursts,
+			Seconds: rundir.Number(float64(n.TimeNS) / 1e9), Score: rundir.Number(n.Score), Frozen: n.Frozen,
+		}
+		for _, p := range n.Parents {
+			node.Parents = append(node.Parents, rundir.Parent(p))
+		}
+		d.Nodes = append(d.Nodes, node)
+	}
+	return d
+}
