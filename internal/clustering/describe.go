@@ -50,13 +50,26 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 			Eps: rundir.Number(g.Eps), EpsFrom: g.From.String(), Knee: rundir.Number(g.Knee), MinPts: g.MinPts,
 			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
 		})
-		if g.From != partition.FromNone {
-			c.Eps = append(c.Eps, rundir.Number(g.Eps))
+	}
+	c.Eps = epsUsed(result)
+	return c
+}
+
+// epsUsed lists the Eps of the groups at the steps up to the one that is the answer.
+func epsUsed(result *partition.Result) []rundir.Number {
+	var list []rundir.Number
+	if result.Tree == nil {
+		return nil
+	}
+	for i := 0; i < len(result.Tree.Levels) && i <= result.Tree.Chosen; i++ {
+		for group, eps := range result.Tree.Levels[i].Eps {
+			if result.Groups[group].From != partition.FromNone {
+				list = append(list, rundir.Number(eps))
+			}
 		}
 	}
-	slices.Sort(c.Eps)
-	c.Eps = slices.Compact(c.Eps)
-	return c
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func groupPath(names []string, path uint32, by partition.By) string {

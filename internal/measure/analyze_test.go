@@ -83,10 +83,11 @@ func fixed(eps float64, minPts int) func(*AnalyzeConfig) {
 func TestAnalyzeKnownAnswers(t *testing.T) {
 	path := testenv.RealTrace(t, "epoch_4proc.prv.gz")
 	for _, want := range []struct {
-		eps          float64
-		clusters     int
-		noisePercent float64
-	}{{.05, 14, .20}, {.02, 30, 11.56}, {.01, 50, 12.92}} {
+		eps           float64
+		clusters      int
+		noisePercent  float64
+		score, within float64 // that of .01 has no sound reference
+	}{{.05, 14, .20, .997, .001}, {.02, 30, 11.56, .937, .002}, {.01, 50, 12.92, .5, .5}} {
 		a := analyzeFile(t, path, func(c *AnalyzeConfig) {
 			fixed(want.eps, 4)(c)
 			c.Options.Dims = dimensions(t, "PAPI_TOT_INS:log,IPC")
@@ -94,6 +95,9 @@ func TestAnalyzeKnownAnswers(t *testing.T) {
 		f := a.figures(t)
 		if f.Clusters != want.clusters || math.Abs(100*float64(f.NoiseShare)-want.noisePercent) > .005 {
 			t.Errorf("Eps %v: %d clusters, noise %.3f %%, want %d, %.2f %%", want.eps, f.Clusters, 100*f.NoiseShare, want.clusters, want.noisePercent)
+		}
+		if math.Abs(float64(f.Score)-want.score) > want.within {
+			t.Errorf("Eps %v: score %v, want %v", want.eps, f.Score, want.score)
 		}
 		if f.Bursts != 7508 || f.Missing != 4 || f.Filtered != 0 || len(f.Eps) != 1 || float64(f.Eps[0]) != want.eps || f.PeakBytes < 1<<20 {
 			t.Errorf("Eps %v: %+v", want.eps, f)
@@ -104,6 +108,43 @@ func TestAnalyzeKnownAnswers(t *testing.T) {
 			}
 		}
 		checkRunDirectory(t, a.dir, f)
+	}
+}
+
+// ClusteringSuite's own refinement: its ten Eps, and about as many clusters as it and two other re-implementations find.
+func TestAnalyzeStrict(t *testing.T) {
+	path := testenv.RealTrace(t, "epoch_4proc.prv.gz")
+	tree := filepath.Join(t.TempDir(), "tree.dot")
+	a := analyzeFile(t, path, func(c *AnalyzeConfig) { c.Options.Strict, c.Tree = true, tree })
+	f := a.figures(t)
+	eps := []float64{.00413, .00465, .00514, .00567, .00648, .00727, .00864, .01015, .01234, .01615}
+	if !slices.EqualFunc(f.Eps, eps, func(a rundir.Number, b float64) bool { return math.Abs(float64(a)-b) < .000005 }) {
+		t.Errorf("Eps %.6f, want %.5f", f.Eps, eps)
+	}
+	if f.Clusters < 58 || f.Clusters > 64 {
+		t.Errorf("%d clusters, want 58 to 64", f.Clusters)
+	}
+	checkRunDirectory(t, a.dir, f)
+	text, err := os.ReadFile(tree)
+	if err != nil || strings.Count(string(text), "rank=same") != len(eps) || !strings.Contains(string(text), "cluster 1\\n") {
+		t.Errorf("%v: a tree of %d steps, want %d", err, strings.Count(string(text), "rank=same"), len(eps))
+	}
+}
+
+// By itself the analysis gives a partition that the threads agree on, and says which step it is of.
+func TestAnalyzeRefines(t *testing.T) {
+	a := analyzeFile(t, testenv.RealTrace(t, "epoch_4proc.prv.gz"), nil)
+	f := a.figures(t)
+	if !(f.Score > .98) || !(f.ClusteredShare > .95) || f.Clusters < 10 {
+		t.Errorf("%+v", f)
+	}
+	checkRunDirectory(t, a.dir, f)
+	c, err := rundir.ReadClusters(a.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := &c.Refinement; r.Chosen < 1 || r.Chosen > len(r.Levels) || r.Why == "" || len(f.Eps) != r.Chosen {
+		t.Errorf("step %d of %d, %d Eps: %s", r.Chosen, len(r.Levels), len(f.Eps), r.Why)
 	}
 }
 
@@ -340,10 +381,18 @@ func TestAnalyzeMistakes(t *testing.T) {
 			}
 		})
 	}
+	// A tree that cannot be written costs nothing else.
+	a := analyzeFile(t, good, func(c *AnalyzeConfig) { c.Tree = filepath.Join(dir, "nowhere", "tree.dot") })
+	if a.err == nil || !strings.Contains(a.err.Error(), "--tree: ") || !strings.Contains(hint.Of(a.err), a.dir) {
+		t.Errorf("tree: %v, hint %q", a.err, hint.Of(a.err))
+	}
+	if _, err := rundir.ReadManifest(a.dir); err != nil {
+		t.Error(err)
+	}
 	full := filepath.Join(dir, "full")
 	os.Mkdir(full, 0o777)
 	at("full/precious", nil)
-	if a := analyzeFile(t, good, func(c *AnalyzeConfig) { c.Out = full }); a.err == nil || !strings.Contains(a.err.Error(), "is not empty") {
+	if a = analyzeFile(t, good, func(c *AnalyzeConfig) { c.Out = full }); a.err == nil || !strings.Contains(a.err.Error(), "is not empty") {
 		t.Errorf("a directory that is not empty: %v", a.err)
 	}
 	if entries, _ := os.ReadDir(full); len(entries) != 1 {

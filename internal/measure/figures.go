@@ -21,7 +21,7 @@ type Figures struct {
 	FilteredShare  rundir.Number            `json:"filtered_share"`
 	MissingShare   rundir.Number            `json:"missing_share"`
 	Score          rundir.Number            `json:"score"` // how far the ranks do the same at the same time, 0–1; null = not defined
-	Eps            []rundir.Number          `json:"eps"`   // every one that was used, ascending
+	Eps            []rundir.Number          `json:"eps"`   // every one of the steps up to the answer, ascending
 	Seconds        map[string]rundir.Number `json:"seconds"`
 	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
 }

@@ -15,7 +15,7 @@ type Clusters struct {
 	Dimensions    []Dimension   `json:"dimensions"`
 	By            string        `json:"by"`  // "none", or "calls": each pair of call paths apart
 	How           string        `json:"how"` // where Eps and MinPts came from: "knee of the k-distance, …" or "given"
-	Eps           []Number      `json:"eps"` // every Eps that was used, ascending
+	Eps           []Number      `json:"eps"` // every Eps of the steps up to the answer, ascending
 	Resolution    Number        `json:"resolution"`
 	MinPts        string        `json:"min_pts"` // the rule, or the number given
 	Normalisation string        `json:"normalisation"`
