@@ -411,16 +411,30 @@ func TestAnalyzeLimits(t *testing.T) {
 	}
 }
 
+// From the file to the run directory.
 func BenchmarkAnalyze(b *testing.B) {
 	path := testenv.RealTrace(b, "epoch_4proc.prv.gz")
-	root := b.TempDir()
-	for n := 0; b.Loop(); n++ {
-		err := Analyze(AnalyzeConfig{
-			Trace: path, Out: filepath.Join(root, itoa(n)), JSON: true, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
-			Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2},
+	for _, mode := range []struct {
+		name   string
+		change func(*AnalyzeConfig)
+	}{
+		{"dbscan", fixed(.05, 4)},
+		{"refined", func(*AnalyzeConfig) {}},
+		{"strict", func(c *AnalyzeConfig) { c.Options.Strict = true }},
+	} {
+		b.Run(mode.name, func(b *testing.B) {
+			root := b.TempDir()
+			b.ReportAllocs()
+			for n := 0; b.Loop(); n++ {
+				c := AnalyzeConfig{
+					Trace: path, Out: filepath.Join(root, itoa(n)), JSON: true, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
+					Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2},
+				}
+				mode.change(&c)
+				if err := Analyze(c); err != nil {
+					b.Fatal(err)
+				}
+			}
 		})
-		if err != nil {
-			b.Fatal(err)
-		}
 	}
 }
