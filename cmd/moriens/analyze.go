@@ -10,14 +10,14 @@ import (
 )
 
 type analyzeCommand struct {
-	Trace      string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz, with the .pcf and .row beside it where they are."`
-	Out        string   `help:"Run directory to make." placeholder:"DIR" required:""`
-	Range      []string `help:"Leave out bursts outside of these limits, one of which may be missing: duration=1ms.., IPC=0.5..2. May be given several times." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
-	Lenient    bool     `help:"Skip malformed lines of the trace and count them."`
-	KeepBursts string   `help:"Which bursts the run directory holds: all." enum:"all" default:"all"`
-	Tree       string   `help:"Write the tree of the refinement there, in the language of Graphviz." placeholder:"TREE.dot"`
-	JSON       bool     `name:"json" help:"Print the result's figures as JSON rather than tables."`
-	analysisFlags
+	Trace         string   `arg:"" help:"Paraver trace: TRACE.prv or TRACE.prv.gz, with the .pcf and .row beside it where they are."`
+	Out           string   `help:"Run directory to make." placeholder:"DIR" required:""`
+	Range         []string `help:"Leave out bursts outside of these limits, one of which may be missing: duration=1ms.., IPC=0.5..2. May be given several times." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
+	Lenient       bool     `help:"Skip malformed lines of the trace and count them."`
+	KeepBursts    string   `help:"Which bursts the run directory holds: all." enum:"all" default:"all"`
+	Tree          string   `help:"Write the tree of the refinement there, in the language of Graphviz." placeholder:"TREE.dot"`
+	JSON          bool     `name:"json" help:"Print the result's figures as JSON rather than tables."`
+	analysisFlags `set:"minDuration=0"`
 }
 
 func (a *analyzeCommand) Run(*slog.Logger) error {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -70,6 +71,36 @@ func TestAnalyzeOptions(t *testing.T) {
 				t.Errorf("%d bursts in bursts.parquet", n)
 			}
 		})
+	}
+}
+
+// The refinement's options do too.
+func TestAnalyzeTree(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "loop.prv")
+	if err := os.WriteFile(path, loopTrace(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, rules := range []string{"strict", "default"} {
+		tree, out := filepath.Join(dir, rules+".dot"), filepath.Join(dir, rules)
+		args := []string{binary(t), "analyze", path, "--out", out, "--tree", tree}
+		if rules == "strict" {
+			args = append(args, "--strict")
+		}
+		if o := execute(t, nil, args...); o.status != 0 {
+			t.Fatalf("%s: status %d\n%s", rules, o.status, o.stderr)
+		}
+		if text, err := os.ReadFile(tree); err != nil || !strings.HasPrefix(string(text), "digraph refinement {\n") || !strings.HasSuffix(string(text), "}\n") {
+			t.Errorf("%s: %v\n%s", rules, err, text)
+		}
+		var c struct{ Refinement struct{ Rules string } }
+		text, err := os.ReadFile(filepath.Join(out, "clusters.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(text, &c); err != nil || c.Refinement.Rules != rules {
+			t.Errorf("%v: rules %q, want %q", err, c.Refinement.Rules, rules)
+		}
 	}
 }
 

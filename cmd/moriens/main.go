@@ -25,7 +25,7 @@ type commands struct {
 	Run     runCommand     `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
 	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
 	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
-	Analyze analyzeCommand `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none" set:"minDuration=0"`
+	Analyze analyzeCommand `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
 	Doctor  doctorCommand  `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
 	Cluster clusterCommand `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
