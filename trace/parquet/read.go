@@ -107,7 +107,7 @@ func (r *reader) columns(f *pq.File) error {
 		}
 		c, _ := f.Schema().Lookup(field.Name())
 		unit, _ := f.Lookup(keyUnit + field.Name())
-		r.run.Counters = append(r.run.Counters, trace.Counter{Name: field.Name(), Unit: unit})
+		r.run.Counters = append(r.run.Counters, trace.Counter{Name: counterOf(field.Name()), Unit: unit})
 		r.place = append(r.place, c.ColumnIndex)
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress"
@@ -62,6 +63,30 @@ func (r record) Fields() []pq.Field {
 	return fields
 }
 
+// counterPrefix sets a counter apart that is called like a column of leading, however many prefixes it has already.
+const counterPrefix = "counter."
+
+func columnOf(counter string) string {
+	if likeLeading(counter) {
+		return counterPrefix + counter
+	}
+	return counter
+}
+
+func counterOf(column string) string {
+	if name, cut := strings.CutPrefix(column, counterPrefix); cut && likeLeading(name) {
+		return name
+	}
+	return column
+}
+
+func likeLeading(name string) bool {
+	for strings.HasPrefix(name, counterPrefix) {
+		name = name[len(counterPrefix):]
+	}
+	return slices.Contains(leading, name)
+}
+
 var errNoName = errors.New("a counter without a name")
 
 func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
@@ -82,11 +107,12 @@ func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
 		if c.Name == "" {
 			return nil, errNoName
 		}
-		if _, ok := r.Group[c.Name]; ok {
-			return nil, fmt.Errorf("two columns are named %q", c.Name)
+		name := columnOf(c.Name)
+		if _, ok := r.Group[name]; ok {
+			return nil, fmt.Errorf("two columns are named %q", name)
 		}
-		r.Group[c.Name] = pq.Optional(as(pq.Int(64), &pq.DeltaBinaryPacked))
-		r.order = append(r.order, c.Name)
+		r.Group[name] = pq.Optional(as(pq.Int(64), &pq.DeltaBinaryPacked))
+		r.order = append(r.order, name)
 	}
 	return pq.NewSchema("burst", r), nil
 }

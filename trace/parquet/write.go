@@ -27,7 +27,7 @@ func Write(w io.Writer, run *trace.Run) (rows int64, err error) {
 	}
 	for _, c := range run.Counters {
 		if c.Unit != "" {
-			options = append(options, pq.KeyValueMetadata(keyUnit+c.Name, c.Unit))
+			options = append(options, pq.KeyValueMetadata(keyUnit+columnOf(c.Name), c.Unit))
 		}
 	}
 	out := pq.NewGenericWriter[any](w, options...)

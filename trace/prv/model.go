@@ -24,6 +24,7 @@ func (r *reader) run(n *names) *trace.Run {
 	for i, tasks := range h.tasks {
 		run.Worlds = append(run.Worlds, trace.World{Executable: nameOf(n.worlds, i, "APPL"), Size: len(tasks)})
 	}
+	taken := make(map[string]bool)
 	for _, t := range r.counters {
 		c, ok := r.labels.counters[t]
 		if !ok || c.Name == "" {
@@ -31,6 +32,10 @@ func (r *reader) run(n *names) *trace.Run {
 				c.Name = fmt.Sprint(t)
 			}
 		}
+		for taken[c.Name] { // two types may have one label
+			c.Name = fmt.Sprintf("%s#%d", c.Name, t)
+		}
+		taken[c.Name] = true
 		run.Counters = append(run.Counters, c)
 	}
 	slices.SortFunc(r.threads, func(a, b *threadReader) int {

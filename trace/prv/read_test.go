@@ -105,6 +105,23 @@ func TestMicroseconds(t *testing.T) {
 	}
 }
 
+// Two types may have one label; their columns have names of their own.
+func TestCountersOfOneLabel(t *testing.T) {
+	const text = "#Paraver (x):9_ns:1(1):1:1(1:1)\n1:1:1:1:1:0:5:1\n2:1:1:1:1:5:42000050:1:44000001:2:44000002:3\n"
+	const labels = "EVENT_TYPE\n7 44000001 PAPI_TOT_INS\n7 44000002 PAPI_TOT_INS#44000001\n"
+	r, err := Read(strings.NewReader(text), Options{Labels: strings.NewReader(labels)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, c := range r.Run.Counters {
+		names = append(names, c.Name)
+	}
+	if got := strings.Join(names, " "); got != "PAPI_TOT_INS PAPI_TOT_INS#44000001 PAPI_TOT_INS#44000001#44000002" {
+		t.Errorf("counters %s", got)
+	}
+}
+
 func TestNames(t *testing.T) {
 	const text = "#Paraver (x):9_ns:1(1):1:1(1:1)\n1:1:1:1:1:0:5:1\n2:1:1:1:1:5:42000050:1:42001047:2:44000007:3:50000003:77:50000001:0\n2:1:1:1:1:6:50000002:8\n"
 	const labels = "EVENT_TYPE\n9   50000002    MPI Collective Comm\nVALUES\n8   MPI_Barrier_of_ours\n0   Outside MPI\n\n\nEVENT_TYPE\n7  42001047 RESOURCE_STALLS [Cycles of something]\n7 44000007 hw::L3:MISS [x y] [misses]\n"
