@@ -45,6 +45,9 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 	}
 	if usual && options.Dims[0].Num == space.Duration {
 		note := "no hardware counters: bursts are told apart by their duration"
+		if len(run.Counters) > 0 {
+			note = "instructions and cycles are not both counted: bursts are told apart by their duration"
+		}
 		if options.By == partition.ByCalls {
 			note += ", those between different MPI call paths apart"
 		}
