@@ -63,7 +63,7 @@ func (c *computation) adopt(groups []*group, refined *refine.Result, labels []in
 	sizes := make([]int, len(groups))
 	for i, g := range groups {
 		g.Clusters, sizes[i] = len(g.clusters), g.Bursts
-		g.Eps = refined.Tree.Levels[refined.Tree.Chosen].Eps[i]
+		g.Eps = refined.Tree.Levels[refined.Tree.Chosen[i]].Eps[i]
 		if (g.From == FromKnee || g.From == FromFloor) && g.Eps > g.ladder[0] {
 			g.From = FromRefinement
 		}

@@ -12,7 +12,8 @@ type density struct {
 
 // dense clusters a group's points. Where rare kinds are sought it clusters the noise once more, with
 // the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
-// of a group, and would else call everything noise that is rare among many, however long it lasts.
+// of a group, and would else call everything noise that is rare among many, however long it lasts. In the end
+// it takes two bursts for a kind, until judge has seen whether all threads do it at the same time.
 func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *dbscan.Index, eps float64, threads int) (*density, error) {
 	first, err := index.Cluster(eps, g.MinPts)
 	if err != nil {
@@ -32,11 +33,18 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 				at = append(at, int32(i))
 			}
 		}
-		smaller := r.options.RareMinPts(len(at))
-		if smaller >= minPts || len(at) < smaller || r.timeOf(rows, at) < r.rareNS() {
+		if len(at) < tentative || r.timeOf(rows, at) < r.rareNS() {
 			return d, nil
 		}
-		minPts = smaller
+		smaller := r.options.RareMinPts(len(at))
+		switch {
+		case smaller < minPts:
+			minPts = smaller
+		case minPts > tentative && r.bursts.Ends != nil:
+			minPts = tentative
+		default:
+			return d, nil
+		}
 		again, err := dbscan.Cluster(gather(points, at), eps, minPts, threads)
 		if err != nil {
 			return nil, err
@@ -44,6 +52,9 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 		d.adopt(again, at, minPts, r, rows)
 	}
 }
+
+// tentative is the MinPts of clusters that the sequences have to confirm.
+const tentative = 2
 
 // adopt takes over the clusters that have time enough.
 func (d *density) adopt(again *dbscan.Result, at []int32, minPts int, r *refinement, rows []int32) {

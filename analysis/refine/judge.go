@@ -17,38 +17,130 @@ func (r *refinement) judge() error {
 	if err != nil {
 		return err
 	}
+	if r.dissolve(level, score) {
+		if score, err = r.align(r.labels); err != nil {
+			return err
+		}
+	}
 	level.Score = score.Global
 	for i := range level.Nodes {
 		n := &level.Nodes[i]
-		n.Score = math.NaN()
-		if score.Defined() {
-			n.Score = score.Labels[n.ID].Score
-		}
+		n.Score = scoreOf(score, n.ID)
 		n.Frozen = n.Score >= r.options.Freeze
 	}
-	r.kept = append(r.kept, &kept{slices.Clone(r.labels), score})
-	best := r.best()
-	for i := range last {
-		if r.options.Strict || !r.near(i, best) {
-			r.kept[i] = nil
-		}
-	}
+	r.past = append(r.past, slices.Clone(r.labels))
+	r.parts = append(r.parts, r.partsOf(level, scoreOf(score, Noise)))
+	r.forget()
 	return nil
 }
 
-// best is the first level with the best score.
-func (r *refinement) best() int {
-	best := 0
-	for i, l := range r.tree.Levels {
-		if l.Score > r.tree.Levels[best].Score {
-			best = i
+// forget lets go of the labels of levels that no group will choose any more: memory.
+func (r *refinement) forget() {
+	best := slices.Clone(r.parts[0])
+	for _, parts := range r.parts {
+		for g := range best {
+			best[g] = max(best[g], parts[g])
 		}
 	}
-	return best
+	for i := range len(r.parts) - 1 {
+		wanted := false
+		for g := range best {
+			wanted = wanted || r.parts[i][g] >= best[g]-r.options.Tolerance
+		}
+		if r.options.Strict || !wanted {
+			r.past[i] = nil
+		}
+	}
 }
 
-func (r *refinement) near(level, best int) bool {
-	return r.tree.Levels[level].Score >= r.tree.Levels[best].Score-r.options.Tolerance
+func scoreOf(s *sequence.Score, id int32) float64 {
+	if !s.Defined() {
+		return math.NaN()
+	}
+	return s.Labels[id].Score
+}
+
+// dissolve makes noise of the clusters of a level that two neighbours made and the sequences do not
+// confirm, and says whether there were any.
+func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
+	gone := make(map[int32]bool)
+	var noise Node
+	from := make(map[int32]int)
+	level.Nodes = slices.DeleteFunc(level.Nodes, func(n Node) bool {
+		unsure := n.ID != Noise && n.MinPts == tentative && r.bursts.Groups[n.Group].MinPts > tentative
+		if !unsure || scoreOf(score, n.ID) >= r.options.Freeze {
+			return false
+		}
+		gone[n.ID] = true
+		noise.Bursts += n.Bursts
+		noise.TimeNS += n.TimeNS
+		r.noise[n.Group].Bursts += n.Bursts
+		r.noise[n.Group].TimeNS += n.TimeNS
+		for _, p := range n.Parents {
+			from[p.ID] += p.Bursts
+		}
+		return true
+	})
+	if len(gone) == 0 {
+		return false
+	}
+	for i, label := range r.labels {
+		if gone[label] {
+			r.labels[i] = Noise
+		}
+	}
+	if len(level.Nodes) == 0 || level.Nodes[0].ID != Noise {
+		level.Nodes = slices.Insert(level.Nodes, 0, Node{Group: -1})
+	}
+	n := &level.Nodes[0]
+	n.Bursts += noise.Bursts
+	n.TimeNS += noise.TimeNS
+	for _, p := range n.Parents {
+		from[p.ID] += p.Bursts
+	}
+	n.Parents = listParents(from)
+	return true
+}
+
+// partsOf are the mean scores of the groups' time: that of their clusters and their noise.
+func (r *refinement) partsOf(level *Level, noise float64) []float64 {
+	score, time := make([]float64, len(r.noise)), make([]float64, len(r.noise))
+	add := func(group int, timeNS int64, s float64) {
+		if timeNS > 0 {
+			score[group] += s * float64(timeNS)
+			time[group] += float64(timeNS)
+		}
+	}
+	for _, n := range level.Nodes {
+		if n.ID != Noise {
+			add(n.Group, n.TimeNS, n.Score)
+		}
+	}
+	for i, n := range r.noise {
+		add(i, n.TimeNS, noise)
+		score[i] /= max(time[i], 1)
+	}
+	return score
+}
+
+// choose finds each group's answer among the levels so far.
+func (r *refinement) choose() []int {
+	chosen := make([]int, len(r.noise))
+	last := len(r.parts) - 1
+	for g := range chosen {
+		if r.options.Strict {
+			chosen[g] = last
+			continue
+		}
+		best := r.parts[0][g]
+		for _, parts := range r.parts {
+			best = max(best, parts[g])
+		}
+		for chosen[g] < last && r.parts[chosen[g]][g] < best-r.options.Tolerance {
+			chosen[g]++
+		}
+	}
+	return chosen
 }
 
 // align scores labels, which are IDs of nodes.
@@ -92,49 +184,86 @@ func (r *refinement) align(labels []int32) (*sequence.Score, error) {
 	return sequence.Align(t, r.options.Workers)
 }
 
-// result chooses the level that is returned.
+// result puts together what the groups have chosen.
 func (r *refinement) result() (*Result, error) {
 	t := &r.tree
 	if len(t.Levels) == 0 { // no group has bursts
 		score, err := r.align(r.labels)
 		return &Result{Labels: r.labels, Score: score, Tree: Tree{Why: "there are no bursts to cluster"}}, err
 	}
-	best := r.best()
-	last := len(t.Levels) - 1
-	switch {
-	case math.IsNaN(t.Levels[0].Score):
-		t.Why = "fewer than two sequences: there is no score, and the knee of the distances alone decides"
-	case r.options.Strict:
-		t.Chosen = last
-		t.Why = fmt.Sprintf("the last step (score %.4f); the best is step %d (%.4f)", t.Levels[last].Score, best+1, t.Levels[best].Score)
-	case last == 0:
-		t.Why = fmt.Sprintf("the only step (score %.4f)", t.Levels[0].Score)
-	default:
-		for !r.near(t.Chosen, best) {
-			t.Chosen++
+	t.Chosen = r.choose()
+	t.Why = r.why()
+	result := &Result{Labels: r.past[slices.Max(t.Chosen)]}
+	for g, level := range t.Chosen {
+		for _, row := range r.bursts.Groups[g].Rows {
+			result.Labels[row] = r.past[level][row]
 		}
-		if t.Chosen == best {
-			t.Why = fmt.Sprintf("step %d of %d has the best score (%.4f), and none before it comes within %g of that",
-				best+1, last+1, t.Levels[best].Score, r.options.Tolerance)
-		} else {
-			t.Why = fmt.Sprintf("step %d of %d is the first whose score (%.4f) is within %g of the best (%.4f at step %d)",
-				t.Chosen+1, last+1, t.Levels[t.Chosen].Score, r.options.Tolerance, t.Levels[best].Score, best+1)
+		for _, n := range t.Levels[level].Nodes {
+			if n.ID != Noise && n.Group == g {
+				result.Nodes = append(result.Nodes, n)
+			}
 		}
 	}
-	chosen := r.kept[t.Chosen]
-	result := &Result{Labels: chosen.labels, Score: chosen.score}
-	for _, n := range t.Levels[t.Chosen].Nodes {
-		if n.ID != Noise {
-			result.Nodes = append(result.Nodes, n)
-		}
+	slices.SortFunc(result.Nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	r.past = nil
+	if err := r.rescore(result); err != nil {
+		return nil, err
 	}
-	t.Merged = alternatives(chosen.score, t.Levels[t.Chosen].Nodes)
-	var err error
+	t.Merged = alternatives(result.Score, result.Nodes)
 	if r.options.Strict && len(t.Merged) > 0 {
-		err = r.merge(result)
+		r.merge(result)
+		if err := r.rescore(result); err != nil {
+			return nil, err
+		}
 	}
 	result.Tree = *t
-	return result, err
+	return result, nil
+}
+
+func (r *refinement) rescore(result *Result) (err error) {
+	if result.Score, err = r.align(result.Labels); err != nil {
+		return err
+	}
+	for i := range result.Nodes {
+		result.Nodes[i].Score = scoreOf(result.Score, result.Nodes[i].ID)
+	}
+	return nil
+}
+
+// why says how the levels were chosen.
+func (r *refinement) why() string {
+	t := &r.tree
+	last := len(t.Levels) - 1
+	best := 0
+	for i, l := range t.Levels {
+		if l.Score > t.Levels[best].Score {
+			best = i
+		}
+	}
+	top := t.Levels[best].Score
+	switch chosen := t.Chosen[0]; {
+	case math.IsNaN(t.Levels[0].Score):
+		return "fewer than two sequences: there is no score, and the knee of the distances alone decides"
+	case r.options.Strict:
+		return fmt.Sprintf("the last step, of %d (score %.4f; the best is %.4f at step %d)", last+1, t.Levels[last].Score, top, best+1)
+	case last == 0:
+		return fmt.Sprintf("the only step (score %.4f)", top)
+	case len(t.Chosen) > 1:
+		stay := 0
+		for _, level := range t.Chosen {
+			if level == 0 {
+				stay++
+			}
+		}
+		return fmt.Sprintf("each group's first step whose score is within %g of its best, of up to %d steps: the first one in %d of %d groups",
+			r.options.Tolerance, last+1, stay, len(t.Chosen))
+	case chosen == best:
+		return fmt.Sprintf("step %d of %d has the best score (%.4f), and none before it comes within %g of that",
+			best+1, last+1, top, r.options.Tolerance)
+	default:
+		return fmt.Sprintf("step %d of %d is the first whose score (%.4f) is within %g of the best (%.4f at step %d)",
+			chosen+1, last+1, t.Levels[chosen].Score, r.options.Tolerance, top, best+1)
+	}
 }
 
 // alternatives are the sets of clusters that only ever share columns: wherever one of them is, there are
@@ -157,8 +286,8 @@ func alternatives(score *sequence.Score, nodes []Node) [][]int32 {
 	return sets
 }
 
-// merge makes one cluster of each set of alternatives, and scores again.
-func (r *refinement) merge(result *Result) error {
+// merge makes one cluster of each set of alternatives.
+func (r *refinement) merge(result *Result) {
 	into := make([]int32, r.lastID+1)
 	for id := range into {
 		into[id] = int32(id)
@@ -173,27 +302,17 @@ func (r *refinement) merge(result *Result) error {
 			result.Labels[i] = into[id]
 		}
 	}
-	sums := make(map[int32]Node)
-	for _, n := range result.Nodes {
-		sum, seen := sums[into[n.ID]]
+	place := make(map[int32]int) // in merged
+	var merged []Node
+	for _, n := range result.Nodes { // by ID, so that the first of a set comes first
+		i, seen := place[into[n.ID]]
 		if !seen {
-			sum = n
-			sum.Bursts, sum.TimeNS = 0, 0
+			place[n.ID] = len(merged)
+			merged = append(merged, n)
+			continue
 		}
-		sum.Bursts += n.Bursts
-		sum.TimeNS += n.TimeNS
-		sums[into[n.ID]] = sum
+		merged[i].Bursts += n.Bursts
+		merged[i].TimeNS += n.TimeNS
 	}
-	score, err := r.align(result.Labels)
-	if err != nil {
-		return err
-	}
-	result.Score = score
-	result.Nodes = slices.DeleteFunc(result.Nodes, func(n Node) bool { return into[n.ID] != n.ID })
-	for i := range result.Nodes {
-		n := &result.Nodes[i]
-		*n = sums[n.ID]
-		n.Score = score.Labels[n.ID].Score
-	}
-	return nil
+	result.Nodes = merged
 }

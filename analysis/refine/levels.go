@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/sequence"
 	"moriens/analysis/workers"
 )
 
@@ -22,14 +21,9 @@ type refinement struct {
 	labels []int32 // of the last level
 	noise  []Node  // of the last level, by group
 	tree   Tree
-	kept   []*kept // by level; nil for those that can no longer be the answer
 	lastID int32
-}
-
-// kept is what it takes to return a level.
-type kept struct {
-	labels []int32
-	score  *sequence.Score
+	past   [][]int32   // by level: labels; nil for one that can no longer be any group's answer
+	parts  [][]float64 // by level and group: the mean score of the group's time
 }
 
 func (r *refinement) run() error {

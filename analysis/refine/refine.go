@@ -10,9 +10,9 @@
 // The paper's procedure, as ClusteringSuite has it, asks for a score of 1, ends with the last step and
 // merges clusters that only ever share columns of the alignment (Strict). By itself that says nothing of
 // whether a step was a gain, and a score rewards coarseness: one giant cluster scores 1. So without Strict
-// the answer is the finest step whose score comes near that of the best, and clusters that are each
-// other's alternatives are told, not merged: where ranks do one phase differently, that is what the user
-// looks for.
+// the answer is, for each group, the finest step at which the mean score of its time comes near that of its best; with
+// one group that is the score of the whole. And clusters that are each other's alternatives are told, not
+// merged: where ranks do one phase differently, that is what the user looks for.
 //
 // The package never changes its input, and neither the number of workers nor the order of the bursts
 // within a group matters, up to the order in which DBSCAN takes ties.
@@ -58,8 +58,9 @@ type Options struct {
 	Freeze float64
 	// Tolerance is how far below the best score the step's may be that is returned. 0 = DefaultTolerance.
 	Tolerance float64
-	// RareMinPts, if not nil, gives the MinPts with which that many bursts of noise are clustered once more. Of
-	// what it finds clusters stay that have at least RareShare of the time.
+	// RareMinPts, if not nil, gives the MinPts with which that many bursts of noise are clustered once more, and
+	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
+	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
 	Workers    int // below 1 means 1
 }
@@ -85,9 +86,9 @@ type Result struct {
 // A Tree is all steps of a refinement.
 type Tree struct {
 	Levels []Level
-	Chosen int    // index of the level that was returned
-	Why    string // that one, a sentence without a full stop
-	// Merged are sets of nodes of the chosen level that only ever share columns of the alignment. With Strict they
+	Chosen []int  // per group: index of the level that was returned
+	Why    string // those, a sentence without a full stop
+	// Merged are sets of nodes of the chosen levels that only ever share columns of the alignment. With Strict they
 	// have become one, with the least ID; without, they stay apart.
 	Merged [][]int32
 }

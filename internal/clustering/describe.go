@@ -55,15 +55,15 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 	return c
 }
 
-// epsUsed lists the Eps of the groups at the steps up to the one that is the answer.
+// epsUsed lists the Eps of each group at the steps up to the one that it has chosen.
 func epsUsed(result *partition.Result) []rundir.Number {
 	var list []rundir.Number
 	if result.Tree == nil {
 		return nil
 	}
-	for i := 0; i < len(result.Tree.Levels) && i <= result.Tree.Chosen; i++ {
-		for group, eps := range result.Tree.Levels[i].Eps {
-			if result.Groups[group].From != partition.FromNone {
+	for i, level := range result.Tree.Levels {
+		for group, eps := range level.Eps {
+			if i <= result.Tree.Chosen[group] && result.Groups[group].From != partition.FromNone {
 				list = append(list, rundir.Number(eps))
 			}
 		}

@@ -52,8 +52,17 @@ func (t *Tree) step(out *bufio.Writer, i int) {
 		}
 	}
 	text := []string{fmt.Sprintf("step %d", i+1), "Eps " + span(l.Eps), fmt.Sprintf("%d clusters", clusters), "score " + score(l.Score)}
-	if i == t.Chosen {
+	of := 0
+	for _, level := range t.Chosen {
+		if level == i {
+			of++
+		}
+	}
+	switch {
+	case of == len(t.Chosen):
 		text = append(text, "the result")
+	case of > 0:
+		text = append(text, fmt.Sprintf("the result of %d of %d groups", of, len(t.Chosen)))
 	}
 	fmt.Fprintf(out, "\tsubgraph {\n\t\trank=same;\n\t\tstep%d [shape=plaintext, style=\"\", label=%s];\n", i+1, quoted(strings.Join(text, "\n")))
 	for _, n := range l.Nodes {
@@ -62,7 +71,7 @@ func (t *Tree) step(out *bufio.Writer, i int) {
 		switch id, known := t.Clusters[n.ID]; {
 		case n.ID == refine.Noise:
 			name, colour = "noise", paint(palette.Noise)
-		case i == t.Chosen && known:
+		case known && i == t.Chosen[n.Group]:
 			name, colour = fmt.Sprintf("cluster %d", id), paint(palette.Cluster(id))
 		}
 		share := 0.

@@ -12,7 +12,7 @@ import (
 func TestWriteDOT(t *testing.T) {
 	nan := math.NaN()
 	tree := Tree{Tree: &refine.Tree{
-		Chosen: 1, Why: `step 2 of 3 is the "first"`,
+		Chosen: []int{1, 1}, Why: `step 2 of 3 is the "first"`,
 		Levels: []refine.Level{
 			{Eps: []float64{.01, 0}, Score: .5, Nodes: []refine.Node{
 				{ID: refine.Noise, Group: -1, Bursts: 4, TimeNS: 10, Score: .2},

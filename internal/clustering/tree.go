@@ -22,15 +22,15 @@ func describeTree(result *partition.Result, o partition.Options) rundir.Refineme
 		return d
 	}
 	d.Why, d.Alternatives = t.Why, t.Merged
-	if len(t.Levels) > 0 {
-		d.Chosen = t.Chosen + 1
+	for _, level := range t.Chosen {
+		d.Chosen = append(d.Chosen, level+1)
 	}
 	clusters := clusterOf(result)
 	for i := range t.Levels {
 		level := describeLevel(&t.Levels[i])
-		if i == t.Chosen {
-			for k := range level.Nodes {
-				level.Nodes[k].Cluster = clusters[level.Nodes[k].ID]
+		for k := range level.Nodes {
+			if n := &level.Nodes[k]; n.ID != refine.Noise && t.Chosen[n.Group] == i {
+				n.Cluster = clusters[n.ID]
 			}
 		}
 		d.Levels = append(d.Levels, level)

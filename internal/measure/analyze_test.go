@@ -143,8 +143,8 @@ func TestAnalyzeRefines(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := &c.Refinement; r.Chosen < 1 || r.Chosen > len(r.Levels) || r.Why == "" || len(f.Eps) != r.Chosen {
-		t.Errorf("step %d of %d, %d Eps: %s", r.Chosen, len(r.Levels), len(f.Eps), r.Why)
+	if r := &c.Refinement; len(r.Chosen) != 1 || r.Chosen[0] < 1 || r.Chosen[0] > len(r.Levels) || r.Why == "" || len(f.Eps) != r.Chosen[0] {
+		t.Errorf("steps %d of %d, %d Eps: %s", r.Chosen, len(r.Levels), len(f.Eps), r.Why)
 	}
 }
 

@@ -4,10 +4,10 @@ package rundir
 type Refinement struct {
 	Rules  string  `json:"rules"`  // "none" (Eps given), "default" or "strict"
 	Freeze Number  `json:"freeze"` // score from which on a cluster was left alone; 0 with "none"
-	Chosen int     `json:"chosen"` // step whose clusters are the answer, from 1; 0 = there are none
+	Chosen []int   `json:"chosen"` // per group: step whose clusters are the answer, from 1
 	Why    string  `json:"why"`
 	Levels []Level `json:"levels"` // one per step
-	// Alternatives are sets of nodes of the chosen step that only ever share columns of the alignment; Merged
+	// Alternatives are sets of nodes of the chosen steps that only ever share columns of the alignment; Merged
 	// says that each set has become one cluster, known by its first node.
 	Alternatives [][]int32 `json:"alternatives"`
 	Merged       bool      `json:"merged"`
@@ -23,7 +23,7 @@ type Level struct {
 // A Node is a cluster at a step.
 type Node struct {
 	ID      int32    `json:"id"`      // 0 = noise
-	Cluster int32    `json:"cluster"` // in the chosen step: its number among the clusters; else 0
+	Cluster int32    `json:"cluster"` // in the step that its group has chosen: its number among the clusters; else 0
 	Group   int      `json:"group"`   // index into groups; -1 for noise
 	Eps     Number   `json:"eps"`
 	MinPts  int      `json:"min_pts"`

@@ -41,7 +41,7 @@ func filled() (*Manifest, *Clusters) {
 		Groups: []Group{{Before: "MPI_Init", After: "MPI_Send@app+0x1f3c", Bursts: 1, Seconds: .0015, MinPts: 4, Noise: 1}},
 		Score:  .9975, NoiseScore: Number(math.NaN()),
 		Refinement: Refinement{
-			Rules: "default", Freeze: .99, Chosen: 2, Why: "step 2 of 2 has the best score", Alternatives: [][]int32{{1, 2}},
+			Rules: "default", Freeze: .99, Chosen: []int{2}, Why: "step 2 of 2 has the best score", Alternatives: [][]int32{{1, 2}},
 			Levels: []Level{
 				{Eps: []Number{.1}, Score: .5, Nodes: []Node{{ID: 1, Eps: .1, MinPts: 4, Bursts: 2, Seconds: .01, Score: .5}}},
 				{Eps: []Number{.2}, Score: .9975, Nodes: []Node{

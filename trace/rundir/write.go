@@ -87,6 +87,7 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&c.Dimensions)
 	some(&c.Eps)
 	some(&c.Groups)
+	some(&c.Refinement.Chosen)
 	some(&c.Refinement.Alternatives)
 	some(&c.Refinement.Levels)
 	for i := range c.Refinement.Levels {
