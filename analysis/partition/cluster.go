@@ -34,14 +34,15 @@ func (c *computation) chooseLadder(g *group) error {
 		return nil
 	}
 	queries := 0 // as many as the curve's accuracy needs
+	outliers := g.MinPts
 	if c.options.Strict {
-		queries = g.Bursts
+		queries, outliers = g.Bursts, 0
 	}
 	curve, err := g.index.KDistance(g.MinPts, queries)
 	if err != nil {
 		return err
 	}
-	g.ladder = refine.Ladder(curve)
+	g.ladder = refine.Ladder(curve, outliers*len(curve)/g.Bursts)
 	if len(g.ladder) > 0 {
 		g.Knee = g.ladder[0]
 	}

@@ -54,7 +54,7 @@ func epoch(t testing.TB) (refine.Bursts, []float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Eps = refine.Ladder(curve)
+	g.Eps = refine.Ladder(curve, 0)
 	b.Groups = []refine.Group{g}
 	return b, g.Eps
 }
@@ -86,7 +86,7 @@ func TestEpochDefault(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.Groups[0].Eps = refine.Ladder(curve)
+		b.Groups[0].Eps = refine.Ladder(curve, 0)
 		r, err := refine.Run(b, refine.Options{Workers: 2, RareMinPts: func(n int) int { return max(4, n/200) }})
 		if err != nil {
 			t.Fatal(err)
