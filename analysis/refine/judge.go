@@ -60,7 +60,7 @@ func scoreOf(s *sequence.Score, id int32) float64 {
 	return s.Labels[id].Score
 }
 
-// dissolve makes noise of the clusters of a level that two neighbours made and the sequences do not
+// dissolve makes noise of the new clusters of a level that two neighbours made and the sequences do not
 // confirm, and says whether there were any.
 func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
 	gone := make(map[int32]bool)
@@ -68,7 +68,8 @@ func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
 	from := make(map[int32]int)
 	level.Nodes = slices.DeleteFunc(level.Nodes, func(n Node) bool {
 		unsure := n.ID != Noise && n.MinPts == tentative && r.bursts.Groups[n.Group].MinPts > tentative
-		if !unsure || scoreOf(score, n.ID) >= r.options.Freeze {
+		isOld := len(n.Parents) == 1 && n.Parents[0] == Parent{n.ID, n.Bursts}
+		if !unsure || isOld || scoreOf(score, n.ID) >= r.options.Freeze {
 			return false
 		}
 		gone[n.ID] = true

@@ -1,0 +1,390 @@
+package refine_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/dbscan"
+	"moriens/analysis/refine"
+)
+
+// line makes one group of bursts at places on a line; those of a thread are together, and each lasts ns.
+func line(t interface{ Fatal(...any) }, minPts int, eps []float64, ns int64, threads ...[]float64) refine.Bursts {
+	var b refine.Bursts
+	g := refine.Group{Points: dbscan.Points{Dims: 1}, Eps: eps, MinPts: minPts}
+	for _, places := range threads {
+		for _, x := range places {
+			g.Rows = append(g.Rows, int32(len(b.DurationNS)))
+			g.Points.Coords = append(g.Points.Coords, x)
+			b.DurationNS = append(b.DurationNS, ns)
+		}
+		b.Ends = append(b.Ends, len(b.DurationNS))
+	}
+	var err error
+	if g.Index, err = dbscan.NewIndex(g.Points, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.Groups = []refine.Group{g}
+	return b
+}
+
+func run(t interface{ Fatal(...any) }, b refine.Bursts, o refine.Options) *refine.Result {
+	r, err := refine.Run(b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Two threads do at 0 … 1 and 10 … 11 the same, but for a gap of .4 in the first kind, which thread 1 has only the upper half of.
+func TestRefinementByHand(t *testing.T) {
+	places := func(first float64) []float64 {
+		var list []float64
+		for i := range 8 {
+			list = append(list, first+.01*float64(i), 10+.01*float64(i))
+		}
+		return list
+	}
+	b := line(t, 4, []float64{.1, .6, 20}, 100, places(0), places(.5))
+	r := run(t, b, refine.Options{Workers: 2})
+	// Step 1: each thread's first kind is a cluster of its own (score 1/2 each), the second is frozen. Step 2: the first kinds are one.
+	if len(r.Tree.Levels) != 2 || !slices.Equal(r.Tree.Chosen, []int{1}) {
+		t.Fatalf("%+v", r.Tree)
+	}
+	first, second := r.Tree.Levels[0], r.Tree.Levels[1]
+	if first.Score != .75 || second.Score != 1 || r.Score.Global != 1 {
+		t.Errorf("scores %v, %v", first.Score, second.Score)
+	}
+	// The second kind lasts as long as both halves of the first, so it is number 1.
+	want := []refine.Node{
+		{ID: 1, Eps: .1, MinPts: 4, Bursts: 16, TimeNS: 1600, Score: 1, Frozen: true, Parents: []refine.Parent{{ID: 1, Bursts: 16}}},
+		{ID: 2, Eps: .6, MinPts: 4, Bursts: 16, TimeNS: 1600, Score: 1, Frozen: true, Parents: []refine.Parent{{ID: 2, Bursts: 8}, {ID: 3, Bursts: 8}}},
+	}
+	if !reflect.DeepEqual(second.Nodes, want) {
+		t.Errorf("nodes\n%+v, want\n%+v", second.Nodes, want)
+	}
+	if r.Labels[0] != r.Labels[16] || r.Labels[1] != r.Labels[17] || r.Labels[0] == r.Labels[1] {
+		t.Errorf("labels %v", r.Labels)
+	}
+	if !strings.HasPrefix(r.Tree.Why, "step 2 of 2 has the best score (1.0000)") {
+		t.Error(r.Tree.Why)
+	}
+
+	// At the last step everything is one cluster with a score of 1; that is no reason to take it.
+	r = run(t, line(t, 4, []float64{.6, 20}, 100, places(0), append(places(.5), 10.5)), refine.Options{Freeze: 1})
+	if !slices.Equal(r.Tree.Chosen, []int{0}) || len(r.Nodes) != 2 {
+		t.Errorf("%+v", r.Tree)
+	}
+	// A strict refinement does.
+	r = run(t, line(t, 4, []float64{.6, 20}, 100, places(0), append(places(.5), 10.5)), refine.Options{Strict: true})
+	if !slices.Equal(r.Tree.Chosen, []int{1}) || !strings.HasPrefix(r.Tree.Why, "the last step, of 2") {
+		t.Errorf("%+v", r.Tree)
+	}
+}
+
+// What some threads do where others do something else is one phase: strict rules merge it, others tell.
+func TestAlternatives(t *testing.T) {
+	var a, b, c []float64
+	for i := range 8 {
+		x := .01 * float64(i)
+		a, b, c = append(a, 0+x, 10+x), append(b, 5+x, 10+x), append(c, 7+x, 10+x)
+	}
+	in := line(t, 4, []float64{.1}, 100, a, b, c)
+	r := run(t, in, refine.Options{})
+	if len(r.Nodes) != 4 || len(r.Tree.Merged) != 1 || len(r.Tree.Merged[0]) != 3 || math.Abs(r.Score.Global-2./3) > 1e-12 {
+		t.Errorf("%d clusters, merged %v, score %v", len(r.Nodes), r.Tree.Merged, r.Score.Global)
+	}
+	r = run(t, in, refine.Options{Strict: true})
+	if len(r.Nodes) != 2 || r.Score.Global != 1 || r.Labels[0] != r.Labels[16] || r.Labels[0] != r.Labels[32] || r.Labels[0] == r.Labels[1] {
+		t.Errorf("%d clusters, score %v, labels %v", len(r.Nodes), r.Score.Global, r.Labels)
+	}
+	for _, n := range r.Nodes {
+		if n.Bursts != 24 || n.TimeNS != 2400 || n.Score != 1 {
+			t.Errorf("%+v", n)
+		}
+	}
+}
+
+// Where nothing tells what the threads did there is no score, and the least Eps decides.
+func TestWithoutScore(t *testing.T) {
+	places := []float64{0, .01, .02, .03, 1, 1.01, 1.02, 1.03}
+	for _, b := range []refine.Bursts{
+		line(t, 3, []float64{.1, 5}, 10, places),
+		func() refine.Bursts { b := line(t, 3, []float64{.1, 5}, 10, places, places); b.Ends = nil; return b }(),
+	} {
+		r := run(t, b, refine.Options{})
+		if len(r.Nodes) != 2 || !math.IsNaN(r.Score.Global) || len(r.Tree.Levels) != 1 || !strings.Contains(r.Tree.Why, "the knee of the distances alone decides") {
+			t.Errorf("%+v", r.Tree)
+		}
+	}
+	if r := run(t, refine.Bursts{}, refine.Options{}); len(r.Nodes) != 0 || r.Tree.Why == "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+// rule is the automatic MinPts of a live job.
+func rule(n int) int { return max(4, n/200) }
+
+// A kind that is rare among many bursts but lasts long is found in the noise; a few that lie apart are not.
+func TestRareKinds(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	thread := func(rareAt, lost float64) []float64 {
+		var list []float64
+		for i := range 4000 {
+			list = append(list, .02*random.NormFloat64())
+			if i == 100 {
+				list = append(list, rareAt+.001*random.Float64())
+			}
+			if i%1000 == 500 {
+				list = append(list, 3+rareAt/100)
+			}
+		}
+		return append(list, lost)
+	}
+	in := func(threads ...[]float64) refine.Bursts {
+		b := line(t, rule(2*4006), []float64{.1}, 10, threads...)
+		for i, x := range b.Groups[0].Points.Coords {
+			if x > 2 {
+				b.DurationNS[i] = 3000
+			}
+		}
+		return b
+	}
+	// Eight bursts at 3: a kind by MinPts 4. Two at 5, at the same time on both threads: confirmed by the sequence. One at 20 and 30.
+	r := run(t, in(thread(5, 20), thread(5, 30)), refine.Options{RareMinPts: rule})
+	if len(r.Nodes) != 3 || r.Nodes[1].Bursts != 8 || r.Nodes[1].MinPts != 4 || r.Nodes[2].Bursts != 2 || r.Nodes[2].MinPts != 2 || r.Nodes[2].Score != 1 {
+		t.Errorf("%+v", r.Nodes)
+	}
+	// Two that are alike, but of one thread: no cluster.
+	r = run(t, in(thread(5, 20), thread(20, 30)), refine.Options{RareMinPts: rule})
+	for _, n := range r.Nodes {
+		if n.MinPts == 2 {
+			t.Errorf("%+v", n)
+		}
+	}
+	if noise := r.Tree.Levels[0].Nodes[0]; noise.ID != refine.Noise || noise.Bursts < 4 {
+		t.Errorf("noise %+v", noise)
+	}
+	// Without the rule all of them are noise.
+	r = run(t, in(thread(5, 20), thread(5, 30)), refine.Options{})
+	if len(r.Nodes) != 1 {
+		t.Errorf("%+v", r.Nodes)
+	}
+}
+
+func TestLadder(t *testing.T) {
+	curve := make([]float64, 2000)
+	for i := range curve {
+		curve[i] = 100/float64(1+i) + .001*float64(2000-i)
+	}
+	knee, ok := dbscan.FindKnee(curve)
+	if !ok || knee.Range < 20 {
+		t.Fatalf("%+v", knee)
+	}
+	eps := refine.Ladder(curve, 0)
+	if len(eps) != 10 || !slices.IsSorted(eps) || eps[0] != knee.Eps || eps[9] != curve[10+10*knee.Range/100] {
+		t.Errorf("%v, knee %+v", eps, knee)
+	}
+	few := refine.Ladder(curve, knee.Index-knee.Range/2)
+	if len(few) < 5 || len(few) > 6 || few[0] != knee.Eps || !slices.Equal(few, eps[:len(few)]) {
+		t.Errorf("%v of %v", few, eps)
+	}
+	if only := refine.Ladder(curve, 1999); !slices.Equal(only, eps[:1]) {
+		t.Errorf("%v, want the knee", only)
+	}
+	short := []float64{9, 3, 2, 1.9, 1.8, 1.7, 1.6, 1.5}
+	if got := refine.Ladder(short, 0); !slices.Equal(got, []float64{3, 9}) {
+		t.Errorf("%v", got)
+	}
+	if got := refine.Ladder([]float64{1, 1, 1, 1, 1, 1}, 0); got != nil {
+		t.Errorf("%v of a flat curve", got)
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		want  string
+		spoil func(*refine.Bursts, *refine.Options)
+	}{
+		{"has no Eps", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Eps = nil }},
+		{"MinPts 0", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].MinPts = 0 }},
+		{"3 points for 4 bursts", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Points.Coords = b.Groups[0].Points.Coords[1:] }},
+		{"burst 1 of 4 is out of range or in two groups", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Rows[3] = 1 }},
+		{"burst 4 of 4", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Rows[3] = 4 }},
+		{"Eps -1", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Eps[0] = -1 }},
+		{"thread 1 end at 1", func(b *refine.Bursts, _ *refine.Options) { b.Ends[1] = 1 }},
+		{"last thread ends at burst 2 of 4", func(b *refine.Bursts, _ *refine.Options) { b.Ends = b.Ends[:1] }},
+		{"anchors of 0 threads", func(b *refine.Bursts, _ *refine.Options) {
+			b.Anchors = b.Anchors[:0:0]
+			b.Anchors = append(b.Anchors, nil)[:0]
+		}},
+		{"freezing threshold NaN", func(_ *refine.Bursts, o *refine.Options) { o.Freeze = math.NaN() }},
+		{"tolerance -1", func(_ *refine.Bursts, o *refine.Options) { o.Tolerance = -1 }},
+	} {
+		b := line(t, 2, []float64{.1}, 1, []float64{0, 1}, []float64{0, 1})
+		var o refine.Options
+		c.spoil(&b, &o)
+		if _, err := refine.Run(b, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want it to say %q", err, c.want)
+		}
+	}
+}
+
+func drawBursts(t *rapid.T) refine.Bursts {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	kinds := rapid.IntRange(1, 6).Draw(t, "kinds")
+	ladder := []float64{.02, .05, .3, 1}[:rapid.IntRange(1, 4).Draw(t, "steps")]
+	groups := rapid.IntRange(1, 3).Draw(t, "groups")
+	var b refine.Bursts
+	b.Groups = make([]refine.Group, groups)
+	for range rapid.IntRange(1, 4).Draw(t, "threads") {
+		for i := range rapid.IntRange(0, 60).Draw(t, "bursts") {
+			row := int32(len(b.DurationNS))
+			b.DurationNS = append(b.DurationNS, random.Int64N(100))
+			if random.IntN(20) == 0 {
+				continue // in no group
+			}
+			kind := i % kinds
+			g := &b.Groups[kind%groups]
+			g.Rows = append(g.Rows, row)
+			g.Points.Coords = append(g.Points.Coords, float64(kind)/4+.05*random.NormFloat64())
+		}
+		b.Ends = append(b.Ends, len(b.DurationNS))
+	}
+	for i := range b.Groups {
+		g := &b.Groups[i]
+		g.Points.Dims, g.MinPts, g.Eps = 1, rapid.IntRange(1, 5).Draw(t, "minPts"), ladder[:1+random.IntN(len(ladder))]
+		var err error
+		if g.Index, err = dbscan.NewIndex(g.Points, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b
+}
+
+func drawOptions(t *rapid.T) refine.Options {
+	o := refine.Options{
+		Strict: rapid.Bool().Draw(t, "strict"), Freeze: rapid.SampledFrom([]float64{0, .5, 1}).Draw(t, "freeze"),
+		Workers: rapid.IntRange(1, 3).Draw(t, "workers"),
+	}
+	if rapid.Bool().Draw(t, "rare") {
+		o.RareMinPts = func(int) int { return 3 }
+	}
+	return o
+}
+
+// The tree and the labels say the same: every level holds all bursts, parents give and nodes get as many, and what is
+// frozen stays.
+func TestTreeAddsUp(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b, o := drawBursts(t), drawOptions(t)
+		in := 0
+		for _, g := range b.Groups {
+			in += len(g.Rows)
+		}
+		r := run(t, b, o)
+		for i, level := range r.Tree.Levels {
+			sum := 0
+			given := make(map[int32]int)
+			for k, n := range level.Nodes {
+				sum += n.Bursts
+				if k > 0 && level.Nodes[k-1].ID >= n.ID || n.Bursts == 0 {
+					t.Fatalf("level %d: %+v", i, level.Nodes)
+				}
+				from := 0
+				for _, p := range n.Parents {
+					given[p.ID] += p.Bursts
+					from += p.Bursts
+				}
+				if i > 0 && from != n.Bursts || i == 0 && n.Parents != nil {
+					t.Fatalf("level %d: %+v has %d bursts of its parents", i, n, from)
+				}
+			}
+			if sum != in {
+				t.Fatalf("level %d has %d bursts of %d", i, sum, in)
+			}
+			if i == 0 {
+				continue
+			}
+			for _, n := range r.Tree.Levels[i-1].Nodes {
+				if given[n.ID] != n.Bursts {
+					t.Fatalf("level %d: %+v gives %d bursts", i, n, given[n.ID])
+				}
+				if n.Frozen && n.ID != refine.Noise && !slices.ContainsFunc(level.Nodes, func(m refine.Node) bool { return m.ID == n.ID && m.Bursts == n.Bursts }) {
+					t.Fatalf("level %d: frozen %+v is gone", i, n)
+				}
+			}
+		}
+		count, time := make(map[int32]int), make(map[int32]int64)
+		for row, label := range r.Labels {
+			count[label]++
+			time[label] += b.DurationNS[row]
+		}
+		if count[refine.Absent] != len(b.DurationNS)-in {
+			t.Fatalf("%d absent bursts", count[refine.Absent])
+		}
+		for _, n := range r.Nodes {
+			if count[n.ID] != n.Bursts || time[n.ID] != n.TimeNS {
+				t.Fatalf("%+v: by the labels %d bursts of %d ns", n, count[n.ID], time[n.ID])
+			}
+			if r.Score.Defined() && n.Score != r.Score.Labels[n.ID].Score {
+				t.Fatalf("%+v: score %v", n, r.Score.Labels[n.ID].Score)
+			}
+			delete(count, n.ID)
+		}
+		delete(count, refine.Absent)
+		delete(count, refine.Noise)
+		if len(count) > 0 {
+			t.Fatalf("labels without a node: %v", count)
+		}
+	})
+}
+
+// The first level is DBSCAN, and so is each later one of what it clusters anew.
+func TestFirstLevelIsDBSCAN(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := drawBursts(t)
+		for i := range b.Groups {
+			b.Groups[i].Eps = b.Groups[i].Eps[:1]
+		}
+		r := run(t, b, refine.Options{Workers: 2})
+		for _, g := range b.Groups {
+			if len(g.Rows) < g.MinPts {
+				continue
+			}
+			want, err := dbscan.Cluster(g.Points, g.Eps[0], g.MinPts, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			same := make(map[int32]int32)
+			for i, row := range g.Rows {
+				id, seen := same[want.Labels[i]]
+				if !seen {
+					id = r.Labels[row]
+					same[want.Labels[i]] = id
+				}
+				if r.Labels[row] != id || (id == refine.Noise) != (want.Labels[i] == dbscan.Noise) {
+					t.Fatalf("row %d: label %d, DBSCAN says %d", row, r.Labels[row], want.Labels[i])
+				}
+			}
+		}
+	})
+}
+
+func TestWorkersDoNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b, o := drawBursts(t), drawOptions(t)
+		o.Workers = 1
+		want := run(t, b, o)
+		o.Workers = 4
+		if got := run(t, b, o); !slices.Equal(got.Labels, want.Labels) || len(got.Tree.Levels) != len(want.Tree.Levels) || got.Tree.Why != want.Tree.Why {
+			t.Fatalf("%+v, with 4 workers %+v", want.Tree, got.Tree)
+		}
+	})
+}
