@@ -45,3 +45,19 @@ func BenchmarkCompute1MCounters(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkEnd is the end of a run: 10 M bursts on 100 threads, scored and refined.
+func BenchmarkEnd10M(b *testing.B) {
+	bursts := planted(10_000_000, 20, 7)
+	for i := range 100 {
+		bursts.ThreadEnds = append(bursts.ThreadEnds, (i+1)*100_000)
+	}
+	for b.Loop() {
+		r, err := partition.Compute(bursts, partition.Options{Dims: logDuration, Filter: space.Filter{Auto: true}, JobThreads: 100, Workers: 2})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(r.Score, "score")
+		b.ReportMetric(float64(len(r.Tree.Levels)), "steps")
+	}
+}

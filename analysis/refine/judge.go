@@ -28,7 +28,7 @@ func (r *refinement) judge() error {
 		n.Score = scoreOf(score, n.ID)
 		n.Frozen = n.Score >= r.options.Freeze
 	}
-	r.past = append(r.past, slices.Clone(r.labels))
+	r.past, r.scores = append(r.past, slices.Clone(r.labels)), append(r.scores, score)
 	r.parts = append(r.parts, r.partsOf(level, scoreOf(score, Noise)))
 	r.forget()
 	return nil
@@ -48,7 +48,7 @@ func (r *refinement) forget() {
 			wanted = wanted || r.parts[i][g] >= best[g]-r.options.Tolerance
 		}
 		if r.options.Strict || !wanted {
-			r.past[i] = nil
+			r.past[i], r.scores[i] = nil, nil
 		}
 	}
 }
@@ -194,7 +194,8 @@ func (r *refinement) result() (*Result, error) {
 	}
 	t.Chosen = r.choose()
 	t.Why = r.why()
-	result := &Result{Labels: r.past[slices.Max(t.Chosen)]}
+	most := slices.Max(t.Chosen)
+	result := &Result{Labels: r.past[most], Score: r.scores[most]}
 	for g, level := range t.Chosen {
 		for _, row := range r.bursts.Groups[g].Rows {
 			result.Labels[row] = r.past[level][row]
@@ -207,8 +208,10 @@ func (r *refinement) result() (*Result, error) {
 	}
 	slices.SortFunc(result.Nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	r.past = nil
-	if err := r.rescore(result); err != nil {
-		return nil, err
+	if slices.Min(t.Chosen) < most {
+		if err := r.rescore(result); err != nil {
+			return nil, err
+		}
 	}
 	t.Merged = alternatives(result.Score, result.Nodes)
 	if r.options.Strict && len(t.Merged) > 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/sequence"
 	"moriens/analysis/workers"
 )
 
@@ -23,6 +24,7 @@ type refinement struct {
 	tree   Tree
 	lastID int32
 	past   [][]int32   // by level: labels; nil for one that can no longer be any group's answer
+	scores []*sequence.Score
 	parts  [][]float64 // by level and group: the mean score of the group's time
 }
 
@@ -188,7 +190,9 @@ func (r *refinement) apply(step int, moves []move, open map[int32]bool) {
 			}
 			sum.Bursts++
 			sum.TimeNS += r.bursts.DurationNS[row]
-			parents[r.labels[row]]++
+			if step > 0 {
+				parents[r.labels[row]]++
+			}
 		}
 		for k := range from {
 			nodes[first[i]+k].Parents = listParents(from[k])
@@ -220,11 +224,6 @@ func (r *refinement) apply(step int, moves []move, open map[int32]bool) {
 		nodes = append(nodes, noise)
 	}
 	slices.SortFunc(nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
-	if step == 0 {
-		for i := range nodes {
-			nodes[i].Parents = nil
-		}
-	}
 	level.Nodes = nodes
 	r.tree.Levels = append(r.tree.Levels, level)
 }
