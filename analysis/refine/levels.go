@@ -23,7 +23,7 @@ type refinement struct {
 	noise  []Node  // of the last level, by group
 	tree   Tree
 	lastID int32
-	past   [][]int32   // by level: labels; nil for one that can no longer be any group's answer
+	past   [][]int32 // by level: labels; nil for one that can no longer be any group's answer
 	scores []*sequence.Score
 	parts  [][]float64 // by level and group: the mean score of the group's time
 }

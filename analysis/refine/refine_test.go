@@ -388,3 +388,59 @@ func TestWorkersDoNotMatter(t *testing.T) {
 		}
 	})
 }
+
+// The same threads in another order come to the same clusters, steps and scores.
+func TestThreadOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b, o := drawBursts(t), drawOptions(t)
+		want := run(t, b, o)
+
+		order := make([]int, len(b.Ends))
+		for i := range order {
+			order[i] = i
+		}
+		order = rapid.Permutation(order).Draw(t, "order")
+		var c refine.Bursts
+		to := make([]int32, len(b.DurationNS)) // where a row goes
+		for _, from := range order {
+			begin := 0
+			if from > 0 {
+				begin = b.Ends[from-1]
+			}
+			for row := begin; row < b.Ends[from]; row++ {
+				to[row] = int32(len(c.DurationNS))
+				c.DurationNS = append(c.DurationNS, b.DurationNS[row])
+			}
+			c.Ends = append(c.Ends, len(c.DurationNS))
+		}
+		for _, g := range b.Groups {
+			type burst struct {
+				row int32
+				x   float64
+			}
+			var bursts []burst
+			for i, row := range g.Rows {
+				bursts = append(bursts, burst{to[row], g.Points.Coords[i]})
+			}
+			slices.SortFunc(bursts, func(x, y burst) int { return int(x.row - y.row) })
+			h := refine.Group{Eps: g.Eps, MinPts: g.MinPts, Points: dbscan.Points{Dims: 1}}
+			for _, x := range bursts {
+				h.Rows, h.Points.Coords = append(h.Rows, x.row), append(h.Points.Coords, x.x)
+			}
+			var err error
+			if h.Index, err = dbscan.NewIndex(h.Points, 1); err != nil {
+				t.Fatal(err)
+			}
+			c.Groups = append(c.Groups, h)
+		}
+		got := run(t, c, o)
+		for row, label := range want.Labels {
+			if got.Labels[to[row]] != label {
+				t.Fatalf("burst %d: %d, in another order %d", row, label, got.Labels[to[row]])
+			}
+		}
+		if math.Float64bits(got.Score.Global) != math.Float64bits(want.Score.Global) || !reflect.DeepEqual(got.Tree.Chosen, want.Tree.Chosen) || got.Tree.Why != want.Tree.Why {
+			t.Fatalf("%v %+v, in another order %v %+v", want.Score.Global, want.Tree, got.Score.Global, got.Tree)
+		}
+	})
+}
