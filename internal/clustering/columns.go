@@ -15,6 +15,7 @@ func columns(run *trace.Run) partition.Bursts {
 	b := partition.Bursts{
 		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
 		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
+		Anchors: anchors(run),
 	}
 	for k, c := range run.Counters {
 		b.CounterNames = append(b.CounterNames, c.Name)
