@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -204,10 +205,52 @@ func TestPlantedKinds(t *testing.T) {
 					t.Errorf("kind %d is cluster %d, want %d", kindOf[cluster], cluster, wantID)
 				}
 			}
+			if result.Clusters.Score != 1 {
+				t.Errorf("score %v of ranks that do the same", result.Clusters.Score)
+			}
 			if l := result.Manifest.Losses; l.RecordsDropped != 0 || len(l.RanksDied) != 0 {
 				t.Errorf("losses %+v", l)
 			}
 		})
+	}
+}
+
+// One rank of four lacks the last 30 of 150 bursts of a kind: their score is what is left, by hand, from the ring to the run directory.
+func TestScoreOfARankThatLacksBursts(t *testing.T) {
+	const ranks, iterations, lacking = 4, 150, 30
+	r := newRig(t)
+	for rank := range ranks {
+		p := r.process(ringwriter.Identity{Rank: rank, Size: ranks, World: "w"})
+		w := r.thread(p, 1024)
+		at := uint64(1_000_000_000)
+		r.call(w, named(t, "MPI_Init"), 0, at, at+5000)
+		at += 5000
+		for i := range iterations {
+			at += 1_000_000 // the common kind, from a Bcast to a Barrier
+			r.call(w, named(t, "MPI_Barrier"), 0, at, at+300)
+			at += 300
+			if rank > 0 || i < iterations-lacking {
+				at += 500_000 // the other, from a Barrier to a Barrier
+				r.call(w, named(t, "MPI_Barrier"), 0, at, at+300)
+				at += 300
+			}
+			r.call(w, named(t, "MPI_Bcast"), 0, at, at+300)
+			at += 300
+		}
+		r.call(w, named(t, "MPI_Finalize"), 0, at, at+100)
+		p.Finalize()
+	}
+	result := r.finish(byDuration)
+	scores := make(map[int64]float64)
+	for _, c := range result.Run.Clusters {
+		if c.MeanNS > 400_000 {
+			scores[int64(c.MeanNS)/100_000] += c.Score * float64(c.Bursts)
+		}
+	}
+	common, other := float64(ranks*iterations), float64(ranks*iterations-lacking)
+	want := other * other / common // bursts times share of the threads
+	if math.Abs(scores[10]-common) > 1e-9 || math.Abs(scores[5]-want) > 1e-9 {
+		t.Errorf("scores times bursts: %v, want %v and %v", scores, common, want)
 	}
 }
 
