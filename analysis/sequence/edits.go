@@ -9,12 +9,9 @@ type editor struct {
 	reverse []match
 }
 
-const (
-	// A window ends after fewEdits, or, where less than half of it agrees, after mostEdits: the way
-	// back from what one thread alone did can be long.
-	fewEdits  = 256
-	mostEdits = 2048
-)
+// windowEdits is where a window ends: its cost grows with their square, but the way back from what one thread
+// alone did can be long, and chance finds matches on the way.
+const windowEdits = 2048
 
 // nowhere is the reach of a diagonal that leaves the sequences.
 const nowhere int32 = -1 << 30
@@ -58,7 +55,6 @@ func (e *editor) at(edits, diagonal int) int32 {
 
 // window goes on until both ends are reached or the window is full, and returns where it came.
 func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal int) {
-	limit := fewEdits
 	for d := 0; ; d++ {
 		if d == len(e.reach) {
 			e.reach = append(e.reach, make([]int32, d+1))
@@ -86,11 +82,8 @@ func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal in
 				farthest, on = far, k
 			}
 		}
-		if d == limit {
-			if limit == mostEdits || int(farthest) >= 2*d { // of the way so far, d steps are edits
-				return d, on
-			}
-			limit *= 2
+		if d == windowEdits {
+			return d, on
 		}
 	}
 }

@@ -66,6 +66,9 @@ func TestPlanted(t *testing.T) {
 		{"an iteration less", threads(4, spmd, spmd[3:]), map[int32]float64{1: 1 - .5/50, 2: 1 - .5/50, 3: 1 - .5/50}, 1 - .5/50},
 		{"a phase of one rank alone", threads(4, slices.Concat(spmd, repeated(600, 0), spmd), slices.Concat(spmd, spmd)),
 			map[int32]float64{0: .5, 1: 1, 2: 1, 3: 1}, (600*.5 + 9*200) / (600 + 9*200)},
+		// By chance a third of the phase would fit what the others do at a shift.
+		{"a phase of one rank alone, of kinds that all have", threads(5, slices.Concat(spmd, repeated(20, 3, 1), spmd), slices.Concat(spmd, spmd), slices.Concat(spmd, spmd, []int32{4})),
+			map[int32]float64{2: 1, 4: 1. / 3}, (2*320*320./3/120 + 3*300 + 4*320*320./3/120 + 5./3) / (2*320 + 3*300 + 4*320 + 5)},
 		{"nothing in common", threads(4, repeated(3, 0), repeated(3, 1)), map[int32]float64{0: .5, 1: .5}, .5},
 		{"nothing in common, long", threads(4, repeated(3000, 0), repeated(2000, 1)), map[int32]float64{0: .5, 1: .5}, .5},
 		{"a rank without bursts", threads(2, spmd[:1], nil, spmd[:1]), map[int32]float64{1: 1}, 1},
