@@ -21,7 +21,7 @@ static int64_t cpu_ns(void)
 int main(int argc, char **argv)
 {
 	long rounds = argc > 1 ? atol(argv[1]) : 50, page = sysconf(_SC_PAGESIZE), touched = 0;
-	const struct timespec nap = {0, 1000};
+	const struct timespec nap = {0, 2000000}; /* one that is over before it has begun switches nothing */
 	size_t bytes = (size_t)(rounds * rounds * page);
 	int64_t *cpu = calloc((size_t)rounds, sizeof *cpu);
 	int rank;
