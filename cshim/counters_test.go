@@ -3,7 +3,9 @@ package cshim_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +60,41 @@ func TestSoftwareDefinedEvents(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestManyComponents asks for events of more components than there is room for events, most of which do not exist.
+func TestManyComponents(t *testing.T) {
+	library := mpitest.Library(t)
+	events, want := []string{}, []string{}
+	for i := range 32 {
+		events = append(events, fmt.Sprintf("c%d", i))
+		switch {
+		case i >= 20 && i < 28:
+			want = append(want, fmt.Sprintf("event c%d", i))
+		case i < 20:
+			want = append(want, fmt.Sprintf("no-event c%d: Event does not exist", i))
+		default:
+			want = append(want, fmt.Sprintf("no-event c%d: there is room for eight events only", i))
+		}
+	}
+	cmd := exec.Command("true")
+	cmd.Env = mpitest.Environ("LD_PRELOAD="+library, "MORIENS_PROBE=process", "MORIENS_PAPI="+mpitest.PAPIOfComponents(t),
+		"MORIENS_EVENTS="+strings.Join(events, ","))
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(string(out)) {
+		if line = strings.TrimSpace(strings.Replace(line, "\t", " ", 1)); strings.Contains(line, "event c") {
+			got = append(got, line)
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 // TestKernelEvents needs no PAPI: the library's name leads nowhere.

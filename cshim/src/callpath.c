@@ -53,10 +53,9 @@ MORIENS_COLD void moriens_path_cache_empty(struct moriens_path_cache *cache)
 	memset(cache->rules, 0, cache->bytes - sizeof *cache);
 }
 
-MORIENS_COLD uint32_t moriens_path_miss(struct moriens_path_cache *cache, struct moriens_site_entry *entry, uintptr_t site)
+MORIENS_COLD uint32_t moriens_path_miss(struct moriens_site_entry *entry, uintptr_t site)
 {
 	moriens_module_look_for_unloads();
-	(void)cache;
 	entry->path = moriens_paths_intern(&moriens_run.paths, &site, 1);
 	entry->site = site;
 	return entry->path;

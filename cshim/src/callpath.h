@@ -55,7 +55,7 @@ void moriens_path_cache_free(struct moriens_path_cache *cache);
 
 /* Where frame is the wrapper's own frame, which begins with its caller's frame pointer. */
 uint32_t moriens_path_deep(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame);
-uint32_t moriens_path_miss(struct moriens_path_cache *cache, struct moriens_site_entry *entry, uintptr_t site);
+uint32_t moriens_path_miss(struct moriens_site_entry *entry, uintptr_t site);
 void moriens_path_cache_empty(struct moriens_path_cache *cache);
 
 /* The number of the path of the call that returns to site. */
@@ -67,7 +67,7 @@ static inline uint32_t moriens_path_of(struct moriens_path_cache *cache, uintptr
 		return moriens_path_deep(cache, site, frame);
 	/* Return addresses of one program differ in their low bits most. */
 	struct moriens_site_entry *entry = &cache->site[(site ^ site >> 8) & (MORIENS_SITE_CACHE - 1)];
-	return likely(entry->site == site) ? entry->path : moriens_path_miss(cache, entry, site);
+	return likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
 }
 
 #endif

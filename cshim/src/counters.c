@@ -78,6 +78,12 @@ static void leave_out(struct choice *c, const char *name, const char *reason)
 	(void)append(c->unavailable, c->unavailable_bytes, line);
 }
 
+static void destroy(int *set)
+{
+	moriens_papi.cleanup_eventset(*set);
+	moriens_papi.destroy_eventset(set);
+}
+
 /* Puts an event into the set of its component. Returns NULL, or why it cannot be counted. */
 static const char *add_papi_event(struct choice *c, struct event *event)
 {
@@ -101,11 +107,15 @@ static const char *add_papi_event(struct choice *c, struct event *event)
 		error = moriens_papi.create_eventset(&sets[i].probe);
 		if (error != MORIENS_PAPI_OK)
 			return moriens_papi_reason(error);
-		set_count++;
 	}
 	error = moriens_papi.add_event(sets[i].probe, code);
-	if (error != MORIENS_PAPI_OK)
+	if (error != MORIENS_PAPI_OK) {
+		if (i == set_count)
+			destroy(&sets[i].probe);
 		return moriens_papi_reason(error);
+	}
+	if (i == set_count) /* there are no more sets than events that are counted */
+		set_count++;
 	event->source = SOURCE_PAPI;
 	event->set = i;
 	event->place = sets[i].codes;
@@ -162,12 +172,6 @@ static void drop_set(struct choice *c, uint32_t set, const char *reason)
 	}
 	event_count = kept;
 	sets[set].codes = 0;
-}
-
-static void destroy(int *set)
-{
-	moriens_papi.cleanup_eventset(*set);
-	moriens_papi.destroy_eventset(set);
 }
 
 static void probe_sets(struct choice *c)

@@ -180,10 +180,21 @@ func Functions(t testing.TB, path string) map[string]bool {
 // SoftwarePMU builds what makes PAPI take the kernel's software events for the processor's own; to be preloaded.
 func SoftwarePMU(t testing.TB) string {
 	t.Helper()
+	return sharedObject(t, "softpmu")
+}
+
+// PAPIOfComponents builds a PAPI library with many components: testdata/papicomponents.c.
+func PAPIOfComponents(t testing.TB) string {
+	t.Helper()
+	return sharedObject(t, "papicomponents")
+}
+
+func sharedObject(t testing.TB, name string) string {
+	t.Helper()
 	testenv.Need(t, "gcc")
-	out := filepath.Join(t.TempDir(), "softpmu.so")
+	out := filepath.Join(t.TempDir(), name+".so")
 	run(t, exec.Command("gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", out,
-		filepath.Join(Root(t), "testdata", "softpmu.c"), "-ldl"))
+		filepath.Join(Root(t), "testdata", name+".c"), "-ldl"))
 	return out
 }
 
