@@ -38,6 +38,15 @@ func (f Frame) Place() string {
 	return ""
 }
 
+// Precise adds the frame's offset to a text that says where it is, in the parentheses in which backtrace_symbols(3) puts offsets
+// within a module: "solve(+0x1f3c)". It is not one within the function.
+func (f Frame) Precise(place string) string {
+	if f.Function == "" && f.Line == 0 && f.Module != "" {
+		return place // which holds it
+	}
+	return fmt.Sprintf("%s(+%#x)", place, f.Offset)
+}
+
 // Brief is Place with less of long C++ names: "List<…>::sort" for "LAMMPS_NS::List<std::vector<double> >::sort".
 func (f Frame) Brief() string {
 	if f.File != "" && f.Line > 0 || f.Function == "" || strings.Contains(f.Function, "operator") {
@@ -83,8 +92,8 @@ func (p CallPath) text(frames int, offsets bool) string {
 		if place == "" && !offsets {
 			break
 		}
-		if offset := fmt.Sprintf("+%#x", f.Offset); offsets && !strings.HasSuffix(place, offset) {
-			place += offset
+		if offsets {
+			place = f.Precise(place)
 		}
 		b.WriteByte("@<"[min(i, 1)])
 		b.WriteString(place)
@@ -93,8 +102,8 @@ func (p CallPath) text(frames int, offsets bool) string {
 }
 
 // Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of them: the
-// offset of the innermost frame, "MPI_Send@Comm::send+0x1f3c", then the frames further out, "MPI_Send@Comm::send+0x1f3c<main+0x20",
-// and, for files that differ in nothing but their build id, the path's number.
+// offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
+// "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's number.
 func (r *Run) Names() []string {
 	names := make([]string, len(r.CallPaths))
 	for _, level := range []func(i int) string{

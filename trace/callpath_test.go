@@ -50,9 +50,9 @@ func TestNames(t *testing.T) {
 		{Function: "MPI_Bcast", Frames: []Frame{at(0x40, "")}},
 	}}
 	want := []string{
-		"?", "MPI_Init", "MPI_Send@solve+0x10", "MPI_Send@solve+0x20", "MPI_Recv@solve",
-		"MPI_Wait@solve+0x30<main+0x90", "MPI_Wait@solve+0x30<main+0xa0", "MPI_Wait@solve.c:7",
-		"MPI_Test@main+0x60#8", "MPI_Test@main+0x60#9", "MPI_Bcast@app+0x40",
+		"?", "MPI_Init", "MPI_Send@solve(+0x10)", "MPI_Send@solve(+0x20)", "MPI_Recv@solve",
+		"MPI_Wait@solve(+0x30)<main(+0x90)", "MPI_Wait@solve(+0x30)<main(+0xa0)", "MPI_Wait@solve.c:7",
+		"MPI_Test@main(+0x60)#8", "MPI_Test@main(+0x60)#9", "MPI_Bcast@app+0x40",
 	}
 	if got := run.Names(); !slices.Equal(got, want) {
 		t.Errorf("names\n%q, want\n%q", got, want)

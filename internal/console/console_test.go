@@ -176,6 +176,7 @@ func TestSites(t *testing.T) {
 	main := trace.Frame{Module: "app", Offset: 0x90, Function: "main"}
 	run := &trace.Run{CallPaths: []trace.CallPath{
 		{}, at("MPI_Send", 0x10), at("MPI_Send", 0x20), at("MPI_Recv", 0x10), at("MPI_Recv", 0x10, main), {Function: "MPI_Init"},
+		{Function: "MPI_Init", Frames: []trace.Frame{{Offset: 0x7f00}}},
 	}}
 	run.CallPaths[2].Frames[0].File, run.CallPaths[2].Frames[0].Line = "/src/comm.cc", 7
 	for _, tt := range []struct {
@@ -185,6 +186,7 @@ func TestSites(t *testing.T) {
 		{[]uint32{1, 2}, []string{"MPI_Send@Comm::send", "MPI_Send@comm.cc:7"}},
 		{[]uint32{3, 4}, []string{"MPI_Recv@Comm::send", "MPI_Recv@Comm::send"}}, // one place: clusters.json has the callers
 		{[]uint32{0, 5}, []string{"?", "MPI_Init"}},
+		{[]uint32{5, 6}, []string{"MPI_Init", "MPI_Init(+0x7f00)"}}, // no call path, and one into code that no file holds
 	} {
 		x := trace.Cluster{Before: []trace.PathCount{{Path: tt.paths[0]}}, After: []trace.PathCount{{Path: tt.paths[1]}}}
 		if got, want := callsRound(run, &x, sites(run, []trace.Cluster{x})), tt.want[0]+" → "+tt.want[1]; got != want {
@@ -193,7 +195,7 @@ func TestSites(t *testing.T) {
 	}
 	run.CallPaths[2].Frames[0].File = ""
 	x := trace.Cluster{Before: []trace.PathCount{{Path: 1}}, After: []trace.PathCount{{Path: 2}}}
-	if got, want := callsRound(run, &x, sites(run, []trace.Cluster{x})), "MPI_Send@Comm::send+0x10 → MPI_Send@Comm::send+0x20"; got != want {
+	if got, want := callsRound(run, &x, sites(run, []trace.Cluster{x})), "MPI_Send@Comm::send(+0x10) → MPI_Send@Comm::send(+0x20)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

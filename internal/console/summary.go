@@ -174,8 +174,11 @@ func sites(run *trace.Run, clusters []trace.Cluster) map[uint32]string {
 	for name, alike := range byName {
 		for _, path := range alike {
 			frames := run.CallPaths[path].Frames
-			if len(frames) > 0 && slices.ContainsFunc(alike, func(other uint32) bool { return run.CallPaths[other].Frames[0] != frames[0] }) {
-				names[path] = fmt.Sprintf("%s+%#x", name, frames[0].Offset)
+			if len(frames) > 0 && slices.ContainsFunc(alike, func(other uint32) bool {
+				others := run.CallPaths[other].Frames
+				return len(others) == 0 || others[0] != frames[0]
+			}) {
+				names[path] = frames[0].Precise(name)
 			}
 		}
 	}
