@@ -44,6 +44,9 @@ func (c *clusterCommand) Run(*slog.Logger) error {
 	case c.Threads == 0:
 		c.Threads = runtime.NumCPU()
 	}
+	if sameFile(c.Points, c.Out) {
+		return usage(fmt.Errorf("--out %s is the file of points", c.Out), "name another file: the labels would take the points' place")
+	}
 	m, err := points.ReadFile(c.Points)
 	if err != nil {
 		return err
@@ -66,6 +69,12 @@ func (c *clusterCommand) Run(*slog.Logger) error {
 		return hint.With(err, "choose another file with --out")
 	}
 	return json.NewEncoder(os.Stdout).Encode(said)
+}
+
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 func writeLabels(path string, labels []int32) error {

@@ -58,6 +58,7 @@ func TestClusterMistakes(t *testing.T) {
 		{"no file", append([]string{dir + "/absent"}, density...), 1, "absent"},
 		{"a directory", append([]string{dir}, density...), 1, "directory"},
 		{"NaN", append([]string{bad}, density...), 1, "bad.csv: line 2, column 2: NaN"},
+		{"labels over the points", append([]string{csv, "--out", csv}, density...), 2, "points.csv is the file of points"},
 		{"nine dimensions", append([]string{wide}, density...), 1, "9 dimensions: want at most 8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -71,6 +72,9 @@ func TestClusterMistakes(t *testing.T) {
 				t.Error("labels were written")
 			}
 		})
+	}
+	if text, err := os.ReadFile(csv); string(text) != "1,2\n3,4\n" {
+		t.Errorf("the points are %q now, %v", text, err)
 	}
 	o := execute(t, nil, append([]string{binary(t), "cluster", csv, "--out", dir + "/no/labels"}, density...)...)
 	if o.status != 1 {

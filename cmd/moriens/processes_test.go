@@ -85,6 +85,7 @@ func TestCollectAndAgent(t *testing.T) {
 		if err := collect.Wait(); err != nil {
 			t.Errorf("collect: %v\n%s", err, collectOutput)
 		}
+		contains(t, collectOutput.String(), "moriens agent --dir "+out+"\n", "LD_PRELOAD="+library+" MORIENS_RUN="+meet.Run+"\n")
 		m := readManifest(t, out)
 		if d := cmp.Diff(sum(mpitest.Counts(t, planted)), m.MPICalls); d != "" {
 			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)

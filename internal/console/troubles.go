@@ -26,7 +26,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	case l.RanksMissing > 0:
 		list = append(list, Trouble{
 			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing, m.Ranks),
-			"this version measures ranks on the host it runs on; elsewhere they run unmeasured",
+			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
 		})
 	}
 	if n := len(l.RanksDied); n > 0 {

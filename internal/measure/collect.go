@@ -52,6 +52,12 @@ func Collect(c CollectConfig) error {
 	}
 	defer rendezvous.Remove(out)
 	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, meet.Address, out)
+	library, err := Library()
+	if err != nil {
+		library = "libmoriens.so" // the job's nodes may have what this host lacks
+	}
+	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
+	fmt.Fprintf(os.Stderr, "moriens: the ranks need LD_PRELOAD=%s MORIENS_RUN=%s\n", library, meet.Run)
 
 	if col.WaitAgents(ctx) != nil {
 		fmt.Fprintln(os.Stderr, "moriens: interrupted; analysing what has come")

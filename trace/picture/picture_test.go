@@ -182,6 +182,20 @@ func TestAnyRun(t *testing.T) {
 }
 
 // By hand, bins of 10 ns: the third has most of cluster 2, but cluster 1 was owed the part of the first two.
+// The timeline says why there are holes in it, where the program made them.
+func TestPaused(t *testing.T) {
+	run := loop(2, 1, 20, 2)
+	for _, paused := range []bool{false, true} {
+		if paused {
+			run.Threads[1].Pauses = []trace.Pause{{BeginNS: 5, EndNS: 10}}
+		}
+		_, timeline := drawBoth(t, "paused", run, nil)
+		if strings.Contains(timeline, "paused recording") != paused {
+			t.Errorf("paused %v, and the timeline says %q", paused, timeline)
+		}
+	}
+}
+
 func TestShown(t *testing.T) {
 	l := &lanes{bins: 5, endNS: 50}
 	th := &trace.Thread{

@@ -58,6 +58,9 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), thousands(len(run.Threads)))
 	}
+	if slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Pauses) > 0 }) {
+		text += " Nothing is drawn where the program had paused recording."
+	}
 	s := newSheet(height, title(run)+": ranks over time", text)
 	if len(rows) == 0 {
 		s = newSheet(height, title(run)+": ranks over time", "")
