@@ -25,7 +25,7 @@ type doctorCommand struct {
 
 func (d *doctorCommand) Run(*slog.Logger) error {
 	if d.Ranks < 0 {
-		return usage(fmt.Errorf("--ranks=%d", d.Ranks), "a number from 1 up")
+		return usage(fmt.Errorf("--ranks=%d", d.Ranks), "a number from 1 up; leave the option out for as many as CPUs")
 	}
 	library, err := measure.Library()
 	report := doctor.Judge(doctor.Probe(context.Background(), doctor.Config{

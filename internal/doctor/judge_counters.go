@@ -95,12 +95,13 @@ func judgeEvents(m Machine) Finding {
 	}
 	f.Facts = append(f.Facts, l.NoEvents...)
 	ipc := slices.Contains(l.Events, "PAPI_TOT_INS") && slices.Contains(l.Events, "PAPI_TOT_CYC")
-	switch {
-	case ipc:
+	if ipc {
 		f.Facts = append(f.Facts, "IPC is possible: bursts are clustered by instructions and IPC")
+	}
+	switch {
 	case l.Asked && len(l.NoEvents) > 0:
 		f.Status, f.Why, f.Do = Warn, "of the events that were asked for some cannot be counted", "see counters.pmu and counters.papi; papi_avail and papi_native_avail list names"
-	case !l.Asked:
+	case !l.Asked && !ipc:
 		f.Status, f.Why = Lack, "instructions and cycles cannot be counted, so there is no IPC: bursts are clustered by duration, between the same MPI calls"
 		f.Do = "see counters.pmu and counters.papi"
 	}

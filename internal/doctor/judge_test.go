@@ -88,6 +88,9 @@ func TestJudge(t *testing.T) {
 		{"events that do not exist", func(m *Machine) {
 			m.Library.Asked, m.Library.Events, m.Library.NoEvents = true, nil, []string{"PAPI_X: Event does not exist"}
 		}},
+		{"one event of three that does not exist", func(m *Machine) {
+			m.Library.Asked, m.Library.NoEvents = true, []string{"PAPI_X: Event does not exist"}
+		}},
 		{"no tsc", func(m *Machine) { m.Library.Clock, m.Library.ClockNS = "CLOCK_MONOTONIC_RAW", 24 }},
 		{"no libunwind", func(m *Machine) { m.Library.Libunwind = false }},
 		{"no /dev/shm", func(m *Machine) { m.Memory = Memory{Path: "/dev/shm", Error: "no such file or directory"} }},
