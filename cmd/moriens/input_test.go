@@ -101,6 +101,21 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Options of the library that are no numbers are found before anything has run.
+func TestNumbersInEnvironment(t *testing.T) {
+	ran := filepath.Join(t.TempDir(), "ran")
+	for _, option := range []string{"MORIENS_RING=16M", "MORIENS_POLL_GAP=20us", "MORIENS_DRAIN=-1", "MORIENS_CALLPATH=all"} {
+		o := execute(t, []string{option}, binary(t), "run", "--", "touch", ran)
+		if o.status != 2 {
+			t.Errorf("%s: status %d", option, o.status)
+		}
+		contains(t, o.stderr, "moriens: "+option+"\n", "hint: it is a whole number of ")
+		if _, err := os.Stat(ran); err == nil {
+			t.Errorf("%s: the job ran", option)
+		}
+	}
+}
+
 // A job that makes no MPI call ends with its own status; the result says why it is empty.
 func TestNoMPI(t *testing.T) {
 	dir := t.TempDir()

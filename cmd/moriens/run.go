@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
@@ -35,6 +36,9 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	if r.Callpath < 0 || r.Callpath > maxCallpath {
 		return usage(fmt.Errorf("--callpath=%d", r.Callpath), fmt.Sprintf("a call path has 1 to %d frames", maxCallpath))
 	}
+	if err := checkNumbers(); err != nil {
+		return err
+	}
 	command := r.Command
 	if len(command) > 0 && command[0] == "--" {
 		command = command[1:]
@@ -46,6 +50,18 @@ func (r *runCommand) Run(log *slog.Logger) error {
 		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Callpath: r.Callpath, Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
+}
+
+// checkNumbers finds options of the library that are no numbers: the ranks would not obey them, and 16M is not 16.
+func checkNumbers() error {
+	for _, option := range []struct{ name, unit string }{
+		{"MORIENS_RING", "bytes"}, {"MORIENS_POLL_GAP", "microseconds"}, {"MORIENS_DRAIN", "milliseconds"}, {"MORIENS_CALLPATH", "frames"},
+	} {
+		if value := os.Getenv(option.name); strings.Trim(value, "0123456789") != "" {
+			return usage(fmt.Errorf("%s=%s", option.name, value), "it is a whole number of "+option.unit+", without a unit")
+		}
+	}
+	return nil
 }
 
 // checkEvents finds what can be known before the run: more events than there is room for, and dimensions that

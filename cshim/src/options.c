@@ -1,6 +1,7 @@
 #include "options.h"
 #include "unwind.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,29 +15,13 @@
 /* A directory entry holds 255 bytes; "moriens-", a user's number and a dash come before the name. */
 #define MAX_RUN_BYTES 200
 
-static uint64_t power_of_two(const char *text)
+static uint64_t power_of_two(uint64_t wanted)
 {
-	uint64_t wanted = text == NULL ? 0 : strtoull(text, NULL, 10);
 	uint64_t bytes = MORIENS_MIN_RING_BYTES;
 
-	if (wanted == 0)
-		return DEFAULT_RING_BYTES;
-	while (bytes * 2 <= wanted && bytes < MAX_RING_BYTES)
+	while (bytes * 2 <= wanted)
 		bytes *= 2;
 	return bytes;
-}
-
-/* The usual value where the text is no number. */
-static uint64_t number(const char *text, uint64_t usual, uint64_t most)
-{
-	char *end;
-
-	if (text == NULL || text[0] == '\0')
-		return usual;
-	uint64_t wanted = strtoull(text, &end, 10);
-	if (*end != '\0')
-		return usual;
-	return wanted < most ? wanted : most;
 }
 
 /* NULL where it is not set or empty. */
@@ -47,13 +32,20 @@ static const char *text_of(const char *name)
 	return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
-static uint32_t frames(const char *text)
+/* The number that a variable holds, or the nearest that is allowed. Where it is no number the usual one, and the name is noted. */
+static uint64_t number(struct moriens_options *options, const char *name, uint64_t usual, uint64_t least, uint64_t most)
 {
-	uint64_t wanted = text == NULL ? 0 : strtoull(text, NULL, 10);
+	const char *text = text_of(name);
+	size_t used = strlen(options->not_numbers);
 
-	if (wanted == 0)
-		return 1;
-	return wanted < MORIENS_MAX_CALLPATH ? (uint32_t)wanted : MORIENS_MAX_CALLPATH;
+	if (text == NULL)
+		return usual;
+	if (text[strspn(text, "0123456789")] != '\0') {
+		snprintf(options->not_numbers + used, sizeof options->not_numbers - used, " %s", name);
+		return usual;
+	}
+	uint64_t wanted = strtoull(text, NULL, 10);
+	return wanted < least ? least : wanted < most ? wanted : most;
 }
 
 bool moriens_options_record(void)
@@ -76,11 +68,12 @@ bool moriens_options_read(struct moriens_options *options)
 
 	options->run = getenv("MORIENS_RUN");
 	options->shm = shm != NULL ? shm : "/dev/shm";
-	options->ring_bytes = power_of_two(getenv("MORIENS_RING"));
-	options->poll_gap_us = number(getenv("MORIENS_POLL_GAP"), DEFAULT_POLL_GAP_US, MAX_POLL_GAP_US);
-	options->drain_ms = number(getenv("MORIENS_DRAIN"), DEFAULT_DRAIN_MS, MAX_DRAIN_MS);
+	options->not_numbers[0] = '\0';
+	options->ring_bytes = power_of_two(number(options, "MORIENS_RING", DEFAULT_RING_BYTES, MORIENS_MIN_RING_BYTES, MAX_RING_BYTES));
+	options->poll_gap_us = number(options, "MORIENS_POLL_GAP", DEFAULT_POLL_GAP_US, 0, MAX_POLL_GAP_US);
+	options->drain_ms = number(options, "MORIENS_DRAIN", DEFAULT_DRAIN_MS, 0, MAX_DRAIN_MS);
 	options->events = text_of("MORIENS_EVENTS");
 	options->papi = text_of("MORIENS_PAPI");
-	options->callpath = frames(getenv("MORIENS_CALLPATH"));
+	options->callpath = (uint32_t)number(options, "MORIENS_CALLPATH", 1, 1, MORIENS_MAX_CALLPATH);
 	return options->run != NULL && strlen(options->run) <= MAX_RUN_BYTES && strchr(options->run, '/') == NULL;
 }

@@ -184,6 +184,11 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		error = ENOSYS;
 	if (error == 0)
 		error = create_files(directory, &identity, depth, ring);
+	if (error == 0 && options.not_numbers[0] != '\0') {
+		char text[160];
+		snprintf(text, sizeof text, "not obeyed, being no whole number:%s", options.not_numbers);
+		moriens_process_note(&moriens_run.process, text);
+	}
 	if (error == 0 && depth != options.callpath)
 		moriens_process_note(&moriens_run.process, "call paths have one frame only: libunwind.so.8 cannot be loaded");
 	if (error == 0)

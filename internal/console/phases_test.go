@@ -18,7 +18,7 @@ func TestSummaryOfPhases(t *testing.T) {
 			{Name: "", Count: 1, Seconds: 1e-6},
 		},
 		Paused: rundir.Paused{Calls: 1234, Pauses: 1, Seconds: .25},
-		Losses: rundir.Losses{RecordsDropped: 3, MarksNameless: 4, MarksInsideCalls: 5, PhaseEndsUnmatched: 6, PhasesUnfinished: 7},
+		Losses: rundir.Losses{RecordsDropped: 3, MarksNameless: 4, MarksInsideCalls: 1, PhaseEndsUnmatched: 6, PhasesUnfinished: 7},
 	}
 	c := &rundir.Clusters{Phases: []rundir.PhaseBursts{
 		{Outside: true, Bursts: 1, Seconds: 1, Clusters: []rundir.PhaseCluster{{ID: 1, Bursts: 1, Seconds: 1}}},
@@ -37,7 +37,7 @@ two lines ööööööööööööööööööööööööööööö…  1,000  
 ""                                            1  1.00 us    0.00 ns   0.0 %
 
 paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause
-losses: 3 MPI calls or marks dropped, the ring was full; 4 marks without their name, its table was full; 5 marks set inside an MPI call; 6 ends of phases that had not begun; 7 phases that were never ended
+losses: 3 MPI calls or marks dropped, the ring was full; 4 marks without their names, the table was full; 1 mark set inside an MPI call; 6 ends of phases that had not begun; 7 phases that were never ended
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("summary:\n%s\nwant in it:\n%s", b.String(), want)

@@ -244,33 +244,36 @@ func messages(m *rundir.Messages) string {
 func losses(m *rundir.Manifest) string {
 	l := &m.Losses
 	var parts []string
-	add := func(n int64, what string) {
+	add := func(n int64, one, many, what string) {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", Integer(int(n)), what))
+			if n != 1 {
+				one = many
+			}
+			parts = append(parts, fmt.Sprintf("%s %s%s", Integer(int(n)), one, what))
 		}
 	}
-	records := "MPI calls"
+	record, records := "MPI call", "MPI calls"
 	if len(m.Phases)+len(m.Events) > 0 {
-		records = "MPI calls or marks"
+		record, records = "MPI call or mark", "MPI calls or marks"
 	}
-	add(l.RecordsDropped, records+" dropped, the ring was full")
-	add(l.CallsAbandoned, "MPI calls left by longjmp or an exception")
+	add(l.RecordsDropped, record, records, " dropped, the ring was full")
+	add(l.CallsAbandoned, "MPI call", "MPI calls", " left by longjmp or an exception")
 	if m.Trace != "" {
-		add(int64(l.RanksMissing), "ranks without a record")
+		add(int64(l.RanksMissing), "rank", "ranks", " without a record")
 	} else {
-		add(int64(l.RanksMissing), "ranks sent nothing")
+		add(int64(l.RanksMissing), "rank", "ranks", " sent nothing")
 	}
-	add(int64(l.RanksUnrecorded), "ranks could not record")
-	add(l.ThreadsUnrecorded, "threads could not record")
-	add(l.CallsUnrecorded, "MPI calls of such threads")
-	add(l.CallPathsLost, "call paths not named, their table was full")
-	add(l.MarksNameless, "marks without their name, its table was full")
-	add(l.MarksInsideCalls, "marks set inside an MPI call")
-	add(l.PhaseEndsUnmatched, "ends of phases that had not begun")
-	add(l.PhasesUnfinished, "phases that were never ended")
-	add(l.CommunicatorsLost, "communicators not named, their table was full")
-	add(l.MessagesRefused, "messages refused")
-	add(int64(l.LinesSkipped), "malformed lines of the trace skipped")
+	add(int64(l.RanksUnrecorded), "rank", "ranks", " could not record")
+	add(l.ThreadsUnrecorded, "thread", "threads", " could not record")
+	add(l.CallsUnrecorded, "MPI call", "MPI calls", " of such threads")
+	add(l.CallPathsLost, "call path", "call paths", " not named, the table was full")
+	add(l.MarksNameless, "mark without its name", "marks without their names", ", the table was full")
+	add(l.MarksInsideCalls, "mark", "marks", " set inside an MPI call")
+	add(l.PhaseEndsUnmatched, "end of a phase that had not begun", "ends of phases that had not begun", "")
+	add(l.PhasesUnfinished, "phase that was never ended", "phases that were never ended", "")
+	add(l.CommunicatorsLost, "communicator", "communicators", " not named, the table was full")
+	add(l.MessagesRefused, "message", "messages", " refused")
+	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	for _, d := range l.RanksDied {
 		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))
 		if len(m.Worlds) > 1 {

@@ -1,0 +1,41 @@
+package cshim_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"moriens/internal/mpitest"
+)
+
+// TestOptionsThatAreNoNumbers: "16M" is not 16. What is no number is not obeyed, and said; what is out of range is its end.
+func TestOptionsThatAreNoNumbers(t *testing.T) {
+	library := mpitest.Library(t)
+	mpi := mpitest.MPI(mpitest.OpenMPI)
+	for _, c := range []struct {
+		env  []string
+		ring int64 // bytes, without the header
+		note []string
+	}{
+		{[]string{"MORIENS_RING=16M", "MORIENS_POLL_GAP=20us", "MORIENS_DRAIN=-1", "MORIENS_CALLPATH=0x2"}, 2 << 20,
+			[]string{"not obeyed, being no whole number: MORIENS_RING MORIENS_POLL_GAP MORIENS_DRAIN MORIENS_CALLPATH"}},
+		{[]string{"MORIENS_RING=-1"}, 2 << 20, []string{"not obeyed, being no whole number: MORIENS_RING"}},
+		{[]string{"MORIENS_RING=300000", "MORIENS_DRAIN=0", "MORIENS_CALLPATH=99999999999999999999"}, 256 << 10, nil},
+		{[]string{"MORIENS_RING=0", "MORIENS_POLL_GAP="}, 64 << 10, nil},
+	} {
+		o := job{mpi: mpi, preload: library, ranks: 1, program: []string{mpi.App(t, "die"), "none", "10"}, env: c.env}.run(t)
+		succeed(t, o)
+		ranks, _ := read(t, o.dir)
+		if !slices.Equal(ranks[0].notes, c.note) {
+			t.Errorf("%v: notes %q", c.env, ranks[0].notes)
+		}
+		rings, _ := filepath.Glob(o.dir + "/*.ring")
+		if len(rings) != 1 {
+			t.Fatalf("rings %q", rings)
+		}
+		if info, err := os.Stat(rings[0]); err != nil || info.Size() != c.ring+4096 {
+			t.Errorf("%v: a ring of %d bytes, %v", c.env, info.Size(), err)
+		}
+	}
+}
