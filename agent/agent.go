@@ -20,6 +20,9 @@ import (
 const (
 	// batchCalls is how many calls of a ring go into one message.
 	batchCalls = 1024
+	// batchRequests is of how many requests calls may tell that go into one message, but for those of one look at the ring: a call
+	// can tell of thousands.
+	batchRequests = 16384
 	// batchWait is how long a call may wait for its message to fill.
 	batchWait = 200 * time.Millisecond
 )
@@ -46,8 +49,10 @@ type thread struct {
 	former  *burst.Former // nil until its process is known
 	marks   *mark.Former  // likewise
 	pending []ring.Record
-	since   time.Time // when the first of pending was read
-	corrupt error
+	// requests is of how many the pending ones tell.
+	requests int
+	since    time.Time // when the first of pending was read
+	corrupt  error
 
 	messages *message.Thread // nil until its process is known
 	missed   uint64          // calls without a record, before the last read that emptied the ring
@@ -131,7 +136,10 @@ func (n *Node) read(a *Agent, t *thread) bool {
 		t.since = time.Now()
 	}
 	t.pending = t.pending[:have+got]
-	full := len(t.pending) == batchCalls
+	for i := range t.pending[have:] {
+		t.requests += len(t.pending[have+i].Requests)
+	}
+	full := len(t.pending) == batchCalls || t.requests >= batchRequests
 	if full || len(t.pending) > 0 && time.Since(t.since) > batchWait {
 		n.flush(a, t)
 	}
@@ -184,7 +192,10 @@ func (n *Node) flush(a *Agent, t *thread) {
 	a.dropUndefined(t.pending)
 	n.sendMarks(a, t, t.pending)
 	n.form(a, t, t.pending)
-	t.pending = t.pending[:0]
+	for i := range t.pending {
+		t.pending[i].Clear()
+	}
+	t.pending, t.requests = t.pending[:0], 0
 }
 
 // form sends the rows of records, and then what those mean.

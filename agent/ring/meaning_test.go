@@ -122,3 +122,30 @@ func TestCommsAndNames(t *testing.T) {
 		t.Errorf("%v\n%s", err, d)
 	}
 }
+
+// A Record gives back the memory of a call that told of many requests, and keeps that of one that told of few.
+func TestManyRequests(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, r := thread(t, p, dir, 2048)
+	records := make([]ring.Record, 1)
+	for _, c := range []struct{ requests, kept int }{{1000, 0}, {3, 3}, {2, 3}, {1000, 0}} {
+		w.Enter(mpicall.Waitall, 1, 1)
+		for i := range c.requests {
+			if !ringwriter.Add(w, shmabi.Request{Kind: shmabi.SlotRequest, Event: shmabi.RequestCompleted, Request: uint64(i)}) {
+				t.Fatal("no room")
+			}
+		}
+		w.Exit(2)
+		if n, err := r.Read(records); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		if got := records[0].Requests; len(got) != c.requests || cap(got) > c.requests+c.requests/4+1 || got[c.requests-1].Handle != uint64(c.requests-1) {
+			t.Errorf("%d requests, with room for %d, want %d", len(got), cap(got), c.requests)
+		}
+		records[0].Clear()
+		if got := cap(records[0].Requests); got < c.kept || got > 8 {
+			t.Errorf("after %d requests room for %d is kept", c.requests, got)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package ring
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -101,7 +102,7 @@ func (r *Reader) Read(dst []Record) (int, error) {
 			break
 		}
 		rec := &dst[n]
-		rec.clear()
+		rec.Clear()
 		if _, r.err = r.decode(r.tail, s, rec); r.err != nil {
 			break
 		}
@@ -155,6 +156,9 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 			rec.IsCollective = true
 		case kind == shmabi.SlotRequest:
 			q := *(*shmabi.Request)(unsafe.Pointer(at))
+			if len(rec.Requests) == cap(rec.Requests) {
+				rec.Requests = slices.Grow(rec.Requests, int(uint64(s.Slots)-i)) // most that can follow
+			}
 			rec.Requests = append(rec.Requests, Request{
 				Event: RequestEvent(q.Event), Handle: q.Request, Bytes: q.Bytes, Source: q.Source, Tag: q.Tag,
 			})

@@ -33,9 +33,17 @@ type Record struct {
 	Value int64    // of an event
 }
 
-// clear makes it empty, with the memory of its slices.
-func (r *Record) clear() {
-	*r = Record{Polls: r.Polls[:0], Counts: r.Counts[:0], Transfers: r.Transfers[:0], Requests: r.Requests[:0]}
+// keptRequests is for how many requests a Record keeps its memory: a batch is thousands of Records, and MPI_Waitall may be of
+// thousands of requests.
+const keptRequests = 8
+
+// Clear makes it empty, with the memory of its slices, but for that of many requests.
+func (r *Record) Clear() {
+	requests := r.Requests[:0]
+	if cap(requests) > keptRequests {
+		requests = nil
+	}
+	*r = Record{Polls: r.Polls[:0], Counts: r.Counts[:0], Transfers: r.Transfers[:0], Requests: requests}
 }
 
 // Polls are calls of one function from one place, none of which found anything.
