@@ -320,6 +320,32 @@ func TestTooManyRequests(t *testing.T) {
 	})
 }
 
+// TestCommunicatorsFindNoRoom makes more communicators than the log has room for: they are counted, what is told of them names
+// none, and call paths that come later still find room.
+func TestCommunicatorsFindNoRoom(t *testing.T) {
+	const n = 10000
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		o := job{mpi: mpi, preload: library, ranks: 1, program: []string{mpi.App(t, "meaning"), "loop", fmt.Sprint(n)}}.run(t)
+		succeed(t, o)
+		p := expectExact(t, o)[0]
+		nameless := 0
+		for _, rec := range p.threads[0] {
+			if _, defined := p.comms[rec.Collective.Comm]; rec.IsCollective && !defined {
+				nameless++
+			}
+		}
+		// MPI_COMM_SELF is named, for it came first. Its freeing names each of the others.
+		if lost := int(p.CommsLost()); lost == 0 || lost+len(p.comms) != n+1 || nameless != lost {
+			t.Errorf("%d communicators, %d lost, %d collectives without one", len(p.comms), lost, nameless)
+		}
+		last := p.threads[0][len(p.threads[0])-2]
+		if last.Call != mpicall.Barrier || last.Collective.Comm == 0 || last.Collective.Ordinal != n || last.Path == 0 || p.Losses().PathsLost != 0 {
+			t.Errorf("%+v, %d call paths lost", last, p.Losses().PathsLost)
+		}
+	})
+}
+
 // TestOrdinalsOfDropped: collectives count, and communicators are made, while there is no room for their records.
 func TestOrdinalsOfDropped(t *testing.T) {
 	const n = 3000

@@ -154,6 +154,23 @@ func TestTwoOfOneRequest(t *testing.T) {
 		sent{Kind: wasReceived, Ring: 1, Peer: 2, Tag: 9, Comm: 1, Bytes: 16, DoneRing: 1, Done: 2})
 }
 
+// A receive that ended with an error is told as it was asked for, and without an end.
+func TestFailedReceive(t *testing.T) {
+	var s sink
+	m, th := one(&s)
+	th.Add(0, &ring.Record{Enter: 10, Exit: 20, Call: mpicall.Irecv, Transfers: []ring.Transfer{
+		{Kind: ring.Received, Bytes: 8, Request: 5, Peer: 2, Tag: 3, Comm: 1},
+	}}, false)
+	th.Add(1, isend(30, 6, 1), false)
+	failed := ring.Request{Event: ring.Completed, Source: ring.Any, Tag: ring.Any}
+	receive, send := failed, failed
+	receive.Handle, send.Handle = 5, 6
+	th.Add(2, wait(50, receive, send), false)
+	expect(t, &s, m, Stats{},
+		sent{Kind: wasReceived, Ring: 1, Peer: 2, Tag: 3, Comm: 1, Bytes: 8},
+		sent{Kind: wasSent, Ring: 1, Row: 1, Peer: 1, Tag: 1, Comm: 1, Bytes: 8, DoneRing: 1, Done: 2})
+}
+
 // What matched probes took is received at once, or by a request, in the communicator and from the sender that the probe told.
 func TestMatchedProbes(t *testing.T) {
 	var s sink

@@ -254,7 +254,7 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		switch {
 		case e.what == cancelled:
 			m.stats.Cancelled++
-		case e.what == freed:
+		case e.what == freed, o.receives() && e.peer == ring.Any: // with an error: what it took, if anything, is not told
 			m.leave(&o)
 		default:
 			// Only now is it known that the status is a receive's: those of sends hold anything.

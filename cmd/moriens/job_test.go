@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"moriens/internal/mpitest"
+	"moriens/trace/rundir"
 )
 
 // built is bin/moriens and bin/libmoriens.so as `make build` leaves them, built once for all tests.
@@ -78,7 +79,8 @@ type manifest struct {
 		Size          int
 		RanksRecorded int `json:"ranks_recorded"`
 	}
-	Losses struct {
+	Messages rundir.Messages
+	Losses   struct {
 		RanksDied []struct {
 			World, Rank int
 			How         string

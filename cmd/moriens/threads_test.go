@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/mpitest"
+	"moriens/trace/rundir"
 )
 
 // Of many threads those are recorded for which shared memory has room; the others are counted, and the result says so.
@@ -51,5 +52,21 @@ func TestSpawn(t *testing.T) {
 	}
 	if len(m.Worlds) < 2 || m.Worlds[0].Size != 2 || ranks != len(mpitest.Counts(t, counts)) || m.Dropped != 0 || len(m.Losses.RanksDied) != 0 {
 		t.Errorf("manifest %+v", m)
+	}
+}
+
+// Worlds that were spawned one after the other have communicators with their parents that are made in the same way. No message of one is taken for
+// the other's.
+func TestSiblings(t *testing.T) {
+	mpi := mpitest.OpenMPI
+	out := filepath.Join(t.TempDir(), "run")
+	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", mpi.App(t, "siblings"))...)...)
+	if o.status != 0 {
+		t.Fatalf("status %d\n%s", o.status, o.stderr)
+	}
+	m := readManifest(t, out)
+	want := []rundir.Unmatched{{Why: "the other side is of another MPI world, which is not known", Sends: 40, Receives: 40}}
+	if d := cmp.Diff(want, m.Messages.Unmatched); d != "" || m.Messages.Sends != 40 || m.Messages.Matched != 0 || len(m.Worlds) != 3 {
+		t.Errorf("%+v\n%s", m.Messages, d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"moriens/analysis/clock"
+	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -46,7 +47,7 @@ type streamSides struct {
 	sends, receives []posting
 }
 
-// An open is postings of which no end is known that fit many streams: what they took, if anything, nobody saw.
+// An open is postings of which no end or no peer is known and that fit many streams: what they took or sent, if anything, nobody saw.
 type open struct {
 	process   int32
 	comm      uint64
@@ -89,9 +90,11 @@ type trouble struct{ sends, receives int64 }
 const (
 	whyGap          = "records are missing"
 	whyUnrecorded   = "the other side has not recorded"
+	whyElsewhere    = "the other side is of another MPI world, which is not known"
 	whyCommunicator = "its communicator is not known"
 	whyConcurrent   = "threads or a call that starts several leave the order open"
 	whyMismatch     = "the bytes of both sides differ"
+	whyNear         = "of others like it the end was not seen"
 	whyUnended      = "its end was not seen"
 	whyNone         = "the other side has none"
 )
@@ -199,12 +202,17 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			id := member.Info.Id
 			other := int32(-1)
 			if x.Peer[i] >= 0 {
-				if other = int32(c.peer(h, of, x.Comm[i], x.Peer[i]).process); other < 0 {
+				to := c.peer(h, of, x.Comm[i], x.Peer[i])
+				if to == nobody {
+					m.count(whyNobody(member), send, 1)
+					continue
+				}
+				if other = int32(to.process); other < 0 {
 					m.count(whyUnrecorded, send, 1)
 					continue
 				}
 			}
-			if !send && (o.doneRow < 0 || other < 0 || x.Tag[i] < 0) || send && o.doneRow < 0 && p.cut != never {
+			if other < 0 || x.Tag[i] < 0 || o.doneRow < 0 && (!send || p.cut != never) {
 				key := open{int32(of), id, other, x.Tag[i], !send}
 				was, there := m.opens[key]
 				if !there {
@@ -233,6 +241,14 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			}
 		}
 	}
+}
+
+// whyNobody says why a peer cannot be found.
+func whyNobody(m store.Member) string {
+	if m.Info.Cut {
+		return whyCommunicator
+	}
+	return whyElsewhere
 }
 
 func (m *matching) count(why string, send bool, n int64) {
@@ -315,25 +331,36 @@ func (m *matching) pair(h *history, key stream, s *streamSides) {
 		mismatch(s.sends)
 		mismatch(s.receives)
 	}
+	rest := whyRest(h, key, gaps)
 	for _, o := range s.sends {
-		m.unpairedFor(o.fate, gaps, true)
+		m.unpairedFor(o.fate, rest, true)
 	}
 	for _, o := range s.receives {
-		m.unpairedFor(o.fate, gaps, false)
+		m.unpairedFor(o.fate, rest, false)
 	}
 }
 
-func (m *matching) unpairedFor(f fate, gaps, send bool) {
+// whyRest is why what is left of a stream has no counterpart.
+func whyRest(h *history, key stream, gaps bool) string {
+	switch {
+	case h.processes[key.from].cut != never || h.processes[key.to].cut != never:
+		return whyGap
+	case gaps:
+		return whyNear
+	}
+	return whyNone
+}
+
+// unpairedFor counts a posting without a counterpart; rest is why there is none for it where its fate does not tell.
+func (m *matching) unpairedFor(f fate, rest string, send bool) {
 	switch {
 	case f == paired:
 	case f == concurrent:
 		m.count(whyConcurrent, send, 1)
 	case f == mismatched:
 		m.count(whyMismatch, send, 1)
-	case gaps:
-		m.count(whyGap, send, 1)
 	default:
-		m.count(whyNone, send, 1)
+		m.count(rest, send, 1)
 	}
 }
 

@@ -21,6 +21,7 @@ type act struct {
 	wild             bool
 	row, done        int // of the rank; the same rank's
 	rowGone, unknown bool
+	failed           bool // it returned an error; whether it has moved anything is not told
 	partner          *act
 }
 
@@ -48,16 +49,27 @@ func (p *plan) add(receive bool, of, peer int, tag int32, wild bool, later int) 
 	p.queue[key] = q
 }
 
-// planned draws a job in which every message is received in the end.
-func planned(t *rapid.T) *plan {
+// fail adds a call that returned an error.
+func (p *plan) fail(receive bool, of, peer int, tag int32) {
+	p.acts = append(p.acts, &act{receive: receive, of: of, peer: peer, tag: tag, row: p.rows[of], done: p.rows[of], failed: true})
+	p.rows[of]++
+}
+
+// planned draws a job in which every message is received in the end. Some calls fail, if they may, and have moved nothing.
+func planned(t *rapid.T, failures bool) *plan {
 	ranks := rapid.IntRange(2, 3).Draw(t, "ranks")
 	p := &plan{rows: make([]int, ranks), queue: make(map[[3]int][2][]*act)}
 	step := func(receive bool, of, peer int, tag int32) {
 		p.add(receive, of, peer, tag, rapid.Bool().Draw(t, "wild"), rapid.IntRange(0, 3).Draw(t, "later"))
 	}
 	for range rapid.IntRange(0, 40).Draw(t, "steps") {
-		of := rapid.IntRange(0, ranks-1).Draw(t, "of")
-		step(rapid.Bool().Draw(t, "receive"), of, rapid.IntRange(0, ranks-1).Draw(t, "peer"), int32(rapid.IntRange(1, 2).Draw(t, "tag")))
+		of, peer := rapid.IntRange(0, ranks-1).Draw(t, "of"), rapid.IntRange(0, ranks-1).Draw(t, "peer")
+		receive, tag := rapid.Bool().Draw(t, "receive"), int32(rapid.IntRange(1, 2).Draw(t, "tag"))
+		if failures && rapid.IntRange(0, 9).Draw(t, "fails") == 0 {
+			p.fail(receive, of, peer, tag)
+		} else {
+			step(receive, of, peer, tag)
+		}
 	}
 	for from := range ranks {
 		for to := range ranks {
@@ -155,6 +167,9 @@ func (p *plan) tell(t fatal, gone [][]bool, ends []moriensv1.ProcessEnd_How) sto
 					peer, tag = -1, -1
 				}
 			}
+			if o.failed {
+				peer = -1
+			}
 			kind := moriensv1.Transfers_KIND_SENT
 			if o.receive {
 				kind = moriensv1.Transfers_KIND_RECEIVED
@@ -214,7 +229,7 @@ func drawn(t *rapid.T, h *history) map[[4]int]bool {
 func (p *plan) truth() map[[4]int]bool {
 	lines := make(map[[4]int]bool)
 	for _, o := range p.acts {
-		if !o.receive && !o.rowGone && !o.partner.rowGone && !o.unknown && !o.partner.unknown {
+		if !o.receive && !o.failed && !o.rowGone && !o.partner.rowGone && !o.unknown && !o.partner.unknown {
 			lines[[4]int{o.of, o.row, o.partner.of, o.partner.row}] = true
 		}
 	}
@@ -224,7 +239,7 @@ func (p *plan) truth() map[[4]int]bool {
 // Of a job that is told whole every message is a line.
 func TestAllMessagesMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := planned(t)
+		p := planned(t, false)
 		how := rapid.SampledFrom([]moriensv1.ProcessEnd_How{moriensv1.ProcessEnd_HOW_FINALIZED, moriensv1.ProcessEnd_HOW_DIED}).Draw(t, "how")
 		h := recount(p.tell(t, p.whole(), all(len(p.rows), how)))
 		if d := cmp.Diff(p.truth(), drawn(t, h)); d != "" {
@@ -238,11 +253,11 @@ func TestAllMessagesMatch(t *testing.T) {
 	})
 }
 
-// Of a job of which parts are missing no line is wrong; those before the first gap are all there.
+// Of a job of which parts are missing, or of which calls have failed, no line is wrong; those before the first gap are all there.
 func TestNoWrongLineAfterLoss(t *testing.T) {
 	all, right := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		p := planned(t)
+		p := planned(t, true)
 		gone := p.whole()
 		for rank := range gone {
 			for range rapid.IntRange(0, 2).Draw(t, "gaps") {

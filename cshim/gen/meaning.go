@@ -13,6 +13,7 @@ import (
 type meaning struct {
 	given     []string // at the entry
 	succeeded []string // at the exit, if the call has
+	failed    []string // likewise
 	returned  []string // at the exit in any case
 }
 
@@ -21,6 +22,9 @@ func (m *meaning) give(format string, args ...any) {
 }
 func (m *meaning) succeed(format string, args ...any) {
 	m.succeeded = append(m.succeeded, fmt.Sprintf(format, args...))
+}
+func (m *meaning) fail(format string, args ...any) {
+	m.failed = append(m.failed, fmt.Sprintf(format, args...))
 }
 func (m *meaning) back(format string, args ...any) {
 	m.returned = append(m.returned, fmt.Sprintf(format, args...))
@@ -38,7 +42,7 @@ func (m meaning) atEntry() []block {
 }
 
 func (m meaning) atExit() []block {
-	return []block{{"moriens_succeeded(&span, result)", m.succeeded}, {"moriens_returned(&span)", m.returned}}
+	return []block{{"moriens_succeeded(&span, result)", m.succeeded}, {"moriens_failed(&span, result)", m.failed}, {"moriens_returned(&span)", m.returned}}
 }
 
 // lines writes blocks as C code of that indentation.
@@ -204,6 +208,9 @@ func meaningOf(c call, r reader) meaning {
 	case c.class == "buffer" && c.has("request"):
 		m.succeed("moriens_made_request(&span, %s)", r.request("request"))
 	}
+	if slices.ContainsFunc(m.given, func(s string) bool { return strings.HasPrefix(s, "moriens_collective") }) {
+		m.fail("moriens_uncount(result)")
+	}
 	return m
 }
 
@@ -217,6 +224,8 @@ func (c call) move(m *meaning, r reader) {
 	}
 	if c.found() != "" { // of a poll nothing is told that finds nothing
 		m.succeeded, m.given = m.given, nil
+	} else {
+		m.fail("moriens_unsettled(&span, result)")
 	}
 	if c.has("status") {
 		m.give("status = moriens_status(status, %s)", r.binding())

@@ -14,6 +14,8 @@ MORIENS_PUBLIC int MPI_Barrier(word comm)
 		moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, NULL);
 	moriens_commit(&span);
 	int result = real(comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -30,6 +32,8 @@ MORIENS_PUBLIC int MPI_Bcast(word buf, word count, word type, word root, word co
 		moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(buf, (int)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C), NULL);
 	moriens_commit(&span);
 	int result = real(buf, count, type, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -46,6 +50,8 @@ MORIENS_PUBLIC int MPI_Gather(word sbuf, word scount, word stype, word rbuf, wor
 		moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -62,6 +68,8 @@ MORIENS_PUBLIC int MPI_Gatherv(word sbuf, word scount, word stype, word rbuf, wo
 		moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -78,6 +86,8 @@ MORIENS_PUBLIC int MPI_Scatter(word sbuf, word scount, word stype, word rbuf, wo
 		moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -94,6 +104,8 @@ MORIENS_PUBLIC int MPI_Scatterv(word sbuf, word scounts, word sdispls, word styp
 		moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -110,6 +122,8 @@ MORIENS_PUBLIC int MPI_Allgather(word sbuf, word scount, word stype, word rbuf, 
 		moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -126,6 +140,8 @@ MORIENS_PUBLIC int MPI_Allgatherv(word sbuf, word scount, word stype, word rbuf,
 		moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -142,6 +158,8 @@ MORIENS_PUBLIC int MPI_Alltoall(word sbuf, word scount, word stype, word rbuf, w
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -158,6 +176,8 @@ MORIENS_PUBLIC int MPI_Alltoallv(word sbuf, word scounts, word sdispls, word sty
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -174,6 +194,8 @@ MORIENS_PUBLIC int MPI_Alltoallw(word sbuf, word scounts, word sdispls, word sty
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, moriens_mpi.handle_bytes), MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, moriens_mpi.handle_bytes), MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -190,6 +212,8 @@ MORIENS_PUBLIC int MPI_Reduce(word sbuf, word rbuf, word count, word type, word 
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_comm_ref(comm), (int)root, NULL, MORIENS_SIDE(rbuf, (int)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -206,6 +230,8 @@ MORIENS_PUBLIC int MPI_Allreduce(word sbuf, word rbuf, word count, word type, wo
 		moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -222,6 +248,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter(word sbuf, word rbuf, word rcounts, word t
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, rcounts, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -238,6 +266,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_block(word sbuf, word rbuf, word rcount, w
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, rcount, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -254,6 +284,8 @@ MORIENS_PUBLIC int MPI_Scan(word sbuf, word rbuf, word count, word type, word op
 		moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -270,6 +302,8 @@ MORIENS_PUBLIC int MPI_Exscan(word sbuf, word rbuf, word count, word type, word 
 		moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -288,6 +322,8 @@ MORIENS_PUBLIC int MPI_Ibarrier(word comm, word request)
 	int result = real(comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -306,6 +342,8 @@ MORIENS_PUBLIC int MPI_Ibcast(word buf, word count, word type, word root, word c
 	int result = real(buf, count, type, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -324,6 +362,8 @@ MORIENS_PUBLIC int MPI_Igather(word sbuf, word scount, word stype, word rbuf, wo
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -342,6 +382,8 @@ MORIENS_PUBLIC int MPI_Igatherv(word sbuf, word scount, word stype, word rbuf, w
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -360,6 +402,8 @@ MORIENS_PUBLIC int MPI_Iscatter(word sbuf, word scount, word stype, word rbuf, w
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -378,6 +422,8 @@ MORIENS_PUBLIC int MPI_Iscatterv(word sbuf, word scounts, word sdispls, word sty
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -396,6 +442,8 @@ MORIENS_PUBLIC int MPI_Iallgather(word sbuf, word scount, word stype, word rbuf,
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -414,6 +462,8 @@ MORIENS_PUBLIC int MPI_Iallgatherv(word sbuf, word scount, word stype, word rbuf
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -432,6 +482,8 @@ MORIENS_PUBLIC int MPI_Ialltoall(word sbuf, word scount, word stype, word rbuf, 
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -450,6 +502,8 @@ MORIENS_PUBLIC int MPI_Ialltoallv(word sbuf, word scounts, word sdispls, word st
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -468,6 +522,8 @@ MORIENS_PUBLIC int MPI_Ialltoallw(word sbuf, word scounts, word sdispls, word st
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -486,6 +542,8 @@ MORIENS_PUBLIC int MPI_Ireduce(word sbuf, word rbuf, word count, word type, word
 	int result = real(sbuf, rbuf, count, type, op, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -504,6 +562,8 @@ MORIENS_PUBLIC int MPI_Iallreduce(word sbuf, word rbuf, word count, word type, w
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -522,6 +582,8 @@ MORIENS_PUBLIC int MPI_Ireduce_scatter(word sbuf, word rbuf, word rcounts, word 
 	int result = real(sbuf, rbuf, rcounts, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -540,6 +602,8 @@ MORIENS_PUBLIC int MPI_Ireduce_scatter_block(word sbuf, word rbuf, word rcount, 
 	int result = real(sbuf, rbuf, rcount, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -558,6 +622,8 @@ MORIENS_PUBLIC int MPI_Iscan(word sbuf, word rbuf, word count, word type, word o
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -576,6 +642,8 @@ MORIENS_PUBLIC int MPI_Iexscan(word sbuf, word rbuf, word count, word type, word
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -592,6 +660,8 @@ MORIENS_PUBLIC int MPI_Bcast_c(word buf, word count, word type, word root, word 
 		moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(buf, (int64_t)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C), NULL);
 	moriens_commit(&span);
 	int result = real(buf, count, type, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -608,6 +678,8 @@ MORIENS_PUBLIC int MPI_Gather_c(word sbuf, word scount, word stype, word rbuf, w
 		moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -624,6 +696,8 @@ MORIENS_PUBLIC int MPI_Gatherv_c(word sbuf, word scount, word stype, word rbuf, 
 		moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -640,6 +714,8 @@ MORIENS_PUBLIC int MPI_Scatter_c(word sbuf, word scount, word stype, word rbuf, 
 		moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -656,6 +732,8 @@ MORIENS_PUBLIC int MPI_Scatterv_c(word sbuf, word scounts, word sdispls, word st
 		moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_comm_ref(comm), (int)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -672,6 +750,8 @@ MORIENS_PUBLIC int MPI_Allgather_c(word sbuf, word scount, word stype, word rbuf
 		moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -688,6 +768,8 @@ MORIENS_PUBLIC int MPI_Allgatherv_c(word sbuf, word scount, word stype, word rbu
 		moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -704,6 +786,8 @@ MORIENS_PUBLIC int MPI_Alltoall_c(word sbuf, word scount, word stype, word rbuf,
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -720,6 +804,8 @@ MORIENS_PUBLIC int MPI_Alltoallv_c(word sbuf, word scounts, word sdispls, word s
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -736,6 +822,8 @@ MORIENS_PUBLIC int MPI_Alltoallw_c(word sbuf, word scounts, word sdispls, word s
 		moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, moriens_mpi.handle_bytes), MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, moriens_mpi.handle_bytes), MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -752,6 +840,8 @@ MORIENS_PUBLIC int MPI_Reduce_c(word sbuf, word rbuf, word count, word type, wor
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_comm_ref(comm), (int)root, NULL, MORIENS_SIDE(rbuf, (int64_t)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, root, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -768,6 +858,8 @@ MORIENS_PUBLIC int MPI_Allreduce_c(word sbuf, word rbuf, word count, word type, 
 		moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int64_t)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -784,6 +876,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_c(word sbuf, word rbuf, word rcounts, word
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, rcounts, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -800,6 +894,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_block_c(word sbuf, word rbuf, word rcount,
 		moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, rcount, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -816,6 +912,8 @@ MORIENS_PUBLIC int MPI_Scan_c(word sbuf, word rbuf, word count, word type, word 
 		moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int64_t)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -832,6 +930,8 @@ MORIENS_PUBLIC int MPI_Exscan_c(word sbuf, word rbuf, word count, word type, wor
 		moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, (int64_t)count, MORIENS_NO_ARRAY, moriens_handle(type), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, rbuf, count, type, op, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -850,6 +950,8 @@ MORIENS_PUBLIC int MPI_Ibcast_c(word buf, word count, word type, word root, word
 	int result = real(buf, count, type, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -868,6 +970,8 @@ MORIENS_PUBLIC int MPI_Igather_c(word sbuf, word scount, word stype, word rbuf, 
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -886,6 +990,8 @@ MORIENS_PUBLIC int MPI_Igatherv_c(word sbuf, word scount, word stype, word rbuf,
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -904,6 +1010,8 @@ MORIENS_PUBLIC int MPI_Iscatter_c(word sbuf, word scount, word stype, word rbuf,
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -922,6 +1030,8 @@ MORIENS_PUBLIC int MPI_Iscatterv_c(word sbuf, word scounts, word sdispls, word s
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -940,6 +1050,8 @@ MORIENS_PUBLIC int MPI_Iallgather_c(word sbuf, word scount, word stype, word rbu
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -958,6 +1070,8 @@ MORIENS_PUBLIC int MPI_Iallgatherv_c(word sbuf, word scount, word stype, word rb
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -976,6 +1090,8 @@ MORIENS_PUBLIC int MPI_Ialltoall_c(word sbuf, word scount, word stype, word rbuf
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -994,6 +1110,8 @@ MORIENS_PUBLIC int MPI_Ialltoallv_c(word sbuf, word scounts, word sdispls, word 
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1012,6 +1130,8 @@ MORIENS_PUBLIC int MPI_Ialltoallw_c(word sbuf, word scounts, word sdispls, word 
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1030,6 +1150,8 @@ MORIENS_PUBLIC int MPI_Ireduce_c(word sbuf, word rbuf, word count, word type, wo
 	int result = real(sbuf, rbuf, count, type, op, root, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1048,6 +1170,8 @@ MORIENS_PUBLIC int MPI_Iallreduce_c(word sbuf, word rbuf, word count, word type,
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1066,6 +1190,8 @@ MORIENS_PUBLIC int MPI_Ireduce_scatter_c(word sbuf, word rbuf, word rcounts, wor
 	int result = real(sbuf, rbuf, rcounts, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1084,6 +1210,8 @@ MORIENS_PUBLIC int MPI_Ireduce_scatter_block_c(word sbuf, word rbuf, word rcount
 	int result = real(sbuf, rbuf, rcount, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1102,6 +1230,8 @@ MORIENS_PUBLIC int MPI_Iscan_c(word sbuf, word rbuf, word count, word type, word
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1120,6 +1250,8 @@ MORIENS_PUBLIC int MPI_Iexscan_c(word sbuf, word rbuf, word count, word type, wo
 	int result = real(sbuf, rbuf, count, type, op, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

@@ -16,6 +16,8 @@ MORIENS_PUBLIC int MPI_Comm_create(word comm, word group, word newcomm)
 	int result = real(comm, group, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -50,6 +52,8 @@ MORIENS_PUBLIC int MPI_Comm_dup(word comm, word newcomm)
 	int result = real(comm, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -68,6 +72,8 @@ MORIENS_PUBLIC int MPI_Comm_dup_with_info(word comm, word info, word newcomm)
 	int result = real(comm, info, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -88,6 +94,8 @@ MORIENS_PUBLIC int MPI_Comm_idup(word comm, word newcomm, word request)
 		moriens_made_like(moriens_comm_ref_at(newcomm), moriens_handle(comm));
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -108,6 +116,8 @@ MORIENS_PUBLIC int MPI_Comm_idup_with_info(word comm, word info, word newcomm, w
 		moriens_made_like(moriens_comm_ref_at(newcomm), moriens_handle(comm));
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -126,6 +136,8 @@ MORIENS_PUBLIC int MPI_Comm_split(word comm, word color, word key, word newcomm)
 	int result = real(comm, color, key, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -144,6 +156,8 @@ MORIENS_PUBLIC int MPI_Comm_split_type(word comm, word splittype, word key, word
 	int result = real(comm, splittype, key, info, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -162,6 +176,8 @@ MORIENS_PUBLIC int MPI_Comm_free(word comm)
 	int result = real(comm);
 	if (moriens_succeeded(&span, result))
 		moriens_freed();
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -178,6 +194,8 @@ MORIENS_PUBLIC int MPI_Comm_set_info(word comm, word info)
 		moriens_collective_of(&span, moriens_comm_ref(comm), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(comm, info);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -196,6 +214,8 @@ MORIENS_PUBLIC int MPI_Intercomm_create(word comm, word leader, word peercomm, w
 	int result = real(comm, leader, peercomm, remoteleader, tag, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made_between(moriens_comm_ref_at(newcomm), (int)tag);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -214,6 +234,8 @@ MORIENS_PUBLIC int MPI_Intercomm_merge(word comm, word high, word newcomm)
 	int result = real(comm, high, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -232,6 +254,8 @@ MORIENS_PUBLIC int MPI_Cart_create(word comm, word ndims, word dims, word period
 	int result = real(comm, ndims, dims, periods, reorder, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -250,6 +274,8 @@ MORIENS_PUBLIC int MPI_Cart_sub(word comm, word remain, word newcomm)
 	int result = real(comm, remain, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -268,6 +294,8 @@ MORIENS_PUBLIC int MPI_Graph_create(word comm, word nnodes, word edgeindex, word
 	int result = real(comm, nnodes, edgeindex, edges, reorder, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -286,6 +314,8 @@ MORIENS_PUBLIC int MPI_Dist_graph_create(word comm, word n, word sources, word d
 	int result = real(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -304,6 +334,8 @@ MORIENS_PUBLIC int MPI_Dist_graph_create_adjacent(word comm, word indegree, word
 	int result = real(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

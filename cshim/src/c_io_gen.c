@@ -16,6 +16,8 @@ MORIENS_PUBLIC int MPI_File_open(word comm, word filename, word amode, word info
 	int result = real(comm, filename, amode, info, file);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_file_ref_at(file));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -34,6 +36,8 @@ MORIENS_PUBLIC int MPI_File_close(word file)
 	int result = real(file);
 	if (moriens_succeeded(&span, result))
 		moriens_freed();
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -64,6 +68,8 @@ MORIENS_PUBLIC int MPI_File_set_size(word file, word size)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, size);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -94,6 +100,8 @@ MORIENS_PUBLIC int MPI_File_preallocate(word file, word size)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, size);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -110,6 +118,8 @@ MORIENS_PUBLIC int MPI_File_set_info(word file, word info)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, info);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -126,6 +136,8 @@ MORIENS_PUBLIC int MPI_File_set_view(word file, word disp, word etype, word file
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, disp, etype, filetype, datarep, info);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -156,6 +168,8 @@ MORIENS_PUBLIC int MPI_File_seek_shared(word file, word offset, word whence)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, offset, whence);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -186,6 +200,8 @@ MORIENS_PUBLIC int MPI_File_set_atomicity(word file, word flag)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, flag);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -202,6 +218,8 @@ MORIENS_PUBLIC int MPI_File_sync(word file)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -236,6 +254,8 @@ MORIENS_PUBLIC int MPI_File_read_all(word file, word buf, word count, word type,
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -270,6 +290,8 @@ MORIENS_PUBLIC int MPI_File_read_at_all(word file, word offset, word buf, word c
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -304,6 +326,8 @@ MORIENS_PUBLIC int MPI_File_read_ordered(word file, word buf, word count, word t
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -342,6 +366,8 @@ MORIENS_PUBLIC int MPI_File_iread_all(word file, word buf, word count, word type
 	int result = real(file, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -380,6 +406,8 @@ MORIENS_PUBLIC int MPI_File_iread_at_all(word file, word offset, word buf, word 
 	int result = real(file, offset, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -416,6 +444,8 @@ MORIENS_PUBLIC int MPI_File_read_all_begin(word file, word buf, word count, word
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -432,6 +462,8 @@ MORIENS_PUBLIC int MPI_File_read_all_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -450,6 +482,8 @@ MORIENS_PUBLIC int MPI_File_read_at_all_begin(word file, word offset, word buf, 
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -466,6 +500,8 @@ MORIENS_PUBLIC int MPI_File_read_at_all_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -484,6 +520,8 @@ MORIENS_PUBLIC int MPI_File_read_ordered_begin(word file, word buf, word count, 
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -500,6 +538,8 @@ MORIENS_PUBLIC int MPI_File_read_ordered_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -534,6 +574,8 @@ MORIENS_PUBLIC int MPI_File_write_all(word file, word buf, word count, word type
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -568,6 +610,8 @@ MORIENS_PUBLIC int MPI_File_write_at_all(word file, word offset, word buf, word 
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -602,6 +646,8 @@ MORIENS_PUBLIC int MPI_File_write_ordered(word file, word buf, word count, word 
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -640,6 +686,8 @@ MORIENS_PUBLIC int MPI_File_iwrite_all(word file, word buf, word count, word typ
 	int result = real(file, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -678,6 +726,8 @@ MORIENS_PUBLIC int MPI_File_iwrite_at_all(word file, word offset, word buf, word
 	int result = real(file, offset, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -714,6 +764,8 @@ MORIENS_PUBLIC int MPI_File_write_all_begin(word file, word buf, word count, wor
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -730,6 +782,8 @@ MORIENS_PUBLIC int MPI_File_write_all_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -748,6 +802,8 @@ MORIENS_PUBLIC int MPI_File_write_at_all_begin(word file, word offset, word buf,
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -764,6 +820,8 @@ MORIENS_PUBLIC int MPI_File_write_at_all_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -782,6 +840,8 @@ MORIENS_PUBLIC int MPI_File_write_ordered_begin(word file, word buf, word count,
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -798,6 +858,8 @@ MORIENS_PUBLIC int MPI_File_write_ordered_end(word file, word buf, word status)
 		moriens_collective_of(&span, moriens_file_ref(file), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(file, buf, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -832,6 +894,8 @@ MORIENS_PUBLIC int MPI_File_read_all_c(word file, word buf, word count, word typ
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -866,6 +930,8 @@ MORIENS_PUBLIC int MPI_File_read_at_all_c(word file, word offset, word buf, word
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -900,6 +966,8 @@ MORIENS_PUBLIC int MPI_File_read_ordered_c(word file, word buf, word count, word
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -938,6 +1006,8 @@ MORIENS_PUBLIC int MPI_File_iread_all_c(word file, word buf, word count, word ty
 	int result = real(file, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -976,6 +1046,8 @@ MORIENS_PUBLIC int MPI_File_iread_at_all_c(word file, word offset, word buf, wor
 	int result = real(file, offset, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1012,6 +1084,8 @@ MORIENS_PUBLIC int MPI_File_read_all_begin_c(word file, word buf, word count, wo
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1030,6 +1104,8 @@ MORIENS_PUBLIC int MPI_File_read_at_all_begin_c(word file, word offset, word buf
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1048,6 +1124,8 @@ MORIENS_PUBLIC int MPI_File_read_ordered_begin_c(word file, word buf, word count
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1082,6 +1160,8 @@ MORIENS_PUBLIC int MPI_File_write_all_c(word file, word buf, word count, word ty
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1116,6 +1196,8 @@ MORIENS_PUBLIC int MPI_File_write_at_all_c(word file, word offset, word buf, wor
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1150,6 +1232,8 @@ MORIENS_PUBLIC int MPI_File_write_ordered_c(word file, word buf, word count, wor
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type, status);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1188,6 +1272,8 @@ MORIENS_PUBLIC int MPI_File_iwrite_all_c(word file, word buf, word count, word t
 	int result = real(file, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1226,6 +1312,8 @@ MORIENS_PUBLIC int MPI_File_iwrite_at_all_c(word file, word offset, word buf, wo
 	int result = real(file, offset, buf, count, type, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1262,6 +1350,8 @@ MORIENS_PUBLIC int MPI_File_write_all_begin_c(word file, word buf, word count, w
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1280,6 +1370,8 @@ MORIENS_PUBLIC int MPI_File_write_at_all_begin_c(word file, word offset, word bu
 	}
 	moriens_commit(&span);
 	int result = real(file, offset, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1298,6 +1390,8 @@ MORIENS_PUBLIC int MPI_File_write_ordered_begin_c(word file, word buf, word coun
 	}
 	moriens_commit(&span);
 	int result = real(file, buf, count, type);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

@@ -14,6 +14,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgather(word sbuf, word scount, word stype, wo
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -30,6 +32,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgatherv(word sbuf, word scount, word stype, w
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -46,6 +50,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoall(word sbuf, word scount, word stype, wor
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -62,6 +68,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallv(word sbuf, word scounts, word sdispls,
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -78,6 +86,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallw(word sbuf, word scounts, word sdispls,
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, moriens_mpi.handle_bytes), MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, moriens_mpi.handle_bytes), MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -96,6 +106,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_allgather(word sbuf, word scount, word stype, w
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -114,6 +126,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_allgatherv(word sbuf, word scount, word stype, 
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -132,6 +146,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoall(word sbuf, word scount, word stype, wo
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -150,6 +166,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoallv(word sbuf, word scounts, word sdispls
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -168,6 +186,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoallw(word sbuf, word scounts, word sdispls
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -184,6 +204,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgather_c(word sbuf, word scount, word stype, 
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -200,6 +222,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgatherv_c(word sbuf, word scount, word stype,
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -216,6 +240,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoall_c(word sbuf, word scount, word stype, w
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, (int64_t)scount, MORIENS_NO_ARRAY, moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, (int64_t)rcount, MORIENS_NO_ARRAY, moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -232,6 +258,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallv_c(word sbuf, word scounts, word sdispl
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_handle(stype), MORIENS_NO_ARRAY, MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_handle(rtype), MORIENS_NO_ARRAY, MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -248,6 +276,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallw_c(word sbuf, word scounts, word sdispl
 		moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, moriens_mpi.handle_bytes), MORIENS_C), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, moriens_mpi.handle_bytes), MORIENS_C));
 	moriens_commit(&span);
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -266,6 +296,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_allgather_c(word sbuf, word scount, word stype,
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -284,6 +316,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_allgatherv_c(word sbuf, word scount, word stype
 	int result = real(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -302,6 +336,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoall_c(word sbuf, word scount, word stype, 
 	int result = real(sbuf, scount, stype, rbuf, rcount, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -320,6 +356,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoallv_c(word sbuf, word scounts, word sdisp
 	int result = real(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -338,6 +376,8 @@ MORIENS_PUBLIC int MPI_Ineighbor_alltoallw_c(word sbuf, word scounts, word sdisp
 	int result = real(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

@@ -16,6 +16,8 @@ MORIENS_PUBLIC int MPI_Win_create(word base, word size, word unit, word info, wo
 	int result = real(base, size, unit, info, comm, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -34,6 +36,8 @@ MORIENS_PUBLIC int MPI_Win_create_dynamic(word info, word comm, word win)
 	int result = real(info, comm, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -52,6 +56,8 @@ MORIENS_PUBLIC int MPI_Win_allocate(word size, word unit, word info, word comm, 
 	int result = real(size, unit, info, comm, base, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -70,6 +76,8 @@ MORIENS_PUBLIC int MPI_Win_allocate_shared(word size, word unit, word info, word
 	int result = real(size, unit, info, comm, base, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -88,6 +96,8 @@ MORIENS_PUBLIC int MPI_Win_free(word win)
 	int result = real(win);
 	if (moriens_succeeded(&span, result))
 		moriens_freed();
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -132,6 +142,8 @@ MORIENS_PUBLIC int MPI_Win_set_info(word win, word info)
 		moriens_collective_of(&span, moriens_win_ref(win), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(win, info);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -324,6 +336,8 @@ MORIENS_PUBLIC int MPI_Win_fence(word assertion, word win)
 		moriens_collective_of(&span, moriens_win_ref(win), MORIENS_NOBODY);
 	moriens_commit(&span);
 	int result = real(assertion, win);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -539,6 +553,8 @@ MORIENS_PUBLIC int MPI_Win_create_c(word base, word size, word unit, word info, 
 	int result = real(base, size, unit, info, comm, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -557,6 +573,8 @@ MORIENS_PUBLIC int MPI_Win_allocate_c(word size, word unit, word info, word comm
 	int result = real(size, unit, info, comm, base, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -575,6 +593,8 @@ MORIENS_PUBLIC int MPI_Win_allocate_shared_c(word size, word unit, word info, wo
 	int result = real(size, unit, info, comm, base, win);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_win_ref_at(win));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

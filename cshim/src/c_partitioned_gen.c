@@ -18,6 +18,8 @@ MORIENS_PUBLIC int MPI_Psend_init(word buf, word partitions, word count, word ty
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -38,6 +40,8 @@ MORIENS_PUBLIC int MPI_Precv_init(word buf, word partitions, word count, word ty
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -115,6 +119,8 @@ MORIENS_PUBLIC int MPI_Psend_init_c(word buf, word partitions, word count, word 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -135,6 +141,8 @@ MORIENS_PUBLIC int MPI_Precv_init_c(word buf, word partitions, word count, word 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }

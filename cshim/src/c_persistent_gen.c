@@ -18,6 +18,8 @@ MORIENS_PUBLIC int MPI_Send_init(word buf, word count, word type, word dest, wor
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -38,6 +40,8 @@ MORIENS_PUBLIC int MPI_Bsend_init(word buf, word count, word type, word dest, wo
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -58,6 +62,8 @@ MORIENS_PUBLIC int MPI_Ssend_init(word buf, word count, word type, word dest, wo
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -78,6 +84,8 @@ MORIENS_PUBLIC int MPI_Rsend_init(word buf, word count, word type, word dest, wo
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -98,6 +106,8 @@ MORIENS_PUBLIC int MPI_Recv_init(word buf, word count, word type, word source, w
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -154,6 +164,8 @@ MORIENS_PUBLIC int MPI_Barrier_init(word comm, word info, word request)
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -174,6 +186,8 @@ MORIENS_PUBLIC int MPI_Bcast_init(word buf, word count, word type, word root, wo
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -194,6 +208,8 @@ MORIENS_PUBLIC int MPI_Gather_init(word sbuf, word scount, word stype, word rbuf
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -214,6 +230,8 @@ MORIENS_PUBLIC int MPI_Gatherv_init(word sbuf, word scount, word stype, word rbu
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -234,6 +252,8 @@ MORIENS_PUBLIC int MPI_Scatter_init(word sbuf, word scount, word stype, word rbu
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -254,6 +274,8 @@ MORIENS_PUBLIC int MPI_Scatterv_init(word sbuf, word scounts, word sdispls, word
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -274,6 +296,8 @@ MORIENS_PUBLIC int MPI_Allgather_init(word sbuf, word scount, word stype, word r
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -294,6 +318,8 @@ MORIENS_PUBLIC int MPI_Allgatherv_init(word sbuf, word scount, word stype, word 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -314,6 +340,8 @@ MORIENS_PUBLIC int MPI_Alltoall_init(word sbuf, word scount, word stype, word rb
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -334,6 +362,8 @@ MORIENS_PUBLIC int MPI_Alltoallv_init(word sbuf, word scounts, word sdispls, wor
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -354,6 +384,8 @@ MORIENS_PUBLIC int MPI_Alltoallw_init(word sbuf, word scounts, word sdispls, wor
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -374,6 +406,8 @@ MORIENS_PUBLIC int MPI_Reduce_init(word sbuf, word rbuf, word count, word type, 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -394,6 +428,8 @@ MORIENS_PUBLIC int MPI_Allreduce_init(word sbuf, word rbuf, word count, word typ
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -414,6 +450,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_init(word sbuf, word rbuf, word rcounts, w
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -434,6 +472,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_block_init(word sbuf, word rbuf, word rcou
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -454,6 +494,8 @@ MORIENS_PUBLIC int MPI_Scan_init(word sbuf, word rbuf, word count, word type, wo
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -474,6 +516,8 @@ MORIENS_PUBLIC int MPI_Exscan_init(word sbuf, word rbuf, word count, word type, 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -494,6 +538,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgather_init(word sbuf, word scount, word styp
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -514,6 +560,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgatherv_init(word sbuf, word scount, word sty
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -534,6 +582,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoall_init(word sbuf, word scount, word stype
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -554,6 +604,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallv_init(word sbuf, word scounts, word sdi
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -574,6 +626,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallw_init(word sbuf, word scounts, word sdi
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -594,6 +648,8 @@ MORIENS_PUBLIC int MPI_Send_init_c(word buf, word count, word type, word dest, w
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -614,6 +670,8 @@ MORIENS_PUBLIC int MPI_Bsend_init_c(word buf, word count, word type, word dest, 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -634,6 +692,8 @@ MORIENS_PUBLIC int MPI_Ssend_init_c(word buf, word count, word type, word dest, 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -654,6 +714,8 @@ MORIENS_PUBLIC int MPI_Rsend_init_c(word buf, word count, word type, word dest, 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -674,6 +736,8 @@ MORIENS_PUBLIC int MPI_Recv_init_c(word buf, word count, word type, word source,
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -694,6 +758,8 @@ MORIENS_PUBLIC int MPI_Bcast_init_c(word buf, word count, word type, word root, 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -714,6 +780,8 @@ MORIENS_PUBLIC int MPI_Gather_init_c(word sbuf, word scount, word stype, word rb
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -734,6 +802,8 @@ MORIENS_PUBLIC int MPI_Gatherv_init_c(word sbuf, word scount, word stype, word r
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -754,6 +824,8 @@ MORIENS_PUBLIC int MPI_Scatter_init_c(word sbuf, word scount, word stype, word r
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -774,6 +846,8 @@ MORIENS_PUBLIC int MPI_Scatterv_init_c(word sbuf, word scounts, word sdispls, wo
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -794,6 +868,8 @@ MORIENS_PUBLIC int MPI_Allgather_init_c(word sbuf, word scount, word stype, word
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -814,6 +890,8 @@ MORIENS_PUBLIC int MPI_Allgatherv_init_c(word sbuf, word scount, word stype, wor
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -834,6 +912,8 @@ MORIENS_PUBLIC int MPI_Alltoall_init_c(word sbuf, word scount, word stype, word 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -854,6 +934,8 @@ MORIENS_PUBLIC int MPI_Alltoallv_init_c(word sbuf, word scounts, word sdispls, w
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -874,6 +956,8 @@ MORIENS_PUBLIC int MPI_Alltoallw_init_c(word sbuf, word scounts, word sdispls, w
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -894,6 +978,8 @@ MORIENS_PUBLIC int MPI_Reduce_init_c(word sbuf, word rbuf, word count, word type
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -914,6 +1000,8 @@ MORIENS_PUBLIC int MPI_Allreduce_init_c(word sbuf, word rbuf, word count, word t
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -934,6 +1022,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_init_c(word sbuf, word rbuf, word rcounts,
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -954,6 +1044,8 @@ MORIENS_PUBLIC int MPI_Reduce_scatter_block_init_c(word sbuf, word rbuf, word rc
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -974,6 +1066,8 @@ MORIENS_PUBLIC int MPI_Scan_init_c(word sbuf, word rbuf, word count, word type, 
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -994,6 +1088,8 @@ MORIENS_PUBLIC int MPI_Exscan_init_c(word sbuf, word rbuf, word count, word type
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1014,6 +1110,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgather_init_c(word sbuf, word scount, word st
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1034,6 +1132,8 @@ MORIENS_PUBLIC int MPI_Neighbor_allgatherv_init_c(word sbuf, word scount, word s
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1054,6 +1154,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoall_init_c(word sbuf, word scount, word sty
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1074,6 +1176,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallv_init_c(word sbuf, word scounts, word s
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -1094,6 +1198,8 @@ MORIENS_PUBLIC int MPI_Neighbor_alltoallw_init_c(word sbuf, word scounts, word s
 		moriens_made_request(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_persistent(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

@@ -14,6 +14,8 @@ MORIENS_PUBLIC int MPI_Send(word buf, word count, word type, word dest, word tag
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -30,6 +32,8 @@ MORIENS_PUBLIC int MPI_Bsend(word buf, word count, word type, word dest, word ta
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -46,6 +50,8 @@ MORIENS_PUBLIC int MPI_Ssend(word buf, word count, word type, word dest, word ta
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -62,6 +68,8 @@ MORIENS_PUBLIC int MPI_Rsend(word buf, word count, word type, word dest, word ta
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -80,6 +88,8 @@ MORIENS_PUBLIC int MPI_Isend(word buf, word count, word type, word dest, word ta
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -98,6 +108,8 @@ MORIENS_PUBLIC int MPI_Ibsend(word buf, word count, word type, word dest, word t
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -116,6 +128,8 @@ MORIENS_PUBLIC int MPI_Issend(word buf, word count, word type, word dest, word t
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -134,6 +148,8 @@ MORIENS_PUBLIC int MPI_Irsend(word buf, word count, word type, word dest, word t
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -154,6 +170,8 @@ MORIENS_PUBLIC int MPI_Recv(word buf, word count, word type, word source, word t
 	int result = real(buf, count, type, source, tag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -172,6 +190,8 @@ MORIENS_PUBLIC int MPI_Irecv(word buf, word count, word type, word source, word 
 	int result = real(buf, count, type, source, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -193,6 +213,8 @@ MORIENS_PUBLIC int MPI_Sendrecv(word sbuf, word scount, word stype, word dest, w
 	int result = real(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -214,6 +236,8 @@ MORIENS_PUBLIC int MPI_Sendrecv_replace(word buf, word count, word type, word de
 	int result = real(buf, count, type, dest, stag, source, rtag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -236,6 +260,8 @@ MORIENS_PUBLIC int MPI_Isendrecv(word sbuf, word scount, word stype, word dest, 
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_asked(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -258,6 +284,8 @@ MORIENS_PUBLIC int MPI_Isendrecv_replace(word buf, word count, word type, word d
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_asked(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -278,6 +306,8 @@ MORIENS_PUBLIC int MPI_Probe(word source, word tag, word comm, word status)
 	int result = real(source, tag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -321,6 +351,8 @@ MORIENS_PUBLIC int MPI_Mprobe(word source, word tag, word comm, word message, wo
 		moriens_received(&span, status);
 		moriens_requested(&span, moriens_handle_at(message));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -363,6 +395,8 @@ MORIENS_PUBLIC int MPI_Mrecv(word buf, word count, word type, word message, word
 	int result = real(buf, count, type, message, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -381,6 +415,8 @@ MORIENS_PUBLIC int MPI_Imrecv(word buf, word count, word type, word message, wor
 	int result = real(buf, count, type, message, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -397,6 +433,8 @@ MORIENS_PUBLIC int MPI_Send_c(word buf, word count, word type, word dest, word t
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int64_t)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -413,6 +451,8 @@ MORIENS_PUBLIC int MPI_Bsend_c(word buf, word count, word type, word dest, word 
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int64_t)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -429,6 +469,8 @@ MORIENS_PUBLIC int MPI_Ssend_c(word buf, word count, word type, word dest, word 
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int64_t)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -445,6 +487,8 @@ MORIENS_PUBLIC int MPI_Rsend_c(word buf, word count, word type, word dest, word 
 		moriens_transfer(&span, MORIENS_SLOT_SENT, (int64_t)count, moriens_handle(type), (int)dest, (int)tag, moriens_comm_ref(comm));
 	moriens_commit(&span);
 	int result = real(buf, count, type, dest, tag, comm);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -463,6 +507,8 @@ MORIENS_PUBLIC int MPI_Isend_c(word buf, word count, word type, word dest, word 
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -481,6 +527,8 @@ MORIENS_PUBLIC int MPI_Ibsend_c(word buf, word count, word type, word dest, word
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -499,6 +547,8 @@ MORIENS_PUBLIC int MPI_Issend_c(word buf, word count, word type, word dest, word
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -517,6 +567,8 @@ MORIENS_PUBLIC int MPI_Irsend_c(word buf, word count, word type, word dest, word
 	int result = real(buf, count, type, dest, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -537,6 +589,8 @@ MORIENS_PUBLIC int MPI_Recv_c(word buf, word count, word type, word source, word
 	int result = real(buf, count, type, source, tag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -555,6 +609,8 @@ MORIENS_PUBLIC int MPI_Irecv_c(word buf, word count, word type, word source, wor
 	int result = real(buf, count, type, source, tag, comm, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -576,6 +632,8 @@ MORIENS_PUBLIC int MPI_Sendrecv_c(word sbuf, word scount, word stype, word dest,
 	int result = real(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -597,6 +655,8 @@ MORIENS_PUBLIC int MPI_Sendrecv_replace_c(word buf, word count, word type, word 
 	int result = real(buf, count, type, dest, stag, source, rtag, comm, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -619,6 +679,8 @@ MORIENS_PUBLIC int MPI_Isendrecv_c(word sbuf, word scount, word stype, word dest
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_asked(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -641,6 +703,8 @@ MORIENS_PUBLIC int MPI_Isendrecv_replace_c(word buf, word count, word type, word
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
 		moriens_asked(&span, moriens_request_at(MORIENS_C, request, 0));
 	}
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -661,6 +725,8 @@ MORIENS_PUBLIC int MPI_Mrecv_c(word buf, word count, word type, word message, wo
 	int result = real(buf, count, type, message, status);
 	if (moriens_succeeded(&span, result))
 		moriens_received(&span, status);
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }
@@ -679,6 +745,8 @@ MORIENS_PUBLIC int MPI_Imrecv_c(word buf, word count, word type, word message, w
 	int result = real(buf, count, type, message, request);
 	if (moriens_succeeded(&span, result))
 		moriens_requested(&span, moriens_request_at(MORIENS_C, request, 0));
+	if (moriens_failed(&span, result))
+		moriens_unsettled(&span, result);
 	moriens_exit(&span);
 	return result;
 }

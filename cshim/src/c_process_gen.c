@@ -16,6 +16,8 @@ MORIENS_PUBLIC int MPI_Comm_spawn(word command, word arguments, word maxprocs, w
 	int result = real(command, arguments, maxprocs, info, root, comm, newcomm, errorcodes);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -34,6 +36,8 @@ MORIENS_PUBLIC int MPI_Comm_spawn_multiple(word count, word commands, word argum
 	int result = real(count, commands, arguments, maxprocs, infos, root, comm, newcomm, errorcodes);
 	if (moriens_succeeded(&span, result))
 		moriens_made(moriens_comm_ref_at(newcomm));
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -52,6 +56,8 @@ MORIENS_PUBLIC int MPI_Comm_accept(word port, word info, word root, word comm, w
 	int result = real(port, info, root, comm, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made_between(moriens_comm_ref_at(newcomm), 0);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -70,6 +76,8 @@ MORIENS_PUBLIC int MPI_Comm_connect(word port, word info, word root, word comm, 
 	int result = real(port, info, root, comm, newcomm);
 	if (moriens_succeeded(&span, result))
 		moriens_made_between(moriens_comm_ref_at(newcomm), 0);
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }
@@ -88,6 +96,8 @@ MORIENS_PUBLIC int MPI_Comm_disconnect(word comm)
 	int result = real(comm);
 	if (moriens_succeeded(&span, result))
 		moriens_freed();
+	if (moriens_failed(&span, result))
+		moriens_uncount(result);
 	moriens_exit(&span);
 	return result;
 }

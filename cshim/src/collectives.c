@@ -165,3 +165,11 @@ void moriens_collective_of(struct moriens_span *span, word comm, int root)
 {
 	moriens_collective(span, MORIENS_SHAPE_NONE, comm, root, NULL, NULL);
 }
+
+MORIENS_COLD void moriens_uncount(int error)
+{
+	const struct moriens_thread *t = &moriens_thread;
+
+	if (t->comm != NULL && moriens_was_refused(error))
+		__atomic_store_n(&t->comm->ordinal, t->ordinal, __ATOMIC_RELAXED);
+}

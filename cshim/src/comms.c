@@ -56,7 +56,7 @@ static bool is_null(enum moriens_comm_kind kind, word handle)
 		[MORIENS_KIND_FILE] = moriens_mpi.file_null,
 	};
 
-	return handle == null[kind];
+	return handle == 0 || handle == null[kind];
 }
 
 static int ask(int (*question)(word, int *), word handle, int otherwise)
@@ -121,6 +121,17 @@ static struct moriens_comm *insert(const struct moriens_comm *what, word key)
 	return c;
 }
 
+/* What tells one world from others: where the launcher has no name for it, no two processes have the same. */
+static uint64_t hash_world(void)
+{
+	const struct moriens_process *header = moriens_run.process.header;
+	uint64_t hash = header->world[0] != '\0' ? 0 : header->process;
+
+	for (const char *at = header->world; at < header->world + sizeof header->world && *at != '\0'; at++)
+		hash = moriens_mix(hash, (unsigned char)*at);
+	return hash;
+}
+
 /* One that is there from the beginning, or whose making was not seen. */
 static struct moriens_comm *meet(enum moriens_comm_kind kind, word handle)
 {
@@ -138,6 +149,9 @@ static struct moriens_comm *meet(enum moriens_comm_kind kind, word handle)
 		what.flags |= self ? 0 : MORIENS_COMM_GUESSED;
 		what.id = moriens_mix(moriens_mix(self ? SEED_SELF : SEED_GUESSED, what.flags),
 			moriens_members_hash(kind, handle, (what.flags & MORIENS_COMM_INTER) != 0, &foreign));
+		/* Two worlds that were spawned one after the other both have such a communicator with their parents. */
+		if (foreign)
+			what.id = moriens_mix(what.id, hash_world());
 	}
 	pthread_mutex_lock(&comms.lock);
 	c = moriens_handles_find(&comms, key); /* another thread may have been first */
@@ -207,8 +221,12 @@ static void conceive(struct moriens_comm *what, enum moriens_comm_kind kind, wor
 	/* A window's and a file's ranks are those of the parent. */
 	if (kind == MORIENS_KIND_COMM)
 		what->id = moriens_mix(what->id, moriens_members_hash(kind, handle, (what->flags & MORIENS_COMM_INTER) != 0, &foreign));
-	if (foreign)
-		what->flags |= MORIENS_COMM_GUESSED;
+	if (!foreign)
+		return;
+	what->flags |= MORIENS_COMM_GUESSED;
+	/* Spawned by the ranks of one world. In others, the same calls make the same of ranks that are others. */
+	if (!birth->keyed && birth->parent != NULL && (birth->parent->flags & MORIENS_COMM_GUESSED) == 0)
+		what->id = moriens_mix(what->id, hash_world());
 }
 
 void moriens_comm_made(word reference, const struct moriens_birth *birth)
@@ -259,6 +277,16 @@ static uint32_t runs_of(const struct moriens_ranks *ranks, struct moriens_log_ra
 	return n;
 }
 
+/* The last quarter of the log is not for communicators: a program that makes them in a loop would leave nothing to the call
+ * paths of its later phases. */
+static bool log_has_room(size_t bytes)
+{
+	const struct moriens_process_file *process = &moriens_run.process;
+	size_t room = (process->file.bytes - MORIENS_HEADER_BYTES) / 4 * 3;
+
+	return bytes <= room && __atomic_load_n(&process->header->log_head, __ATOMIC_RELAXED) <= room - bytes;
+}
+
 static bool write_entry(struct moriens_comm *c, const struct moriens_log_ranks *runs, uint32_t count)
 {
 	struct moriens_log_comm entry = {
@@ -275,7 +303,8 @@ static bool write_entry(struct moriens_comm *c, const struct moriens_log_ranks *
 		.peers = c->peers,
 	};
 
-	return moriens_process_log(&moriens_run.process, &entry, sizeof entry, runs, count * sizeof *runs);
+	return log_has_room(entry.entry.bytes) &&
+		moriens_process_log(&moriens_run.process, &entry, sizeof entry, runs, count * sizeof *runs);
 }
 
 /* Under the log's lock. */

@@ -142,7 +142,7 @@ static inline word moriens_win_ref_at(word address)
 
 static inline word moriens_file_ref_at(word address)
 {
-	return moriens_file_ref(*(const word *)address);
+	return moriens_file_ref(address != 0 ? *(const word *)address : 0);
 }
 
 static inline word moriens_fortran_comm_ref(word address)

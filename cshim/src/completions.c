@@ -156,15 +156,6 @@ static inline void complete(struct moriens_span *span, word before, word after, 
 		fill(slot, p, was_asked ? &asked : NULL, status);
 }
 
-static int class_of(int error)
-{
-	int class = error;
-
-	if (error != 0 && moriens_mpi.error_class != NULL)
-		moriens_mpi.error_class(error, &class);
-	return class;
-}
-
 void moriens_completed(struct moriens_span *span, enum moriens_binding binding, int result, word request, word status)
 {
 	word before = moriens_thread.requests.one;
@@ -193,7 +184,7 @@ static void complete_by_status(struct moriens_span *span, enum moriens_binding b
 {
 	int error = moriens_status_error(status);
 
-	if (error == 0 || class_of(error) != moriens_mpi.err_pending)
+	if (error == 0 || moriens_error_class(error) != moriens_mpi.err_pending)
 		complete(span, moriens_thread.requests.handle[i], moriens_request_at(binding, requests, i), error == 0 ? status : NO_STATUS);
 }
 
@@ -207,7 +198,7 @@ void moriens_completed_all(struct moriens_span *span, enum moriens_binding bindi
 	if (result == 0) {
 		for (uint32_t i = 0; i < r->count; i++)
 			complete(span, r->handle[i], moriens_request_at(binding, requests, i), statuses + i * stride);
-	} else if (class_of(result) == moriens_mpi.err_in_status) {
+	} else if (moriens_error_class(result) == moriens_mpi.err_in_status) {
 		for (uint32_t i = 0; i < r->count; i++)
 			complete_by_status(span, binding, requests, i, statuses + i * stride);
 	} else {
@@ -215,22 +206,32 @@ void moriens_completed_all(struct moriens_span *span, enum moriens_binding bindi
 	}
 }
 
-static bool is_gone(enum moriens_binding binding, word requests, int64_t i)
+/* Whether request number i can be one that the call has ended: its handle is gone, or it is persistent and was active. */
+static bool can_have_ended(enum moriens_binding binding, word requests, int64_t i)
 {
 	const struct moriens_requests *r = &moriens_thread.requests;
 
-	return i >= 0 && i < r->count && r->handle[i] != moriens_mpi.request_null &&
-		moriens_request_at(binding, requests, (uint32_t)i) != r->handle[i];
+	if (i < 0 || i >= r->count || r->handle[i] == moriens_mpi.request_null)
+		return false;
+	if (moriens_request_at(binding, requests, (uint32_t)i) != r->handle[i])
+		return true;
+	const struct moriens_persistent *p = moriens_persistent_find(r->handle[i]);
+	return p != NULL && __atomic_load_n(&p->active, __ATOMIC_RELAXED);
 }
 
-/* Which request an index means: Fortran counts from 1, but for MPICH 4.0.2's mpi_f08, which counts from 0. */
-static int64_t place_of(enum moriens_binding binding, word requests, int index)
+/* What a call counts the n requests from whose indices it gives: Fortran from 1, but for MPICH 4.0.2's mpi_f08, which counts from 0.
+ * Before any of them is taken for ended. */
+static int first_index(enum moriens_binding binding, word requests, const int *indices, int n)
 {
-	int64_t i = index;
+	int fits_one = 0, fits_zero = 0;
 
-	if (binding == MORIENS_C || (index >= 0 && !is_gone(binding, requests, i - 1) && is_gone(binding, requests, i)))
-		return i;
-	return i - 1;
+	if (binding == MORIENS_C)
+		return 0;
+	for (int k = 0; k < n; k++) {
+		fits_one += can_have_ended(binding, requests, (int64_t)indices[k] - 1);
+		fits_zero += can_have_ended(binding, requests, indices[k]);
+	}
+	return fits_zero > fits_one ? 0 : 1;
 }
 
 void moriens_completed_any(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word index, word status)
@@ -243,7 +244,8 @@ void moriens_completed_any(struct moriens_span *span, enum moriens_binding bindi
 		complete_gone(span, binding, requests);
 		return;
 	}
-	int64_t i = place_of(binding, requests, *(const int *)index); /* negative where there is none */
+	/* Negative where there is none. */
+	int64_t i = (int64_t)*(const int *)index - first_index(binding, requests, (const int *)index, 1);
 	if (i >= 0 && i < r->count)
 		complete(span, r->handle[i], moriens_request_at(binding, requests, (uint32_t)i), status);
 }
@@ -251,7 +253,7 @@ void moriens_completed_any(struct moriens_span *span, enum moriens_binding bindi
 void moriens_completed_some(struct moriens_span *span, enum moriens_binding binding, int result, word requests, word outcount, word indices, word statuses)
 {
 	const struct moriens_requests *r = &moriens_thread.requests;
-	bool in_status = result != 0 && class_of(result) == moriens_mpi.err_in_status;
+	bool in_status = result != 0 && moriens_error_class(result) == moriens_mpi.err_in_status;
 
 	if (!known(span))
 		return;
@@ -259,8 +261,10 @@ void moriens_completed_some(struct moriens_span *span, enum moriens_binding bind
 		complete_gone(span, binding, requests);
 		return;
 	}
-	for (int k = 0; k < *(const int *)outcount; k++) {
-		int64_t i = place_of(binding, requests, ((const int *)indices)[k]);
+	int n = *(const int *)outcount;
+	int first = first_index(binding, requests, (const int *)indices, n);
+	for (int k = 0; k < n; k++) {
+		int64_t i = (int64_t)((const int *)indices)[k] - first;
 		word status = statuses + (uint32_t)k * moriens_mpi.status.bytes;
 		if (i < 0 || i >= r->count)
 			continue;

@@ -5,1248 +5,1248 @@ MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_barrier_, mpi_barrier__, MPI_BARRIER, MPI_Barrier_f, MPI_Barrier_f08)
 MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_f08_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Barrier, mpi_barrier_f08ts_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_bcast_, mpi_bcast__, MPI_BCAST, MPI_Bcast_f, MPI_Bcast_f08)
 MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_f08_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast, mpi_bcast_f08ts_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gather, mpi_gather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_gather_, mpi_gather__, MPI_GATHER, MPI_Gather_f, MPI_Gather_f08)
 MORIENS_FORTRAN(MPI_Gather, mpi_gather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather, mpi_gather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_gatherv_, mpi_gatherv__, MPI_GATHERV, MPI_Gatherv_f, MPI_Gatherv_f08)
 MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv, mpi_gatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scatter_, mpi_scatter__, MPI_SCATTER, MPI_Scatter_f, MPI_Scatter_f08)
 MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter, mpi_scatter_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scatterv_, mpi_scatterv__, MPI_SCATTERV, MPI_Scatterv_f, MPI_Scatterv_f08)
 MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv, mpi_scatterv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allgather_, mpi_allgather__, MPI_ALLGATHER, MPI_Allgather_f, MPI_Allgather_f08)
 MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather, mpi_allgather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allgatherv_, mpi_allgatherv__, MPI_ALLGATHERV, MPI_Allgatherv_f, MPI_Allgatherv_f08)
 MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv, mpi_allgatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoall_, mpi_alltoall__, MPI_ALLTOALL, MPI_Alltoall_f, MPI_Alltoall_f08)
 MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall, mpi_alltoall_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoallv_, mpi_alltoallv__, MPI_ALLTOALLV, MPI_Alltoallv_f, MPI_Alltoallv_f08)
 MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv, mpi_alltoallv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoallw_, mpi_alltoallw__, MPI_ALLTOALLW, MPI_Alltoallw_f, MPI_Alltoallw_f08)
 MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw, mpi_alltoallw_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_, mpi_reduce__, MPI_REDUCE, MPI_Reduce_f, MPI_Reduce_f08)
 MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce, mpi_reduce_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allreduce_, mpi_allreduce__, MPI_ALLREDUCE, MPI_Allreduce_f, MPI_Allreduce_f08)
 MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce, mpi_allreduce_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_, mpi_reduce_scatter__, MPI_REDUCE_SCATTER, MPI_Reduce_scatter_f, MPI_Reduce_scatter_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter, mpi_reduce_scatter_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_block_, mpi_reduce_scatter_block__, MPI_REDUCE_SCATTER_BLOCK, MPI_Reduce_scatter_block_f, MPI_Reduce_scatter_block_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block, mpi_reduce_scatter_block_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scan, mpi_scan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scan_, mpi_scan__, MPI_SCAN, MPI_Scan_f, MPI_Scan_f08)
 MORIENS_FORTRAN(MPI_Scan, mpi_scan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan, mpi_scan_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_exscan_, mpi_exscan__, MPI_EXSCAN, MPI_Exscan_f, MPI_Exscan_f08)
 MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan, mpi_exscan_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ibarrier_, mpi_ibarrier__, MPI_IBARRIER, MPI_Ibarrier_f, MPI_Ibarrier_f08)
 MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_f08_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ibarrier, mpi_ibarrier_f08ts_,
 	(word comm, word request, word ierror),
 	(comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ibcast_, mpi_ibcast__, MPI_IBCAST, MPI_Ibcast_f, MPI_Ibcast_f08)
 MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_f08_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ibcast, mpi_ibcast_f08ts_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Igather, mpi_igather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_igather_, mpi_igather__, MPI_IGATHER, MPI_Igather_f, MPI_Igather_f08)
 MORIENS_FORTRAN(MPI_Igather, mpi_igather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igather, mpi_igather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_igatherv_, mpi_igatherv__, MPI_IGATHERV, MPI_Igatherv_f, MPI_Igatherv_f08)
 MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igatherv, mpi_igatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iscatter_, mpi_iscatter__, MPI_ISCATTER, MPI_Iscatter_f, MPI_Iscatter_f08)
 MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatter, mpi_iscatter_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iscatterv_, mpi_iscatterv__, MPI_ISCATTERV, MPI_Iscatterv_f, MPI_Iscatterv_f08)
 MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatterv, mpi_iscatterv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iallgather_, mpi_iallgather__, MPI_IALLGATHER, MPI_Iallgather_f, MPI_Iallgather_f08)
 MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgather, mpi_iallgather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iallgatherv_, mpi_iallgatherv__, MPI_IALLGATHERV, MPI_Iallgatherv_f, MPI_Iallgatherv_f08)
 MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgatherv, mpi_iallgatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ialltoall_, mpi_ialltoall__, MPI_IALLTOALL, MPI_Ialltoall_f, MPI_Ialltoall_f08)
 MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoall, mpi_ialltoall_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ialltoallv_, mpi_ialltoallv__, MPI_IALLTOALLV, MPI_Ialltoallv_f, MPI_Ialltoallv_f08)
 MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallv, mpi_ialltoallv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ialltoallw_, mpi_ialltoallw__, MPI_IALLTOALLW, MPI_Ialltoallw_f, MPI_Ialltoallw_f08)
 MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallw, mpi_ialltoallw_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ireduce_, mpi_ireduce__, MPI_IREDUCE, MPI_Ireduce_f, MPI_Ireduce_f08)
 MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce, mpi_ireduce_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iallreduce_, mpi_iallreduce__, MPI_IALLREDUCE, MPI_Iallreduce_f, MPI_Iallreduce_f08)
 MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallreduce, mpi_iallreduce_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_, mpi_ireduce_scatter__, MPI_IREDUCE_SCATTER, MPI_Ireduce_scatter_f, MPI_Ireduce_scatter_f08)
 MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter, mpi_ireduce_scatter_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ireduce_scatter_block_, mpi_ireduce_scatter_block__, MPI_IREDUCE_SCATTER_BLOCK, MPI_Ireduce_scatter_block_f, MPI_Ireduce_scatter_block_f08)
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block, mpi_ireduce_scatter_block_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iscan_, mpi_iscan__, MPI_ISCAN, MPI_Iscan_f, MPI_Iscan_f08)
 MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscan, mpi_iscan_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iexscan, mpi_iexscan_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_iexscan_, mpi_iexscan__, MPI_IEXSCAN, MPI_Iexscan_f, MPI_Iexscan_f08)
 MORIENS_FORTRAN(MPI_Iexscan, mpi_iexscan_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iexscan, mpi_iexscan_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Bcast_c, mpi_bcast_c_f08_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_c, mpi_bcast_c_f08ts_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_c, mpi_bcast_f08_large_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_c, mpi_bcast_f08ts_large_,
 	(word buf, word count, word type, word root, word comm, word ierror),
 	(buf, count, type, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gather_c, mpi_gather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_c, mpi_gather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_c, mpi_gather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_c, mpi_gather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gatherv_c, mpi_gatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_c, mpi_gatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_c, mpi_gatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_c, mpi_gatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatter_c, mpi_scatter_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_c, mpi_scatter_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_c, mpi_scatter_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_c, mpi_scatter_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatterv_c, mpi_scatterv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_c, mpi_scatterv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_c, mpi_scatterv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_c, mpi_scatterv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgather_c, mpi_allgather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_c, mpi_allgather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_c, mpi_allgather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_c, mpi_allgather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgatherv_c, mpi_allgatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_c, mpi_allgatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_c, mpi_allgatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_c, mpi_allgatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoall_c, mpi_alltoall_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_c, mpi_alltoall_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_c, mpi_alltoall_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_c, mpi_alltoall_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallv_c, mpi_alltoallv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_c, mpi_alltoallv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_c, mpi_alltoallv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_c, mpi_alltoallv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallw_c, mpi_alltoallw_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_c, mpi_alltoallw_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_c, mpi_alltoallw_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_c, mpi_alltoallw_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_c, mpi_reduce_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_c, mpi_reduce_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_c, mpi_reduce_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_c, mpi_reduce_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allreduce_c, mpi_allreduce_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_c, mpi_allreduce_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_c, mpi_allreduce_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_c, mpi_allreduce_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_c, mpi_reduce_scatter_c_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_c, mpi_reduce_scatter_c_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_c, mpi_reduce_scatter_f08_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_c, mpi_reduce_scatter_f08ts_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_c, mpi_reduce_scatter_block_c_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_c, mpi_reduce_scatter_block_c_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_c, mpi_reduce_scatter_block_f08_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_c, mpi_reduce_scatter_block_f08ts_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scan_c, mpi_scan_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_c, mpi_scan_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_c, mpi_scan_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_c, mpi_scan_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Exscan_c, mpi_exscan_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_c, mpi_exscan_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_c, mpi_exscan_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_c, mpi_exscan_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word ierror),
 	(sbuf, rbuf, count, type, op, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ibcast_c, mpi_ibcast_c_f08_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ibcast_c, mpi_ibcast_c_f08ts_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ibcast_c, mpi_ibcast_f08_large_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ibcast_c, mpi_ibcast_f08ts_large_,
 	(word buf, word count, word type, word root, word comm, word request, word ierror),
 	(buf, count, type, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Igather_c, mpi_igather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igather_c, mpi_igather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igather_c, mpi_igather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igather_c, mpi_igather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Igatherv_c, mpi_igatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igatherv_c, mpi_igatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igatherv_c, mpi_igatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Igatherv_c, mpi_igatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscatter_c, mpi_iscatter_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatter_c, mpi_iscatter_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatter_c, mpi_iscatter_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatter_c, mpi_iscatter_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscatterv_c, mpi_iscatterv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatterv_c, mpi_iscatterv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatterv_c, mpi_iscatterv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscatterv_c, mpi_iscatterv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallgather_c, mpi_iallgather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgather_c, mpi_iallgather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgather_c, mpi_iallgather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgather_c, mpi_iallgather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallgatherv_c, mpi_iallgatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgatherv_c, mpi_iallgatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgatherv_c, mpi_iallgatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallgatherv_c, mpi_iallgatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoall_c, mpi_ialltoall_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoall_c, mpi_ialltoall_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoall_c, mpi_ialltoall_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoall_c, mpi_ialltoall_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoallv_c, mpi_ialltoallv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallv_c, mpi_ialltoallv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallv_c, mpi_ialltoallv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallv_c, mpi_ialltoallv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ialltoallw_c, mpi_ialltoallw_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallw_c, mpi_ialltoallw_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallw_c, mpi_ialltoallw_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ialltoallw_c, mpi_ialltoallw_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce_c, mpi_ireduce_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_c, mpi_ireduce_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_c, mpi_ireduce_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_c, mpi_ireduce_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iallreduce_c, mpi_iallreduce_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallreduce_c, mpi_iallreduce_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallreduce_c, mpi_iallreduce_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iallreduce_c, mpi_iallreduce_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce_scatter_c, mpi_ireduce_scatter_c_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_c, mpi_ireduce_scatter_c_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_c, mpi_ireduce_scatter_f08_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_c, mpi_ireduce_scatter_f08ts_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block_c, mpi_ireduce_scatter_block_c_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block_c, mpi_ireduce_scatter_block_c_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block_c, mpi_ireduce_scatter_block_f08_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ireduce_scatter_block_c, mpi_ireduce_scatter_block_f08ts_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iscan_c, mpi_iscan_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscan_c, mpi_iscan_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscan_c, mpi_iscan_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iscan_c, mpi_iscan_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Iexscan_c, mpi_iexscan_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iexscan_c, mpi_iexscan_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iexscan_c, mpi_iexscan_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Iexscan_c, mpi_iexscan_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })

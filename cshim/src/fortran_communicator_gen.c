@@ -5,18 +5,18 @@ MORIENS_FORTRAN(MPI_Comm_create, mpi_comm_create_,
 	(word comm, word group, word newcomm, word ierror),
 	(comm, group, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_create_, mpi_comm_create__, MPI_COMM_CREATE, MPI_Comm_create_f, MPI_Comm_create_f08)
 MORIENS_FORTRAN(MPI_Comm_create, mpi_comm_create_f08_,
 	(word comm, word group, word newcomm, word ierror),
 	(comm, group, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_create, mpi_comm_create_f08ts_,
 	(word comm, word group, word newcomm, word ierror),
 	(comm, group, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_create_group, mpi_comm_create_group_,
 	(word comm, word group, word tag, word newcomm, word ierror),
@@ -39,253 +39,253 @@ MORIENS_FORTRAN(MPI_Comm_dup, mpi_comm_dup_,
 	(word comm, word newcomm, word ierror),
 	(comm, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_dup_, mpi_comm_dup__, MPI_COMM_DUP, MPI_Comm_dup_f, MPI_Comm_dup_f08)
 MORIENS_FORTRAN(MPI_Comm_dup, mpi_comm_dup_f08_,
 	(word comm, word newcomm, word ierror),
 	(comm, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_dup, mpi_comm_dup_f08ts_,
 	(word comm, word newcomm, word ierror),
 	(comm, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_dup_with_info, mpi_comm_dup_with_info_,
 	(word comm, word info, word newcomm, word ierror),
 	(comm, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_dup_with_info_, mpi_comm_dup_with_info__, MPI_COMM_DUP_WITH_INFO, MPI_Comm_dup_with_info_f, MPI_Comm_dup_with_info_f08)
 MORIENS_FORTRAN(MPI_Comm_dup_with_info, mpi_comm_dup_with_info_f08_,
 	(word comm, word info, word newcomm, word ierror),
 	(comm, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_dup_with_info, mpi_comm_dup_with_info_f08ts_,
 	(word comm, word info, word newcomm, word ierror),
 	(comm, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_idup, mpi_comm_idup_,
 	(word comm, word newcomm, word request, word ierror),
 	(comm, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_idup_, mpi_comm_idup__, MPI_COMM_IDUP, MPI_Comm_idup_f, MPI_Comm_idup_f08)
 MORIENS_FORTRAN(MPI_Comm_idup, mpi_comm_idup_f08_,
 	(word comm, word newcomm, word request, word ierror),
 	(comm, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_idup, mpi_comm_idup_f08ts_,
 	(word comm, word newcomm, word request, word ierror),
 	(comm, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_idup_with_info, mpi_comm_idup_with_info_,
 	(word comm, word info, word newcomm, word request, word ierror),
 	(comm, info, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_idup_with_info_, mpi_comm_idup_with_info__, MPI_COMM_IDUP_WITH_INFO, MPI_Comm_idup_with_info_f, MPI_Comm_idup_with_info_f08)
 MORIENS_FORTRAN(MPI_Comm_idup_with_info, mpi_comm_idup_with_info_f08_,
 	(word comm, word info, word newcomm, word request, word ierror),
 	(comm, info, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_idup_with_info, mpi_comm_idup_with_info_f08ts_,
 	(word comm, word info, word newcomm, word request, word ierror),
 	(comm, info, newcomm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_like(moriens_fortran_comm_ref(newcomm), moriens_fortran_handle(comm)); moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_split, mpi_comm_split_,
 	(word comm, word color, word key, word newcomm, word ierror),
 	(comm, color, key, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_split_, mpi_comm_split__, MPI_COMM_SPLIT, MPI_Comm_split_f, MPI_Comm_split_f08)
 MORIENS_FORTRAN(MPI_Comm_split, mpi_comm_split_f08_,
 	(word comm, word color, word key, word newcomm, word ierror),
 	(comm, color, key, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_split, mpi_comm_split_f08ts_,
 	(word comm, word color, word key, word newcomm, word ierror),
 	(comm, color, key, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_split_type, mpi_comm_split_type_,
 	(word comm, word splittype, word key, word info, word newcomm, word ierror),
 	(comm, splittype, key, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_split_type_, mpi_comm_split_type__, MPI_COMM_SPLIT_TYPE, MPI_Comm_split_type_f, MPI_Comm_split_type_f08)
 MORIENS_FORTRAN(MPI_Comm_split_type, mpi_comm_split_type_f08_,
 	(word comm, word splittype, word key, word info, word newcomm, word ierror),
 	(comm, splittype, key, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_split_type, mpi_comm_split_type_f08ts_,
 	(word comm, word splittype, word key, word info, word newcomm, word ierror),
 	(comm, splittype, key, info, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_free, mpi_comm_free_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_free_, mpi_comm_free__, MPI_COMM_FREE, MPI_Comm_free_f, MPI_Comm_free_f08)
 MORIENS_FORTRAN(MPI_Comm_free, mpi_comm_free_f08_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_free, mpi_comm_free_f08ts_,
 	(word comm, word ierror),
 	(comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_set_info, mpi_comm_set_info_,
 	(word comm, word info, word ierror),
 	(comm, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_set_info_, mpi_comm_set_info__, MPI_COMM_SET_INFO, MPI_Comm_set_info_f, MPI_Comm_set_info_f08)
 MORIENS_FORTRAN(MPI_Comm_set_info, mpi_comm_set_info_f08_,
 	(word comm, word info, word ierror),
 	(comm, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_set_info, mpi_comm_set_info_f08ts_,
 	(word comm, word info, word ierror),
 	(comm, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Intercomm_create, mpi_intercomm_create_,
 	(word comm, word leader, word peercomm, word remoteleader, word tag, word newcomm, word ierror),
 	(comm, leader, peercomm, remoteleader, tag, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); })
+	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_intercomm_create_, mpi_intercomm_create__, MPI_INTERCOMM_CREATE, MPI_Intercomm_create_f, MPI_Intercomm_create_f08)
 MORIENS_FORTRAN(MPI_Intercomm_create, mpi_intercomm_create_f08_,
 	(word comm, word leader, word peercomm, word remoteleader, word tag, word newcomm, word ierror),
 	(comm, leader, peercomm, remoteleader, tag, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); })
+	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Intercomm_create, mpi_intercomm_create_f08ts_,
 	(word comm, word leader, word peercomm, word remoteleader, word tag, word newcomm, word ierror),
 	(comm, leader, peercomm, remoteleader, tag, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); })
+	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), *(const int *)tag); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Intercomm_merge, mpi_intercomm_merge_,
 	(word comm, word high, word newcomm, word ierror),
 	(comm, high, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_intercomm_merge_, mpi_intercomm_merge__, MPI_INTERCOMM_MERGE, MPI_Intercomm_merge_f, MPI_Intercomm_merge_f08)
 MORIENS_FORTRAN(MPI_Intercomm_merge, mpi_intercomm_merge_f08_,
 	(word comm, word high, word newcomm, word ierror),
 	(comm, high, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Intercomm_merge, mpi_intercomm_merge_f08ts_,
 	(word comm, word high, word newcomm, word ierror),
 	(comm, high, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Cart_create, mpi_cart_create_,
 	(word comm, word ndims, word dims, word periods, word reorder, word newcomm, word ierror),
 	(comm, ndims, dims, periods, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_cart_create_, mpi_cart_create__, MPI_CART_CREATE, MPI_Cart_create_f, MPI_Cart_create_f08)
 MORIENS_FORTRAN(MPI_Cart_create, mpi_cart_create_f08_,
 	(word comm, word ndims, word dims, word periods, word reorder, word newcomm, word ierror),
 	(comm, ndims, dims, periods, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Cart_create, mpi_cart_create_f08ts_,
 	(word comm, word ndims, word dims, word periods, word reorder, word newcomm, word ierror),
 	(comm, ndims, dims, periods, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Cart_sub, mpi_cart_sub_,
 	(word comm, word remain, word newcomm, word ierror),
 	(comm, remain, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_cart_sub_, mpi_cart_sub__, MPI_CART_SUB, MPI_Cart_sub_f, MPI_Cart_sub_f08)
 MORIENS_FORTRAN(MPI_Cart_sub, mpi_cart_sub_f08_,
 	(word comm, word remain, word newcomm, word ierror),
 	(comm, remain, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Cart_sub, mpi_cart_sub_f08ts_,
 	(word comm, word remain, word newcomm, word ierror),
 	(comm, remain, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Graph_create, mpi_graph_create_,
 	(word comm, word nnodes, word edgeindex, word edges, word reorder, word newcomm, word ierror),
 	(comm, nnodes, edgeindex, edges, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_graph_create_, mpi_graph_create__, MPI_GRAPH_CREATE, MPI_Graph_create_f, MPI_Graph_create_f08)
 MORIENS_FORTRAN(MPI_Graph_create, mpi_graph_create_f08_,
 	(word comm, word nnodes, word edgeindex, word edges, word reorder, word newcomm, word ierror),
 	(comm, nnodes, edgeindex, edges, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Graph_create, mpi_graph_create_f08ts_,
 	(word comm, word nnodes, word edgeindex, word edges, word reorder, word newcomm, word ierror),
 	(comm, nnodes, edgeindex, edges, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Dist_graph_create, mpi_dist_graph_create_,
 	(word comm, word n, word sources, word degrees, word destinations, word weights, word info, word reorder, word newcomm, word ierror),
 	(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_dist_graph_create_, mpi_dist_graph_create__, MPI_DIST_GRAPH_CREATE, MPI_Dist_graph_create_f, MPI_Dist_graph_create_f08)
 MORIENS_FORTRAN(MPI_Dist_graph_create, mpi_dist_graph_create_f08_,
 	(word comm, word n, word sources, word degrees, word destinations, word weights, word info, word reorder, word newcomm, word ierror),
 	(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Dist_graph_create, mpi_dist_graph_create_f08ts_,
 	(word comm, word n, word sources, word degrees, word destinations, word weights, word info, word reorder, word newcomm, word ierror),
 	(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent_,
 	(word comm, word indegree, word sources, word sourceweights, word outdegree, word destinations, word destweights, word info, word reorder, word newcomm, word ierror),
 	(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_dist_graph_create_adjacent_, mpi_dist_graph_create_adjacent__, MPI_DIST_GRAPH_CREATE_ADJACENT, MPI_Dist_graph_create_adjacent_f, MPI_Dist_graph_create_adjacent_f08)
 MORIENS_FORTRAN(MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent_f08_,
 	(word comm, word indegree, word sources, word sourceweights, word outdegree, word destinations, word destweights, word info, word reorder, word newcomm, word ierror),
 	(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent_f08ts_,
 	(word comm, word indegree, word sources, word sourceweights, word outdegree, word destinations, word destweights, word info, word reorder, word newcomm, word ierror),
 	(comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })

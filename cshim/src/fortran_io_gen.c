@@ -5,35 +5,35 @@ MORIENS_FORTRAN(MPI_File_open, mpi_file_open_,
 	(word comm, word filename, word amode, word info, word file, word ierror, word filename_length),
 	(comm, filename, amode, info, file, ierror, filename_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_open_, mpi_file_open__, MPI_FILE_OPEN, MPI_File_open_f, MPI_File_open_f08)
 MORIENS_FORTRAN(MPI_File_open, mpi_file_open_f08_,
 	(word comm, word filename, word amode, word info, word file, word ierror, word filename_length),
 	(comm, filename, amode, info, file, ierror, filename_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_open, mpi_file_open_f08ts_,
 	(word comm, word filename, word amode, word info, word file, word ierror, word filename_length),
 	(comm, filename, amode, info, file, ierror, filename_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_file_ref(file)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_close, mpi_file_close_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_close_, mpi_file_close__, MPI_FILE_CLOSE, MPI_File_close_f, MPI_File_close_f08)
 MORIENS_FORTRAN(MPI_File_close, mpi_file_close_f08_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_close, mpi_file_close_f08ts_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_File_delete, mpi_file_delete_,
 	(word filename, word info, word ierror, word filename_length),
@@ -50,18 +50,18 @@ MORIENS_FORTRAN(MPI_File_set_size, mpi_file_set_size_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_set_size_, mpi_file_set_size__, MPI_FILE_SET_SIZE, MPI_File_set_size_f, MPI_File_set_size_f08)
 MORIENS_FORTRAN(MPI_File_set_size, mpi_file_set_size_f08_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_set_size, mpi_file_set_size_f08ts_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_File_get_size, mpi_file_get_size_,
 	(word file, word size, word ierror),
@@ -78,52 +78,52 @@ MORIENS_FORTRAN(MPI_File_preallocate, mpi_file_preallocate_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_preallocate_, mpi_file_preallocate__, MPI_FILE_PREALLOCATE, MPI_File_preallocate_f, MPI_File_preallocate_f08)
 MORIENS_FORTRAN(MPI_File_preallocate, mpi_file_preallocate_f08_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_preallocate, mpi_file_preallocate_f08ts_,
 	(word file, word size, word ierror),
 	(file, size, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_set_info, mpi_file_set_info_,
 	(word file, word info, word ierror),
 	(file, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_set_info_, mpi_file_set_info__, MPI_FILE_SET_INFO, MPI_File_set_info_f, MPI_File_set_info_f08)
 MORIENS_FORTRAN(MPI_File_set_info, mpi_file_set_info_f08_,
 	(word file, word info, word ierror),
 	(file, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_set_info, mpi_file_set_info_f08ts_,
 	(word file, word info, word ierror),
 	(file, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_set_view, mpi_file_set_view_,
 	(word file, word disp, word etype, word filetype, word datarep, word info, word ierror, word datarep_length),
 	(file, disp, etype, filetype, datarep, info, ierror, datarep_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_set_view_, mpi_file_set_view__, MPI_FILE_SET_VIEW, MPI_File_set_view_f, MPI_File_set_view_f08)
 MORIENS_FORTRAN(MPI_File_set_view, mpi_file_set_view_f08_,
 	(word file, word disp, word etype, word filetype, word datarep, word info, word ierror, word datarep_length),
 	(file, disp, etype, filetype, datarep, info, ierror, datarep_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_set_view, mpi_file_set_view_f08ts_,
 	(word file, word disp, word etype, word filetype, word datarep, word info, word ierror, word datarep_length),
 	(file, disp, etype, filetype, datarep, info, ierror, datarep_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_File_seek, mpi_file_seek_,
 	(word file, word offset, word whence, word ierror),
@@ -140,18 +140,18 @@ MORIENS_FORTRAN(MPI_File_seek_shared, mpi_file_seek_shared_,
 	(word file, word offset, word whence, word ierror),
 	(file, offset, whence, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_seek_shared_, mpi_file_seek_shared__, MPI_FILE_SEEK_SHARED, MPI_File_seek_shared_f, MPI_File_seek_shared_f08)
 MORIENS_FORTRAN(MPI_File_seek_shared, mpi_file_seek_shared_f08_,
 	(word file, word offset, word whence, word ierror),
 	(file, offset, whence, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_seek_shared, mpi_file_seek_shared_f08ts_,
 	(word file, word offset, word whence, word ierror),
 	(file, offset, whence, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_File_get_position_shared, mpi_file_get_position_shared_,
 	(word file, word offset, word ierror),
@@ -168,35 +168,35 @@ MORIENS_FORTRAN(MPI_File_set_atomicity, mpi_file_set_atomicity_,
 	(word file, word flag, word ierror),
 	(file, flag, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_set_atomicity_, mpi_file_set_atomicity__, MPI_FILE_SET_ATOMICITY, MPI_File_set_atomicity_f, MPI_File_set_atomicity_f08)
 MORIENS_FORTRAN(MPI_File_set_atomicity, mpi_file_set_atomicity_f08_,
 	(word file, word flag, word ierror),
 	(file, flag, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_set_atomicity, mpi_file_set_atomicity_f08ts_,
 	(word file, word flag, word ierror),
 	(file, flag, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_sync, mpi_file_sync_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_sync_, mpi_file_sync__, MPI_FILE_SYNC, MPI_File_sync_f, MPI_File_sync_f08)
 MORIENS_FORTRAN(MPI_File_sync, mpi_file_sync_f08_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_sync, mpi_file_sync_f08ts_,
 	(word file, word ierror),
 	(file, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read, mpi_file_read_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -219,18 +219,18 @@ MORIENS_FORTRAN(MPI_File_read_all, mpi_file_read_all_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_all_, mpi_file_read_all__, MPI_FILE_READ_ALL, MPI_File_read_all_f, MPI_File_read_all_f08)
 MORIENS_FORTRAN(MPI_File_read_all, mpi_file_read_all_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all, mpi_file_read_all_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_at, mpi_file_read_at_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
@@ -253,18 +253,18 @@ MORIENS_FORTRAN(MPI_File_read_at_all, mpi_file_read_at_all_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_at_all_, mpi_file_read_at_all__, MPI_FILE_READ_AT_ALL, MPI_File_read_at_all_f, MPI_File_read_at_all_f08)
 MORIENS_FORTRAN(MPI_File_read_at_all, mpi_file_read_at_all_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all, mpi_file_read_at_all_f08ts_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_shared, mpi_file_read_shared_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -287,18 +287,18 @@ MORIENS_FORTRAN(MPI_File_read_ordered, mpi_file_read_ordered_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_ordered_, mpi_file_read_ordered__, MPI_FILE_READ_ORDERED, MPI_File_read_ordered_f, MPI_File_read_ordered_f08)
 MORIENS_FORTRAN(MPI_File_read_ordered, mpi_file_read_ordered_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered, mpi_file_read_ordered_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread, mpi_file_iread_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -321,18 +321,18 @@ MORIENS_FORTRAN(MPI_File_iread_all, mpi_file_iread_all_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_iread_all_, mpi_file_iread_all__, MPI_FILE_IREAD_ALL, MPI_File_iread_all_f, MPI_File_iread_all_f08)
 MORIENS_FORTRAN(MPI_File_iread_all, mpi_file_iread_all_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_all, mpi_file_iread_all_f08ts_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread_at, mpi_file_iread_at_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
@@ -355,18 +355,18 @@ MORIENS_FORTRAN(MPI_File_iread_at_all, mpi_file_iread_at_all_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_iread_at_all_, mpi_file_iread_at_all__, MPI_FILE_IREAD_AT_ALL, MPI_File_iread_at_all_f, MPI_File_iread_at_all_f08)
 MORIENS_FORTRAN(MPI_File_iread_at_all, mpi_file_iread_at_all_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_at_all, mpi_file_iread_at_all_f08ts_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread_shared, mpi_file_iread_shared_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -389,103 +389,103 @@ MORIENS_FORTRAN(MPI_File_read_all_begin, mpi_file_read_all_begin_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_all_begin_, mpi_file_read_all_begin__, MPI_FILE_READ_ALL_BEGIN, MPI_File_read_all_begin_f, MPI_File_read_all_begin_f08)
 MORIENS_FORTRAN(MPI_File_read_all_begin, mpi_file_read_all_begin_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_begin, mpi_file_read_all_begin_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_all_end, mpi_file_read_all_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_all_end_, mpi_file_read_all_end__, MPI_FILE_READ_ALL_END, MPI_File_read_all_end_f, MPI_File_read_all_end_f08)
 MORIENS_FORTRAN(MPI_File_read_all_end, mpi_file_read_all_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_end, mpi_file_read_all_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_at_all_begin, mpi_file_read_at_all_begin_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_at_all_begin_, mpi_file_read_at_all_begin__, MPI_FILE_READ_AT_ALL_BEGIN, MPI_File_read_at_all_begin_f, MPI_File_read_at_all_begin_f08)
 MORIENS_FORTRAN(MPI_File_read_at_all_begin, mpi_file_read_at_all_begin_f08_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_begin, mpi_file_read_at_all_begin_f08ts_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_at_all_end, mpi_file_read_at_all_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_at_all_end_, mpi_file_read_at_all_end__, MPI_FILE_READ_AT_ALL_END, MPI_File_read_at_all_end_f, MPI_File_read_at_all_end_f08)
 MORIENS_FORTRAN(MPI_File_read_at_all_end, mpi_file_read_at_all_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_end, mpi_file_read_at_all_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_ordered_begin, mpi_file_read_ordered_begin_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_ordered_begin_, mpi_file_read_ordered_begin__, MPI_FILE_READ_ORDERED_BEGIN, MPI_File_read_ordered_begin_f, MPI_File_read_ordered_begin_f08)
 MORIENS_FORTRAN(MPI_File_read_ordered_begin, mpi_file_read_ordered_begin_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_begin, mpi_file_read_ordered_begin_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_ordered_end, mpi_file_read_ordered_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_read_ordered_end_, mpi_file_read_ordered_end__, MPI_FILE_READ_ORDERED_END, MPI_File_read_ordered_end_f, MPI_File_read_ordered_end_f08)
 MORIENS_FORTRAN(MPI_File_read_ordered_end, mpi_file_read_ordered_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_end, mpi_file_read_ordered_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write, mpi_file_write_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -508,18 +508,18 @@ MORIENS_FORTRAN(MPI_File_write_all, mpi_file_write_all_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_all_, mpi_file_write_all__, MPI_FILE_WRITE_ALL, MPI_File_write_all_f, MPI_File_write_all_f08)
 MORIENS_FORTRAN(MPI_File_write_all, mpi_file_write_all_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all, mpi_file_write_all_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_at, mpi_file_write_at_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
@@ -542,18 +542,18 @@ MORIENS_FORTRAN(MPI_File_write_at_all, mpi_file_write_at_all_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_at_all_, mpi_file_write_at_all__, MPI_FILE_WRITE_AT_ALL, MPI_File_write_at_all_f, MPI_File_write_at_all_f08)
 MORIENS_FORTRAN(MPI_File_write_at_all, mpi_file_write_at_all_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all, mpi_file_write_at_all_f08ts_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_shared, mpi_file_write_shared_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -576,18 +576,18 @@ MORIENS_FORTRAN(MPI_File_write_ordered, mpi_file_write_ordered_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_ordered_, mpi_file_write_ordered__, MPI_FILE_WRITE_ORDERED, MPI_File_write_ordered_f, MPI_File_write_ordered_f08)
 MORIENS_FORTRAN(MPI_File_write_ordered, mpi_file_write_ordered_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered, mpi_file_write_ordered_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite, mpi_file_iwrite_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -610,18 +610,18 @@ MORIENS_FORTRAN(MPI_File_iwrite_all, mpi_file_iwrite_all_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_iwrite_all_, mpi_file_iwrite_all__, MPI_FILE_IWRITE_ALL, MPI_File_iwrite_all_f, MPI_File_iwrite_all_f08)
 MORIENS_FORTRAN(MPI_File_iwrite_all, mpi_file_iwrite_all_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_all, mpi_file_iwrite_all_f08ts_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite_at, mpi_file_iwrite_at_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
@@ -644,18 +644,18 @@ MORIENS_FORTRAN(MPI_File_iwrite_at_all, mpi_file_iwrite_at_all_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_iwrite_at_all_, mpi_file_iwrite_at_all__, MPI_FILE_IWRITE_AT_ALL, MPI_File_iwrite_at_all_f, MPI_File_iwrite_at_all_f08)
 MORIENS_FORTRAN(MPI_File_iwrite_at_all, mpi_file_iwrite_at_all_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_at_all, mpi_file_iwrite_at_all_f08ts_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite_shared, mpi_file_iwrite_shared_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -678,103 +678,103 @@ MORIENS_FORTRAN(MPI_File_write_all_begin, mpi_file_write_all_begin_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_all_begin_, mpi_file_write_all_begin__, MPI_FILE_WRITE_ALL_BEGIN, MPI_File_write_all_begin_f, MPI_File_write_all_begin_f08)
 MORIENS_FORTRAN(MPI_File_write_all_begin, mpi_file_write_all_begin_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_begin, mpi_file_write_all_begin_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_all_end, mpi_file_write_all_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_all_end_, mpi_file_write_all_end__, MPI_FILE_WRITE_ALL_END, MPI_File_write_all_end_f, MPI_File_write_all_end_f08)
 MORIENS_FORTRAN(MPI_File_write_all_end, mpi_file_write_all_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_end, mpi_file_write_all_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_at_all_begin, mpi_file_write_at_all_begin_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_at_all_begin_, mpi_file_write_at_all_begin__, MPI_FILE_WRITE_AT_ALL_BEGIN, MPI_File_write_at_all_begin_f, MPI_File_write_at_all_begin_f08)
 MORIENS_FORTRAN(MPI_File_write_at_all_begin, mpi_file_write_at_all_begin_f08_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_begin, mpi_file_write_at_all_begin_f08ts_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_at_all_end, mpi_file_write_at_all_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_at_all_end_, mpi_file_write_at_all_end__, MPI_FILE_WRITE_AT_ALL_END, MPI_File_write_at_all_end_f, MPI_File_write_at_all_end_f08)
 MORIENS_FORTRAN(MPI_File_write_at_all_end, mpi_file_write_at_all_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_end, mpi_file_write_at_all_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_ordered_begin, mpi_file_write_ordered_begin_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_ordered_begin_, mpi_file_write_ordered_begin__, MPI_FILE_WRITE_ORDERED_BEGIN, MPI_File_write_ordered_begin_f, MPI_File_write_ordered_begin_f08)
 MORIENS_FORTRAN(MPI_File_write_ordered_begin, mpi_file_write_ordered_begin_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_begin, mpi_file_write_ordered_begin_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_ordered_end, mpi_file_write_ordered_end_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_file_write_ordered_end_, mpi_file_write_ordered_end__, MPI_FILE_WRITE_ORDERED_END, MPI_File_write_ordered_end_f, MPI_File_write_ordered_end_f08)
 MORIENS_FORTRAN(MPI_File_write_ordered_end, mpi_file_write_ordered_end_f08_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_end, mpi_file_write_ordered_end_f08ts_,
 	(word file, word buf, word status, word ierror),
 	(file, buf, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_c, mpi_file_read_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -801,22 +801,22 @@ MORIENS_FORTRAN(MPI_File_read_all_c, mpi_file_read_all_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_c, mpi_file_read_all_c_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_c, mpi_file_read_all_f08_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_c, mpi_file_read_all_f08ts_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_at_c, mpi_file_read_at_c_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
@@ -843,22 +843,22 @@ MORIENS_FORTRAN(MPI_File_read_at_all_c, mpi_file_read_at_all_c_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_c, mpi_file_read_at_all_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_c, mpi_file_read_at_all_f08_large_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_c, mpi_file_read_at_all_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_shared_c, mpi_file_read_shared_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -885,22 +885,22 @@ MORIENS_FORTRAN(MPI_File_read_ordered_c, mpi_file_read_ordered_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_c, mpi_file_read_ordered_c_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_c, mpi_file_read_ordered_f08_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_c, mpi_file_read_ordered_f08ts_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread_c, mpi_file_iread_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -927,22 +927,22 @@ MORIENS_FORTRAN(MPI_File_iread_all_c, mpi_file_iread_all_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_all_c, mpi_file_iread_all_c_f08ts_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_all_c, mpi_file_iread_all_f08_large_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_all_c, mpi_file_iread_all_f08ts_large_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread_at_c, mpi_file_iread_at_c_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
@@ -969,22 +969,22 @@ MORIENS_FORTRAN(MPI_File_iread_at_all_c, mpi_file_iread_at_all_c_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_at_all_c, mpi_file_iread_at_all_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_at_all_c, mpi_file_iread_at_all_f08_large_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iread_at_all_c, mpi_file_iread_at_all_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iread_shared_c, mpi_file_iread_shared_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -1011,64 +1011,64 @@ MORIENS_FORTRAN(MPI_File_read_all_begin_c, mpi_file_read_all_begin_c_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_begin_c, mpi_file_read_all_begin_c_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_begin_c, mpi_file_read_all_begin_f08_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_all_begin_c, mpi_file_read_all_begin_f08ts_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_at_all_begin_c, mpi_file_read_at_all_begin_c_f08_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_begin_c, mpi_file_read_at_all_begin_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_begin_c, mpi_file_read_at_all_begin_f08_large_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_at_all_begin_c, mpi_file_read_at_all_begin_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_read_ordered_begin_c, mpi_file_read_ordered_begin_c_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_begin_c, mpi_file_read_ordered_begin_c_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_begin_c, mpi_file_read_ordered_begin_f08_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_read_ordered_begin_c, mpi_file_read_ordered_begin_f08ts_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_READ, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_c, mpi_file_write_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -1095,22 +1095,22 @@ MORIENS_FORTRAN(MPI_File_write_all_c, mpi_file_write_all_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_c, mpi_file_write_all_c_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_c, mpi_file_write_all_f08_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_c, mpi_file_write_all_f08ts_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_at_c, mpi_file_write_at_c_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
@@ -1137,22 +1137,22 @@ MORIENS_FORTRAN(MPI_File_write_at_all_c, mpi_file_write_at_all_c_f08_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_c, mpi_file_write_at_all_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_c, mpi_file_write_at_all_f08_large_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_c, mpi_file_write_at_all_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word status, word ierror),
 	(file, offset, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_shared_c, mpi_file_write_shared_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
@@ -1179,22 +1179,22 @@ MORIENS_FORTRAN(MPI_File_write_ordered_c, mpi_file_write_ordered_c_f08_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_c, mpi_file_write_ordered_c_f08ts_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_c, mpi_file_write_ordered_f08_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_c, mpi_file_write_ordered_f08ts_large_,
 	(word file, word buf, word count, word type, word status, word ierror),
 	(file, buf, count, type, status, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite_c, mpi_file_iwrite_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -1221,22 +1221,22 @@ MORIENS_FORTRAN(MPI_File_iwrite_all_c, mpi_file_iwrite_all_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_all_c, mpi_file_iwrite_all_c_f08ts_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_all_c, mpi_file_iwrite_all_f08_large_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_all_c, mpi_file_iwrite_all_f08ts_large_,
 	(word file, word buf, word count, word type, word request, word ierror),
 	(file, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite_at_c, mpi_file_iwrite_at_c_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
@@ -1263,22 +1263,22 @@ MORIENS_FORTRAN(MPI_File_iwrite_at_all_c, mpi_file_iwrite_at_all_c_f08_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_at_all_c, mpi_file_iwrite_at_all_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_at_all_c, mpi_file_iwrite_at_all_f08_large_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_iwrite_at_all_c, mpi_file_iwrite_at_all_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word request, word ierror),
 	(file, offset, buf, count, type, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_iwrite_shared_c, mpi_file_iwrite_shared_c_f08_,
 	(word file, word buf, word count, word type, word request, word ierror),
@@ -1305,61 +1305,61 @@ MORIENS_FORTRAN(MPI_File_write_all_begin_c, mpi_file_write_all_begin_c_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_begin_c, mpi_file_write_all_begin_c_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_begin_c, mpi_file_write_all_begin_f08_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_all_begin_c, mpi_file_write_all_begin_f08ts_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_at_all_begin_c, mpi_file_write_at_all_begin_c_f08_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_begin_c, mpi_file_write_at_all_begin_c_f08ts_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_begin_c, mpi_file_write_at_all_begin_f08_large_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_at_all_begin_c, mpi_file_write_at_all_begin_f08ts_large_,
 	(word file, word offset, word buf, word count, word type, word ierror),
 	(file, offset, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_File_write_ordered_begin_c, mpi_file_write_ordered_begin_c_f08_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_begin_c, mpi_file_write_ordered_begin_c_f08ts_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_begin_c, mpi_file_write_ordered_begin_f08_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_File_write_ordered_begin_c, mpi_file_write_ordered_begin_f08ts_large_,
 	(word file, word buf, word count, word type, word ierror),
 	(file, buf, count, type, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_file_ref(file), MORIENS_NOBODY); moriens_io(&span, MORIENS_SLOT_WRITTEN, *(const int64_t *)count, moriens_fortran_handle(type), moriens_fortran_file_ref(file)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })

@@ -5,378 +5,378 @@ MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_allgather_, mpi_neighbor_allgather__, MPI_NEIGHBOR_ALLGATHER, MPI_Neighbor_allgather_f, MPI_Neighbor_allgather_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather, mpi_neighbor_allgather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_allgatherv_, mpi_neighbor_allgatherv__, MPI_NEIGHBOR_ALLGATHERV, MPI_Neighbor_allgatherv_f, MPI_Neighbor_allgatherv_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv, mpi_neighbor_allgatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoall_, mpi_neighbor_alltoall__, MPI_NEIGHBOR_ALLTOALL, MPI_Neighbor_alltoall_f, MPI_Neighbor_alltoall_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall, mpi_neighbor_alltoall_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallv_, mpi_neighbor_alltoallv__, MPI_NEIGHBOR_ALLTOALLV, MPI_Neighbor_alltoallv_f, MPI_Neighbor_alltoallv_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv, mpi_neighbor_alltoallv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallw_, mpi_neighbor_alltoallw__, MPI_NEIGHBOR_ALLTOALLW, MPI_Neighbor_alltoallw_f, MPI_Neighbor_alltoallw_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw, mpi_neighbor_alltoallw_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgather_, mpi_ineighbor_allgather__, MPI_INEIGHBOR_ALLGATHER, MPI_Ineighbor_allgather_f, MPI_Ineighbor_allgather_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgather, mpi_ineighbor_allgather_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ineighbor_allgatherv_, mpi_ineighbor_allgatherv__, MPI_INEIGHBOR_ALLGATHERV, MPI_Ineighbor_allgatherv_f, MPI_Ineighbor_allgatherv_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv, mpi_ineighbor_allgatherv_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoall_, mpi_ineighbor_alltoall__, MPI_INEIGHBOR_ALLTOALL, MPI_Ineighbor_alltoall_f, MPI_Ineighbor_alltoall_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall, mpi_ineighbor_alltoall_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallv_, mpi_ineighbor_alltoallv__, MPI_INEIGHBOR_ALLTOALLV, MPI_Ineighbor_alltoallv_f, MPI_Ineighbor_alltoallv_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv, mpi_ineighbor_alltoallv_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw, mpi_ineighbor_alltoallw_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_ineighbor_alltoallw_, mpi_ineighbor_alltoallw__, MPI_INEIGHBOR_ALLTOALLW, MPI_Ineighbor_alltoallw_f, MPI_Ineighbor_alltoallw_f08)
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw, mpi_ineighbor_alltoallw_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw, mpi_ineighbor_alltoallw_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgather_c, mpi_neighbor_allgather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_c, mpi_neighbor_allgather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_c, mpi_neighbor_allgather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_c, mpi_neighbor_allgather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_c, mpi_neighbor_allgatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_c, mpi_neighbor_allgatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_c, mpi_neighbor_allgatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_c, mpi_neighbor_allgatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_c, mpi_neighbor_alltoall_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_c, mpi_neighbor_alltoall_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_c, mpi_neighbor_alltoall_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_c, mpi_neighbor_alltoall_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_c, mpi_neighbor_alltoallv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_c, mpi_neighbor_alltoallv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_c, mpi_neighbor_alltoallv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_c, mpi_neighbor_alltoallv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_c, mpi_neighbor_alltoallw_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_c, mpi_neighbor_alltoallw_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_c, mpi_neighbor_alltoallw_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_c, mpi_neighbor_alltoallw_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_allgather_c, mpi_ineighbor_allgather_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgather_c, mpi_ineighbor_allgather_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgather_c, mpi_ineighbor_allgather_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgather_c, mpi_ineighbor_allgather_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv_c, mpi_ineighbor_allgatherv_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv_c, mpi_ineighbor_allgatherv_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv_c, mpi_ineighbor_allgatherv_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_allgatherv_c, mpi_ineighbor_allgatherv_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall_c, mpi_ineighbor_alltoall_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall_c, mpi_ineighbor_alltoall_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall_c, mpi_ineighbor_alltoall_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoall_c, mpi_ineighbor_alltoall_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv_c, mpi_ineighbor_alltoallv_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv_c, mpi_ineighbor_alltoallv_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv_c, mpi_ineighbor_alltoallv_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallv_c, mpi_ineighbor_alltoallv_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw_c, mpi_ineighbor_alltoallw_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw_c, mpi_ineighbor_alltoallw_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw_c, mpi_ineighbor_alltoallw_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Ineighbor_alltoallw_c, mpi_ineighbor_alltoallw_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })

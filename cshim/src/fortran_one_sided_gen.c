@@ -5,98 +5,98 @@ MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_create_, mpi_win_create__, MPI_WIN_CREATE, MPI_Win_create_f, MPI_Win_create_f08)
 MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_f08_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_create, mpi_win_create_f08ts_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_,
 	(word info, word comm, word win, word ierror),
 	(info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_create_dynamic_, mpi_win_create_dynamic__, MPI_WIN_CREATE_DYNAMIC, MPI_Win_create_dynamic_f, MPI_Win_create_dynamic_f08)
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_f08_,
 	(word info, word comm, word win, word ierror),
 	(info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_create_dynamic, mpi_win_create_dynamic_f08ts_,
 	(word info, word comm, word win, word ierror),
 	(info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_, mpi_win_allocate__, MPI_WIN_ALLOCATE, MPI_Win_allocate_f, MPI_Win_allocate_f08)
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_cptr_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_cptr_, mpi_win_allocate_cptr__, MPI_WIN_ALLOCATE_CPTR, MPI_Win_allocate_cptr_f, MPI_Win_allocate_cptr_f08)
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate, mpi_win_allocate_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_shared_, mpi_win_allocate_shared__, MPI_WIN_ALLOCATE_SHARED, MPI_Win_allocate_shared_f, MPI_Win_allocate_shared_f08)
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_cptr_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_allocate_shared_cptr_, mpi_win_allocate_shared_cptr__, MPI_WIN_ALLOCATE_SHARED_CPTR, MPI_Win_allocate_shared_cptr_f, MPI_Win_allocate_shared_cptr_f08)
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared, mpi_win_allocate_shared_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_,
 	(word win, word ierror),
 	(win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_free_, mpi_win_free__, MPI_WIN_FREE, MPI_Win_free_f, MPI_Win_free_f08)
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_f08_,
 	(word win, word ierror),
 	(win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_free, mpi_win_free_f08ts_,
 	(word win, word ierror),
 	(win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_freed(); })
+	if (moriens_succeeded(&span, result)) { moriens_freed(); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_Win_attach, mpi_win_attach_,
 	(word win, word base, word size, word ierror),
@@ -124,18 +124,18 @@ MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_,
 	(word win, word info, word ierror),
 	(win, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_set_info_, mpi_win_set_info__, MPI_WIN_SET_INFO, MPI_Win_set_info_f, MPI_Win_set_info_f08)
 MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_f08_,
 	(word win, word info, word ierror),
 	(win, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_set_info, mpi_win_set_info_f08ts_,
 	(word win, word info, word ierror),
 	(win, info, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Put, mpi_put_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),
@@ -311,18 +311,18 @@ MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_win_fence_, mpi_win_fence__, MPI_WIN_FENCE, MPI_Win_fence_f, MPI_Win_fence_f08)
 MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_f08_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_fence, mpi_win_fence_f08ts_,
 	(word assertion, word win, word ierror),
 	(assertion, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_win_ref(win), MORIENS_NOBODY); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_Win_start, mpi_win_start_,
 	(word group, word assertion, word win, word ierror),
@@ -491,64 +491,64 @@ MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_c_f08_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_c_f08ts_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_f08_large_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_create_c, mpi_win_create_f08ts_large_,
 	(word base, word size, word unit, word info, word comm, word win, word ierror),
 	(base, size, unit, info, comm, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_c_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_c_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_f08_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_c, mpi_win_allocate_f08ts_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_c_f08_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_c_f08ts_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_f08_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Win_allocate_shared_c, mpi_win_allocate_shared_f08ts_large_,
 	(word size, word unit, word info, word comm, word base, word win, word ierror),
 	(size, unit, info, comm, base, win, ierror),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), MORIENS_NOBODY); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); })
+	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_win_ref(win)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Put_c, mpi_put_c_f08_,
 	(word obuf, word ocount, word otype, word target, word tdisp, word tcount, word ttype, word win, word ierror),

@@ -5,35 +5,35 @@ MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_psend_init_, mpi_psend_init__, MPI_PSEND_INIT, MPI_Psend_init_f, MPI_Psend_init_f08)
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Psend_init, mpi_psend_init_f08ts_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_precv_init_, mpi_precv_init__, MPI_PRECV_INIT, MPI_Precv_init_f, MPI_Precv_init_f08)
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Precv_init, mpi_precv_init_f08ts_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN_PLAIN(MPI_Pready, mpi_pready_,
 	(word partition, word request, word ierror),
@@ -92,40 +92,40 @@ MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_c_f08_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_c_f08ts_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_f08_large_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Psend_init_c, mpi_psend_init_f08ts_large_,
 	(word buf, word partitions, word count, word type, word dest, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, dest, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_SENT, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_c_f08_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_c_f08ts_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_f08_large_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Precv_init_c, mpi_precv_init_f08ts_large_,
 	(word buf, word partitions, word count, word type, word source, word tag, word comm, word info, word request, word ierror),
 	(buf, partitions, count, type, source, tag, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer_parts(&span, MORIENS_SLOT_RECEIVED, *(const int *)partitions, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })

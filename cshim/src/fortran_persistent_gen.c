@@ -5,86 +5,86 @@ MORIENS_FORTRAN(MPI_Send_init, mpi_send_init_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_send_init_, mpi_send_init__, MPI_SEND_INIT, MPI_Send_init_f, MPI_Send_init_f08)
 MORIENS_FORTRAN(MPI_Send_init, mpi_send_init_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_init, mpi_send_init_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Bsend_init, mpi_bsend_init_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_bsend_init_, mpi_bsend_init__, MPI_BSEND_INIT, MPI_Bsend_init_f, MPI_Bsend_init_f08)
 MORIENS_FORTRAN(MPI_Bsend_init, mpi_bsend_init_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_init, mpi_bsend_init_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ssend_init, mpi_ssend_init_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_ssend_init_, mpi_ssend_init__, MPI_SSEND_INIT, MPI_Ssend_init_f, MPI_Ssend_init_f08)
 MORIENS_FORTRAN(MPI_Ssend_init, mpi_ssend_init_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_init, mpi_ssend_init_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Rsend_init, mpi_rsend_init_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_rsend_init_, mpi_rsend_init__, MPI_RSEND_INIT, MPI_Rsend_init_f, MPI_Rsend_init_f08)
 MORIENS_FORTRAN(MPI_Rsend_init, mpi_rsend_init_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_init, mpi_rsend_init_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Recv_init, mpi_recv_init_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_recv_init_, mpi_recv_init__, MPI_RECV_INIT, MPI_Recv_init_f, MPI_Recv_init_f08)
 MORIENS_FORTRAN(MPI_Recv_init, mpi_recv_init_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_init, mpi_recv_init_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Start, mpi_start_,
 	(word request, word ierror),
@@ -124,918 +124,918 @@ MORIENS_FORTRAN(MPI_Barrier_init, mpi_barrier_init_,
 	(word comm, word info, word request, word ierror),
 	(comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_barrier_init_, mpi_barrier_init__, MPI_BARRIER_INIT, MPI_Barrier_init_f, MPI_Barrier_init_f08)
 MORIENS_FORTRAN(MPI_Barrier_init, mpi_barrier_init_f08_,
 	(word comm, word info, word request, word ierror),
 	(comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Barrier_init, mpi_barrier_init_f08ts_,
 	(word comm, word info, word request, word ierror),
 	(comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NONE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Bcast_init, mpi_bcast_init_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_bcast_init_, mpi_bcast_init__, MPI_BCAST_INIT, MPI_Bcast_init_f, MPI_Bcast_init_f08)
 MORIENS_FORTRAN(MPI_Bcast_init, mpi_bcast_init_f08_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_init, mpi_bcast_init_f08ts_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gather_init, mpi_gather_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_gather_init_, mpi_gather_init__, MPI_GATHER_INIT, MPI_Gather_init_f, MPI_Gather_init_f08)
 MORIENS_FORTRAN(MPI_Gather_init, mpi_gather_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_init, mpi_gather_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gatherv_init, mpi_gatherv_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_gatherv_init_, mpi_gatherv_init__, MPI_GATHERV_INIT, MPI_Gatherv_init_f, MPI_Gatherv_init_f08)
 MORIENS_FORTRAN(MPI_Gatherv_init, mpi_gatherv_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_init, mpi_gatherv_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatter_init, mpi_scatter_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scatter_init_, mpi_scatter_init__, MPI_SCATTER_INIT, MPI_Scatter_init_f, MPI_Scatter_init_f08)
 MORIENS_FORTRAN(MPI_Scatter_init, mpi_scatter_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_init, mpi_scatter_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatterv_init, mpi_scatterv_init_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scatterv_init_, mpi_scatterv_init__, MPI_SCATTERV_INIT, MPI_Scatterv_init_f, MPI_Scatterv_init_f08)
 MORIENS_FORTRAN(MPI_Scatterv_init, mpi_scatterv_init_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_init, mpi_scatterv_init_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgather_init, mpi_allgather_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allgather_init_, mpi_allgather_init__, MPI_ALLGATHER_INIT, MPI_Allgather_init_f, MPI_Allgather_init_f08)
 MORIENS_FORTRAN(MPI_Allgather_init, mpi_allgather_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_init, mpi_allgather_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgatherv_init, mpi_allgatherv_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allgatherv_init_, mpi_allgatherv_init__, MPI_ALLGATHERV_INIT, MPI_Allgatherv_init_f, MPI_Allgatherv_init_f08)
 MORIENS_FORTRAN(MPI_Allgatherv_init, mpi_allgatherv_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_init, mpi_allgatherv_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoall_init, mpi_alltoall_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoall_init_, mpi_alltoall_init__, MPI_ALLTOALL_INIT, MPI_Alltoall_init_f, MPI_Alltoall_init_f08)
 MORIENS_FORTRAN(MPI_Alltoall_init, mpi_alltoall_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_init, mpi_alltoall_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallv_init, mpi_alltoallv_init_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoallv_init_, mpi_alltoallv_init__, MPI_ALLTOALLV_INIT, MPI_Alltoallv_init_f, MPI_Alltoallv_init_f08)
 MORIENS_FORTRAN(MPI_Alltoallv_init, mpi_alltoallv_init_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_init, mpi_alltoallv_init_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallw_init, mpi_alltoallw_init_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_alltoallw_init_, mpi_alltoallw_init__, MPI_ALLTOALLW_INIT, MPI_Alltoallw_init_f, MPI_Alltoallw_init_f08)
 MORIENS_FORTRAN(MPI_Alltoallw_init, mpi_alltoallw_init_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_init, mpi_alltoallw_init_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_init, mpi_reduce_init_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_init_, mpi_reduce_init__, MPI_REDUCE_INIT, MPI_Reduce_init_f, MPI_Reduce_init_f08)
 MORIENS_FORTRAN(MPI_Reduce_init, mpi_reduce_init_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_init, mpi_reduce_init_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allreduce_init, mpi_allreduce_init_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_allreduce_init_, mpi_allreduce_init__, MPI_ALLREDUCE_INIT, MPI_Allreduce_init_f, MPI_Allreduce_init_f08)
 MORIENS_FORTRAN(MPI_Allreduce_init, mpi_allreduce_init_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_init, mpi_allreduce_init_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_init, mpi_reduce_scatter_init_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_init_, mpi_reduce_scatter_init__, MPI_REDUCE_SCATTER_INIT, MPI_Reduce_scatter_init_f, MPI_Reduce_scatter_init_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter_init, mpi_reduce_scatter_init_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_init, mpi_reduce_scatter_init_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init, mpi_reduce_scatter_block_init_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_reduce_scatter_block_init_, mpi_reduce_scatter_block_init__, MPI_REDUCE_SCATTER_BLOCK_INIT, MPI_Reduce_scatter_block_init_f, MPI_Reduce_scatter_block_init_f08)
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init, mpi_reduce_scatter_block_init_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init, mpi_reduce_scatter_block_init_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scan_init, mpi_scan_init_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_scan_init_, mpi_scan_init__, MPI_SCAN_INIT, MPI_Scan_init_f, MPI_Scan_init_f08)
 MORIENS_FORTRAN(MPI_Scan_init, mpi_scan_init_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_init, mpi_scan_init_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Exscan_init, mpi_exscan_init_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_exscan_init_, mpi_exscan_init__, MPI_EXSCAN_INIT, MPI_Exscan_init_f, MPI_Exscan_init_f08)
 MORIENS_FORTRAN(MPI_Exscan_init, mpi_exscan_init_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_init, mpi_exscan_init_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init, mpi_neighbor_allgather_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_allgather_init_, mpi_neighbor_allgather_init__, MPI_NEIGHBOR_ALLGATHER_INIT, MPI_Neighbor_allgather_init_f, MPI_Neighbor_allgather_init_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init, mpi_neighbor_allgather_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init, mpi_neighbor_allgather_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init, mpi_neighbor_allgatherv_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_allgatherv_init_, mpi_neighbor_allgatherv_init__, MPI_NEIGHBOR_ALLGATHERV_INIT, MPI_Neighbor_allgatherv_init_f, MPI_Neighbor_allgatherv_init_f08)
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init, mpi_neighbor_allgatherv_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init, mpi_neighbor_allgatherv_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init, mpi_neighbor_alltoall_init_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoall_init_, mpi_neighbor_alltoall_init__, MPI_NEIGHBOR_ALLTOALL_INIT, MPI_Neighbor_alltoall_init_f, MPI_Neighbor_alltoall_init_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init, mpi_neighbor_alltoall_init_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init, mpi_neighbor_alltoall_init_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init, mpi_neighbor_alltoallv_init_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallv_init_, mpi_neighbor_alltoallv_init__, MPI_NEIGHBOR_ALLTOALLV_INIT, MPI_Neighbor_alltoallv_init_f, MPI_Neighbor_alltoallv_init_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init, mpi_neighbor_alltoallv_init_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init, mpi_neighbor_alltoallv_init_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init, mpi_neighbor_alltoallw_init_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_neighbor_alltoallw_init_, mpi_neighbor_alltoallw_init__, MPI_NEIGHBOR_ALLTOALLW_INIT, MPI_Neighbor_alltoallw_init_f, MPI_Neighbor_alltoallw_init_f08)
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init, mpi_neighbor_alltoallw_init_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init, mpi_neighbor_alltoallw_init_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 4), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 4), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Send_init_c, mpi_send_init_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_init_c, mpi_send_init_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_init_c, mpi_send_init_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_init_c, mpi_send_init_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Bsend_init_c, mpi_bsend_init_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_init_c, mpi_bsend_init_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_init_c, mpi_bsend_init_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_init_c, mpi_bsend_init_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ssend_init_c, mpi_ssend_init_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_init_c, mpi_ssend_init_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_init_c, mpi_ssend_init_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_init_c, mpi_ssend_init_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Rsend_init_c, mpi_rsend_init_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_init_c, mpi_rsend_init_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_init_c, mpi_rsend_init_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_init_c, mpi_rsend_init_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Recv_init_c, mpi_recv_init_c_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_init_c, mpi_recv_init_c_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_init_c, mpi_recv_init_f08_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_init_c, mpi_recv_init_f08ts_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Bcast_init_c, mpi_bcast_init_c_f08_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_init_c, mpi_bcast_init_c_f08ts_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_init_c, mpi_bcast_init_f08_large_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Bcast_init_c, mpi_bcast_init_f08ts_large_,
 	(word buf, word count, word type, word root, word comm, word info, word request, word ierror),
 	(buf, count, type, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_BCAST, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)buf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F), NULL); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gather_init_c, mpi_gather_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_init_c, mpi_gather_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_init_c, mpi_gather_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gather_init_c, mpi_gather_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Gatherv_init_c, mpi_gatherv_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_init_c, mpi_gatherv_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_init_c, mpi_gatherv_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Gatherv_init_c, mpi_gatherv_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_GATHER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatter_init_c, mpi_scatter_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_init_c, mpi_scatter_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_init_c, mpi_scatter_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatter_init_c, mpi_scatter_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scatterv_init_c, mpi_scatterv_init_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_init_c, mpi_scatterv_init_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_init_c, mpi_scatterv_init_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scatterv_init_c, mpi_scatterv_init_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcount, word rtype, word root, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcount, rtype, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCATTER, moriens_fortran_comm_ref(comm), *(const int *)root, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgather_init_c, mpi_allgather_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_init_c, mpi_allgather_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_init_c, mpi_allgather_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgather_init_c, mpi_allgather_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allgatherv_init_c, mpi_allgatherv_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_init_c, mpi_allgatherv_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_init_c, mpi_allgatherv_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allgatherv_init_c, mpi_allgatherv_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoall_init_c, mpi_alltoall_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_init_c, mpi_alltoall_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_init_c, mpi_alltoall_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoall_init_c, mpi_alltoall_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallv_init_c, mpi_alltoallv_init_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_init_c, mpi_alltoallv_init_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_init_c, mpi_alltoallv_init_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallv_init_c, mpi_alltoallv_init_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Alltoallw_init_c, mpi_alltoallw_init_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_init_c, mpi_alltoallw_init_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_init_c, mpi_alltoallw_init_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Alltoallw_init_c, mpi_alltoallw_init_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_init_c, mpi_reduce_init_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_init_c, mpi_reduce_init_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_init_c, mpi_reduce_init_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_init_c, mpi_reduce_init_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word root, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, root, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE, moriens_fortran_comm_ref(comm), *(const int *)root, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Allreduce_init_c, mpi_allreduce_init_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_init_c, mpi_allreduce_init_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_init_c, mpi_allreduce_init_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Allreduce_init_c, mpi_allreduce_init_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_ALLREDUCE, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_init_c, mpi_reduce_scatter_init_c_f08_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_init_c, mpi_reduce_scatter_init_c_f08ts_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_init_c, mpi_reduce_scatter_init_f08_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_init_c, mpi_reduce_scatter_init_f08ts_large_,
 	(word sbuf, word rbuf, word rcounts, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcounts, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init_c, mpi_reduce_scatter_block_init_c_f08_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init_c, mpi_reduce_scatter_block_init_c_f08ts_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init_c, mpi_reduce_scatter_block_init_f08_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Reduce_scatter_block_init_c, mpi_reduce_scatter_block_init_f08ts_large_,
 	(word sbuf, word rbuf, word rcount, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, rcount, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_REDUCE_SCATTER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Scan_init_c, mpi_scan_init_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_init_c, mpi_scan_init_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_init_c, mpi_scan_init_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Scan_init_c, mpi_scan_init_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_SCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Exscan_init_c, mpi_exscan_init_c_f08_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_init_c, mpi_exscan_init_c_f08ts_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_init_c, mpi_exscan_init_f08_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Exscan_init_c, mpi_exscan_init_f08ts_large_,
 	(word sbuf, word rbuf, word count, word type, word op, word comm, word info, word request, word ierror),
 	(sbuf, rbuf, count, type, op, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_EXSCAN, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, NULL, MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)count, MORIENS_NO_ARRAY, moriens_fortran_handle(type), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init_c, mpi_neighbor_allgather_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init_c, mpi_neighbor_allgather_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init_c, mpi_neighbor_allgather_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgather_init_c, mpi_neighbor_allgather_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init_c, mpi_neighbor_allgatherv_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init_c, mpi_neighbor_allgatherv_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init_c, mpi_neighbor_allgatherv_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_allgatherv_init_c, mpi_neighbor_allgatherv_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLGATHER, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init_c, mpi_neighbor_alltoall_init_c_f08_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init_c, mpi_neighbor_alltoall_init_c_f08ts_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init_c, mpi_neighbor_alltoall_init_f08_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoall_init_c, mpi_neighbor_alltoall_init_f08ts_large_,
 	(word sbuf, word scount, word stype, word rbuf, word rcount, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scount, stype, rbuf, rcount, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, *(const int64_t *)scount, MORIENS_NO_ARRAY, moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, *(const int64_t *)rcount, MORIENS_NO_ARRAY, moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init_c, mpi_neighbor_alltoallv_init_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init_c, mpi_neighbor_alltoallv_init_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init_c, mpi_neighbor_alltoallv_init_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallv_init_c, mpi_neighbor_alltoallv_init_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stype, word rbuf, word rcounts, word rdispls, word rtype, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stype, rbuf, rcounts, rdispls, rtype, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), moriens_fortran_handle(stype), MORIENS_NO_ARRAY, MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), moriens_fortran_handle(rtype), MORIENS_NO_ARRAY, MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init_c, mpi_neighbor_alltoallw_init_c_f08_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init_c, mpi_neighbor_alltoallw_init_c_f08ts_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init_c, mpi_neighbor_alltoallw_init_f08_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Neighbor_alltoallw_init_c, mpi_neighbor_alltoallw_init_f08ts_large_,
 	(word sbuf, word scounts, word sdispls, word stypes, word rbuf, word rcounts, word rdispls, word rtypes, word comm, word info, word request, word ierror),
 	(sbuf, scounts, sdispls, stypes, rbuf, rcounts, rdispls, rtypes, comm, info, request, ierror),
 	if (moriens_outermost(&span)) { moriens_collective(&span, MORIENS_SHAPE_NEIGHBOR_ALLTOALL, moriens_fortran_comm_ref(comm), MORIENS_NOBODY, MORIENS_SIDE(*(const word *)sbuf, 0, MORIENS_ARRAY(scounts, 8), 0, MORIENS_ARRAY(stypes, 4), MORIENS_F), MORIENS_SIDE(*(const word *)rbuf, 0, MORIENS_ARRAY(rcounts, 8), 0, MORIENS_ARRAY(rtypes, 4), MORIENS_F)); },
-	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_made_request(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_persistent(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })

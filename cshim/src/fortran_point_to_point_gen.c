@@ -5,256 +5,256 @@ MORIENS_FORTRAN(MPI_Send, mpi_send_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_send_, mpi_send__, MPI_SEND, MPI_Send_f, MPI_Send_f08)
 MORIENS_FORTRAN(MPI_Send, mpi_send_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send, mpi_send_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Bsend, mpi_bsend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_bsend_, mpi_bsend__, MPI_BSEND, MPI_Bsend_f, MPI_Bsend_f08)
 MORIENS_FORTRAN(MPI_Bsend, mpi_bsend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend, mpi_bsend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ssend, mpi_ssend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_ssend_, mpi_ssend__, MPI_SSEND, MPI_Ssend_f, MPI_Ssend_f08)
 MORIENS_FORTRAN(MPI_Ssend, mpi_ssend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend, mpi_ssend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Rsend, mpi_rsend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_rsend_, mpi_rsend__, MPI_RSEND, MPI_Rsend_f, MPI_Rsend_f08)
 MORIENS_FORTRAN(MPI_Rsend, mpi_rsend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend, mpi_rsend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isend, mpi_isend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_isend_, mpi_isend__, MPI_ISEND, MPI_Isend_f, MPI_Isend_f08)
 MORIENS_FORTRAN(MPI_Isend, mpi_isend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isend, mpi_isend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ibsend, mpi_ibsend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_ibsend_, mpi_ibsend__, MPI_IBSEND, MPI_Ibsend_f, MPI_Ibsend_f08)
 MORIENS_FORTRAN(MPI_Ibsend, mpi_ibsend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ibsend, mpi_ibsend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Issend, mpi_issend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_issend_, mpi_issend__, MPI_ISSEND, MPI_Issend_f, MPI_Issend_f08)
 MORIENS_FORTRAN(MPI_Issend, mpi_issend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Issend, mpi_issend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Irsend, mpi_irsend_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_irsend_, mpi_irsend__, MPI_IRSEND, MPI_Irsend_f, MPI_Irsend_f08)
 MORIENS_FORTRAN(MPI_Irsend, mpi_irsend_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irsend, mpi_irsend_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Recv, mpi_recv_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_recv_, mpi_recv__, MPI_RECV, MPI_Recv_f, MPI_Recv_f08)
 MORIENS_FORTRAN(MPI_Recv, mpi_recv_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv, mpi_recv_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Irecv, mpi_irecv_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_irecv_, mpi_irecv__, MPI_IRECV, MPI_Irecv_f, MPI_Irecv_f08)
 MORIENS_FORTRAN(MPI_Irecv, mpi_irecv_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irecv, mpi_irecv_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Sendrecv, mpi_sendrecv_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_sendrecv_, mpi_sendrecv__, MPI_SENDRECV, MPI_Sendrecv_f, MPI_Sendrecv_f08)
 MORIENS_FORTRAN(MPI_Sendrecv, mpi_sendrecv_f08_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv, mpi_sendrecv_f08ts_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Sendrecv_replace, mpi_sendrecv_replace_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_sendrecv_replace_, mpi_sendrecv_replace__, MPI_SENDRECV_REPLACE, MPI_Sendrecv_replace_f, MPI_Sendrecv_replace_f08)
 MORIENS_FORTRAN(MPI_Sendrecv_replace, mpi_sendrecv_replace_f08_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_replace, mpi_sendrecv_replace_f08ts_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isendrecv, mpi_isendrecv_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_isendrecv_, mpi_isendrecv__, MPI_ISENDRECV, MPI_Isendrecv_f, MPI_Isendrecv_f08)
 MORIENS_FORTRAN(MPI_Isendrecv, mpi_isendrecv_f08_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv, mpi_isendrecv_f08ts_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isendrecv_replace, mpi_isendrecv_replace_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_isendrecv_replace_, mpi_isendrecv_replace__, MPI_ISENDRECV_REPLACE, MPI_Isendrecv_replace_f, MPI_Isendrecv_replace_f08)
 MORIENS_FORTRAN(MPI_Isendrecv_replace, mpi_isendrecv_replace_f08_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_replace, mpi_isendrecv_replace_f08ts_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Probe, mpi_probe_,
 	(word source, word tag, word comm, word status, word ierror),
 	(source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_probe_, mpi_probe__, MPI_PROBE, MPI_Probe_f, MPI_Probe_f08)
 MORIENS_FORTRAN(MPI_Probe, mpi_probe_f08_,
 	(word source, word tag, word comm, word status, word ierror),
 	(source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Probe, mpi_probe_f08ts_,
 	(word source, word tag, word comm, word status, word ierror),
 	(source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN_POLL(MPI_Iprobe, mpi_iprobe_,
 	(word source, word tag, word comm, word flag, word status, word ierror),
@@ -280,18 +280,18 @@ MORIENS_FORTRAN(MPI_Mprobe, mpi_mprobe_,
 	(word source, word tag, word comm, word message, word status, word ierror),
 	(source, tag, comm, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_mprobe_, mpi_mprobe__, MPI_MPROBE, MPI_Mprobe_f, MPI_Mprobe_f08)
 MORIENS_FORTRAN(MPI_Mprobe, mpi_mprobe_f08_,
 	(word source, word tag, word comm, word message, word status, word ierror),
 	(source, tag, comm, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Mprobe, mpi_mprobe_f08ts_,
 	(word source, word tag, word comm, word message, word status, word ierror),
 	(source, tag, comm, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_probe(&span, *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); moriens_requested(&span, moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN_POLL(MPI_Improbe, mpi_improbe_,
 	(word source, word tag, word comm, word flag, word message, word status, word ierror),
@@ -317,368 +317,368 @@ MORIENS_FORTRAN(MPI_Mrecv, mpi_mrecv_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_mrecv_, mpi_mrecv__, MPI_MRECV, MPI_Mrecv_f, MPI_Mrecv_f08)
 MORIENS_FORTRAN(MPI_Mrecv, mpi_mrecv_f08_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Mrecv, mpi_mrecv_f08ts_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Imrecv, mpi_imrecv_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN_NAMES(mpi_imrecv_, mpi_imrecv__, MPI_IMRECV, MPI_Imrecv_f, MPI_Imrecv_f08)
 MORIENS_FORTRAN(MPI_Imrecv, mpi_imrecv_f08_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Imrecv, mpi_imrecv_f08ts_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Send_c, mpi_send_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_c, mpi_send_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_c, mpi_send_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Send_c, mpi_send_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Bsend_c, mpi_bsend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_c, mpi_bsend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_c, mpi_bsend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Bsend_c, mpi_bsend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ssend_c, mpi_ssend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_c, mpi_ssend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_c, mpi_ssend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ssend_c, mpi_ssend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Rsend_c, mpi_rsend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_c, mpi_rsend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_c, mpi_rsend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Rsend_c, mpi_rsend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word ierror),
 	(buf, count, type, dest, tag, comm, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	(void)0)
+	if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isend_c, mpi_isend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isend_c, mpi_isend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isend_c, mpi_isend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isend_c, mpi_isend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Ibsend_c, mpi_ibsend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ibsend_c, mpi_ibsend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ibsend_c, mpi_ibsend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Ibsend_c, mpi_ibsend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Issend_c, mpi_issend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Issend_c, mpi_issend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Issend_c, mpi_issend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Issend_c, mpi_issend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Irsend_c, mpi_irsend_c_f08_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irsend_c, mpi_irsend_c_f08ts_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irsend_c, mpi_irsend_f08_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irsend_c, mpi_irsend_f08ts_large_,
 	(word buf, word count, word type, word dest, word tag, word comm, word request, word ierror),
 	(buf, count, type, dest, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Recv_c, mpi_recv_c_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_c, mpi_recv_c_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_c, mpi_recv_f08_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Recv_c, mpi_recv_f08ts_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word status, word ierror),
 	(buf, count, type, source, tag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Irecv_c, mpi_irecv_c_f08_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irecv_c, mpi_irecv_c_f08ts_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irecv_c, mpi_irecv_f08_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Irecv_c, mpi_irecv_f08ts_large_,
 	(word buf, word count, word type, word source, word tag, word comm, word request, word ierror),
 	(buf, count, type, source, tag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)tag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Sendrecv_c, mpi_sendrecv_c_f08_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_c, mpi_sendrecv_c_f08ts_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_c, mpi_sendrecv_f08_large_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_c, mpi_sendrecv_f08ts_large_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word status, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Sendrecv_replace_c, mpi_sendrecv_replace_c_f08_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_replace_c, mpi_sendrecv_replace_c_f08ts_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_replace_c, mpi_sendrecv_replace_f08_large_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Sendrecv_replace_c, mpi_sendrecv_replace_f08ts_large_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word status, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, status, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isendrecv_c, mpi_isendrecv_c_f08_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_c, mpi_isendrecv_c_f08ts_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_c, mpi_isendrecv_f08_large_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_c, mpi_isendrecv_f08ts_large_,
 	(word sbuf, word scount, word stype, word dest, word stag, word rbuf, word rcount, word rtype, word source, word rtag, word comm, word request, word ierror),
 	(sbuf, scount, stype, dest, stag, rbuf, rcount, rtype, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)scount, moriens_fortran_handle(stype), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)rcount, moriens_fortran_handle(rtype), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Isendrecv_replace_c, mpi_isendrecv_replace_c_f08_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_replace_c, mpi_isendrecv_replace_c_f08ts_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_replace_c, mpi_isendrecv_replace_f08_large_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Isendrecv_replace_c, mpi_isendrecv_replace_f08ts_large_,
 	(word buf, word count, word type, word dest, word stag, word source, word rtag, word comm, word request, word ierror),
 	(buf, count, type, dest, stag, source, rtag, comm, request, ierror),
 	if (moriens_outermost(&span)) { moriens_transfer(&span, MORIENS_SLOT_SENT, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)dest, *(const int *)stag, moriens_fortran_comm_ref(comm)); moriens_transfer(&span, MORIENS_SLOT_RECEIVED, *(const int64_t *)count, moriens_fortran_handle(type), *(const int *)source, *(const int *)rtag, moriens_fortran_comm_ref(comm)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); moriens_asked(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Mrecv_c, mpi_mrecv_c_f08_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Mrecv_c, mpi_mrecv_c_f08ts_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Mrecv_c, mpi_mrecv_f08_large_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Mrecv_c, mpi_mrecv_f08ts_large_,
 	(word buf, word count, word type, word message, word status, word ierror),
 	(buf, count, type, message, status, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); status = moriens_status(status, MORIENS_F); },
-	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); })
+	if (moriens_succeeded(&span, result)) { moriens_received(&span, status); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 
 MORIENS_FORTRAN(MPI_Imrecv_c, mpi_imrecv_c_f08_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Imrecv_c, mpi_imrecv_c_f08ts_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Imrecv_c, mpi_imrecv_f08_large_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })
 MORIENS_FORTRAN(MPI_Imrecv_c, mpi_imrecv_f08ts_large_,
 	(word buf, word count, word type, word message, word request, word ierror),
 	(buf, count, type, message, request, ierror),
 	if (moriens_outermost(&span)) { moriens_matched(&span, *(const int64_t *)count, moriens_fortran_handle(type), moriens_c_handle(moriens_fortran_handle(message), moriens_mpi.message_f2c)); },
-	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); })
+	if (moriens_succeeded(&span, result)) { moriens_requested(&span, moriens_request_at(MORIENS_F, request, 0)); } if (moriens_failed(&span, result)) { moriens_unsettled(&span, result); })

@@ -70,6 +70,11 @@ static inline bool moriens_succeeded(const struct moriens_span *span, int result
 	return likely(result == 0) && moriens_returned(span);
 }
 
+static inline bool moriens_failed(const struct moriens_span *span, int result)
+{
+	return unlikely(result != 0) && moriens_returned(span);
+}
+
 /* Point-to-point, at the entry. kind is that of a moriens_transfer. */
 void moriens_transfer(struct moriens_span *span, uint32_t kind, int64_t count, word type, int peer, int tag, word comm);
 /* The same with one request for several parts of the message. */
@@ -109,6 +114,12 @@ static inline word moriens_status(word status, enum moriens_binding binding)
 }
 
 word moriens_statuses(word statuses, enum moriens_binding binding);
+
+/* At the exit of a call that has failed: its messages have moved to nobody, or nobody knows whether they have. */
+void moriens_unsettled(const struct moriens_span *span, int error);
+
+/* The same of a collective call: one that MPI has refused is none, and the other ranks may not have made it. */
+void moriens_uncount(int error);
 
 /* Results, at the exit of a call that has succeeded. */
 void moriens_received(struct moriens_span *span, word status);

@@ -14,7 +14,7 @@ static const struct moriens_mpi_facts standard = {
 	.err_in_status = 19, .err_pending = 18,
 	.cart = 203, .graph = 201, .dist_graph = 202,
 	.comm_world = 0x101, .comm_self = 0x102,
-	.comm_null = 0x100, .win_null = 0x110, .file_null = 0x118, .request_null = 0x180,
+	.comm_null = 0x100, .win_null = 0x110, .file_null = 0x118, .request_null = 0x180, .type_null = 0x200,
 	.no_op = 0x3d, .byte = 0x247,
 	.in_place = 1,
 	.status = {.bytes = 32, .source = 0, .tag = 4, .error = 8, .opaque = true},
@@ -27,7 +27,7 @@ static const struct moriens_mpi_facts mpich = {
 	.err_in_status = 17, .err_pending = 18,
 	.cart = 2, .graph = 1, .dist_graph = 3,
 	.comm_world = 0x44000000, .comm_self = 0x44000001,
-	.comm_null = 0x04000000, .win_null = 0x20000000, .file_null = 0, .request_null = 0x2c000000,
+	.comm_null = 0x04000000, .win_null = 0x20000000, .file_null = 0, .request_null = 0x2c000000, .type_null = 0x0c000000,
 	.no_op = 0x5800000e,
 	.in_place = (word)-1, .status_ignore = 1, .statuses_ignore = 1,
 	.status = {.bytes = 20, .source = 8, .tag = 12, .error = 16, .cancelled = 4, .cancelled_mask = 1, .count = 0, .count_low_high = true},
@@ -63,6 +63,7 @@ static void learn_open_mpi(const void *site)
 	moriens_mpi.win_null = object("ompi_mpi_win_null", site);
 	moriens_mpi.file_null = object("ompi_mpi_file_null", site);
 	moriens_mpi.request_null = object("ompi_request_null", site);
+	moriens_mpi.type_null = object("ompi_mpi_datatype_null", site);
 	moriens_mpi.no_op = object("ompi_mpi_op_no_op", site);
 	open_mpi_in_place = object("mpi_fortran_in_place_", site);
 	open_mpi_ignore[0] = object("mpi_fortran_status_ignore_", site);
@@ -150,4 +151,20 @@ void moriens_mpi_learn(const void *site)
 		break;
 	}
 	learn_functions(site);
+}
+
+int moriens_error_class(int error)
+{
+	int class = error;
+
+	if (error != 0 && moriens_mpi.error_class != NULL)
+		moriens_mpi.error_class(error, &class);
+	return class;
+}
+
+bool moriens_was_refused(int error)
+{
+	int class = moriens_error_class(error);
+
+	return class >= 1 && class <= 10;
 }

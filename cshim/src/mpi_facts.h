@@ -36,7 +36,7 @@ struct moriens_mpi_facts {
 	int32_t err_in_status, err_pending; /* error classes */
 	int32_t cart, graph, dist_graph;    /* answers of MPI_Topo_test */
 	word comm_world, comm_self;
-	word comm_null, win_null, file_null, request_null;
+	word comm_null, win_null, file_null, request_null, type_null;
 	word no_op, byte;
 	word in_place, status_ignore, statuses_ignore;
 	/* Where Fortran's addresses for these stand; NULL = there are no more. */
@@ -80,7 +80,14 @@ extern struct moriens_mpi_facts moriens_mpi;
 /* Before the process records anything. */
 void moriens_mpi_learn(const void *site);
 
-/* A C handle as an argument, and in memory. */
+/* The class of an error that a call has returned. */
+int moriens_error_class(int error);
+
+/* Whether MPI has refused a call for its arguments, before it did anything: MPI_ERR_BUFFER, COUNT, TYPE, TAG, COMM, RANK, ROOT, GROUP or OP, or what
+ * else is among the first ten classes, which are of that kind in every library. */
+bool moriens_was_refused(int error);
+
+/* A C handle as an argument, and in memory; 0, which is none, where a program gives no address, for MPI to refuse. */
 static inline word moriens_handle(word argument)
 {
 	return argument & moriens_mpi.handle_mask;
@@ -88,6 +95,8 @@ static inline word moriens_handle(word argument)
 
 static inline word moriens_handle_at(word address)
 {
+	if (unlikely(address == 0))
+		return 0;
 	return moriens_mpi.handle_bytes == 4 ? *(const uint32_t *)address : *(const word *)address;
 }
 

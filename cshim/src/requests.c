@@ -39,7 +39,7 @@ void moriens_requests_free(struct moriens_requests *r)
 
 void moriens_requests_copy(struct moriens_requests *r, enum moriens_binding binding, word array, int64_t count, uint32_t most)
 {
-	r->count = count > 0 ? (uint32_t)count : 0;
+	r->count = count > 0 && array != 0 ? (uint32_t)count : 0; /* an array that is not there MPI refuses */
 	r->copied = count <= (int64_t)most && (r->count <= r->room || grow(r, r->count));
 	for (uint32_t i = 0; r->copied && i < r->count; i++)
 		r->handle[i] = moriens_request_at(binding, array, i);

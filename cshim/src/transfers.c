@@ -91,3 +91,12 @@ void moriens_received(struct moriens_span *span, word status)
 	slot->peer = moriens_status_source(status);
 	slot->tag = moriens_status_tag(status);
 }
+
+MORIENS_COLD void moriens_unsettled(const struct moriens_span *span, int error)
+{
+	const struct moriens_thread *t = &moriens_thread;
+	int32_t peer = moriens_was_refused(error) ? MORIENS_PROC_NULL : MORIENS_ANY;
+
+	for (uint32_t i = 0; span->kind == MORIENS_SPAN_RECORD && i < t->transfers; i++)
+		t->transfer[i]->peer = peer;
+}

@@ -5,12 +5,14 @@
 
 uint64_t moriens_type_frees;
 
-/* 0 where the library does not say. */
+/* 0 where the library does not say. What is no type is not asked about: the program's error handler would be told. */
 static uint64_t ask(word type)
 {
 	long long large = 0;
 	int small = 0;
 
+	if (type == 0 || type == moriens_mpi.type_null)
+		return 0;
 	if (moriens_mpi.type_size_x != NULL && moriens_mpi.type_size_x(type, &large) == 0)
 		return large > 0 ? (uint64_t)large : 0;
 	if (moriens_mpi.type_size != NULL && moriens_mpi.type_size(type, &small) == 0)

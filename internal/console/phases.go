@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -77,7 +78,8 @@ func clusterName(id int32) string {
 
 // shorten makes a program's name fit a line.
 func shorten(name string) string {
-	name = strings.Join(strings.Fields(name), " ")
+	// What a terminal would take for a command is no part of a name either.
+	name = strings.Join(strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsGraphic(r) }), " ")
 	if name == "" {
 		return `""`
 	}

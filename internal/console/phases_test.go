@@ -14,7 +14,7 @@ func TestSummaryOfPhases(t *testing.T) {
 		Command: []string{"app"}, ComputingSeconds: 2, Ranks: 1,
 		Phases: []rundir.Phase{
 			{Name: "solve", Count: 2, Threads: 2, Seconds: 3, Computing: 1.5},
-			{Name: "two\nlines " + strings.Repeat("ö", 40), Count: 1000, Seconds: .5, Computing: .0001},
+			{Name: "\x1b[2Jtwo\nlines\u009b " + strings.Repeat("ö", 40), Count: 1000, Seconds: .5, Computing: .0001},
 			{Name: "", Count: 1, Seconds: 1e-6},
 		},
 		Paused: rundir.Paused{Calls: 1234, Pauses: 1, Seconds: .25},
@@ -33,7 +33,7 @@ func TestSummaryOfPhases(t *testing.T) {
 	want := `
 phase                                     times     mean  computing  of all  its bursts are of cluster
 solve                                         2   1.50 s     1.50 s  75.0 %  2 (50.0 %), noise (25.0 %), filtered (12.5 %), 1 more
-two lines ööööööööööööööööööööööööööööö…  1,000   500 us     100 us   0.0 %
+[2Jtwo lines öööööööööööööööööööööööööö…  1,000   500 us     100 us   0.0 %
 ""                                            1  1.00 us    0.00 ns   0.0 %
 
 paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause

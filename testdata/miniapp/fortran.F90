@@ -58,6 +58,16 @@ subroutine messages()
   M('Test') MPI_Test(requests(1), flag, MPI_STATUS_IGNORE E)
   call expect(flag, 'Test')
 
+  ! Two that one call finds complete.
+  do i = 1, 2
+    M('Irecv') MPI_Irecv(gots(i), 1, MPI_INTEGER, 0, i, MPI_COMM_SELF, requests(i) E)
+  end do
+  do i = 1, 2
+    M('Send') MPI_Send(rank, 1, MPI_INTEGER, 0, i, MPI_COMM_SELF E)
+  end do
+  M('Waitsome') MPI_Waitsome(2, requests, done, indices, statuses E)
+  call expect(done == 2 .and. gots(1) == rank .and. gots(2) == rank, 'Waitsome of two')
+
   ! Parts of an array that do not lie together.
   do i = 1, 6
     values(i) = 100 * rank + i

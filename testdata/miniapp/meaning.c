@@ -3,6 +3,7 @@
  * again, inactive and shared requests, errors, intercommunicators, edges of grids, pauses. Or
  *
  *	meaning many N      each rank waits for 2 N requests at once
+ *	meaning loop N      N communicators, one after the other, and then a barrier
  *	meaning barriers N  N barriers, for which a small ring has no room; when somebody has read the ring, and made the file
  *	                    $MINIAPP_OUT/read, one more on a communicator made among them and one on MPI_COMM_WORLD
  */
@@ -156,7 +157,7 @@ static void cancelled(void)
 	MPI(Waitall, 2, &requests[1], MPI_STATUSES_IGNORE);
 }
 
-/* Of a call that fails the record says what was asked for. */
+/* Of a call that fails the record says what was asked for, but not of whom. */
 static void errors(void)
 {
 	int data[4] = {0}, got[4];
@@ -169,6 +170,8 @@ static void errors(void)
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
 	expect(MPI(Send, data, 1, MPI_INT, 99, 1, MPI_COMM_SELF) != MPI_SUCCESS, "a send to nowhere");
 	expect(MPI(Send, data, -1, MPI_INT, 0, 1, MPI_COMM_SELF) != MPI_SUCCESS, "a send of less than nothing");
+	if (rank == 0) /* alone: it is no collective */
+		expect(MPI(Bcast, data, 1, MPI_INT, 99, MPI_COMM_WORLD) != MPI_SUCCESS, "a broadcast from nowhere");
 	MPI(Isend, data, 4, MPI_INT, 0, 2, MPI_COMM_SELF, &requests[0]);
 	MPI(Recv, got, 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 	MPI(Wait, &requests[0], MPI_STATUS_IGNORE);
@@ -182,6 +185,42 @@ static void errors(void)
 			MPI(Wait, &requests[i], MPI_STATUS_IGNORE);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 	MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+	MPI_Errhandler_free(&before);
+}
+
+static int mistakes;
+
+static void noted(MPI_Comm *comm, int *error, ...)
+{
+	(void)comm;
+	(void)error;
+	mistakes++;
+}
+
+/* What is not there MPI refuses, and tells the program of it once. */
+static void nothing(void)
+{
+	MPI_Request *requests = NULL;
+	MPI_Comm none = MPI_COMM_NULL;
+	MPI_Errhandler before, note;
+	int data[1] = {0}, index, flag, made = 0;
+
+	MPI_Comm_get_errhandler(MPI_COMM_SELF, &before);
+	MPI_Comm_create_errhandler(noted, &note);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, note);
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, note);
+	made += MPI(Wait, requests, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+	made += MPI(Waitall, 2, requests, MPI_STATUSES_IGNORE) != MPI_SUCCESS;
+	made += MPI(Testany, 2, requests, &index, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+	made += MPI(Startall, 2, requests) != MPI_SUCCESS;
+	made += MPI(Request_free, requests) != MPI_SUCCESS;
+	made += MPI(Send, data, 1, MPI_DATATYPE_NULL, 0, 1, MPI_COMM_SELF) != MPI_SUCCESS;
+	made += MPI(Bcast, data, 1, MPI_INT, 0, none) != MPI_SUCCESS;
+	made += MPI(Comm_free, &none) != MPI_SUCCESS;
+	expect(made == 8 && mistakes == 8, "what MPI says of nothing");
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+	MPI_Errhandler_free(&note);
 	MPI_Errhandler_free(&before);
 }
 
@@ -326,6 +365,17 @@ static void many(int n)
 	free(data);
 }
 
+static void loop(int n)
+{
+	MPI_Comm comm;
+
+	for (int i = 0; i < n; i++) {
+		MPI(Comm_dup, MPI_COMM_SELF, &comm);
+		MPI(Comm_free, &comm);
+	}
+	MPI(Barrier, MPI_COMM_SELF);
+}
+
 static void barriers(int n)
 {
 	char path[4096];
@@ -351,6 +401,8 @@ int main(int argc, char **argv)
 	other = 1 - rank;
 	if (argc > 2 && strcmp(argv[1], "many") == 0) {
 		many(atoi(argv[2]));
+	} else if (argc > 2 && strcmp(argv[1], "loop") == 0) {
+		loop(atoi(argv[2]));
 	} else if (argc > 2 && strcmp(argv[1], "barriers") == 0) {
 		barriers(atoi(argv[2]));
 	} else {
@@ -362,6 +414,7 @@ int main(int argc, char **argv)
 		inactive();
 		cancelled();
 		errors();
+		nothing();
 		in_place();
 		reuse();
 		between();

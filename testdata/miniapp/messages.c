@@ -111,6 +111,19 @@ static void cancelled(MPI_Comm comm)
 		receive(other, 31, comm);
 }
 
+/* Sends that MPI refuses, and that nobody is to receive. */
+static void refused(MPI_Comm comm)
+{
+	int buffer[MOST] = {0};
+	MPI_Request request;
+
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	if (MPI_Send(buffer, 1, MPI_INT, 99, 11, comm) == MPI_SUCCESS || MPI_Send(buffer, -1, MPI_INT, other, 11, comm) == MPI_SUCCESS ||
+		MPI_Isend(buffer, 1, MPI_INT, other, -77, comm, &request) == MPI_SUCCESS)
+		MPI_Abort(comm, 1);
+	MPI_Comm_set_errhandler(comm, MPI_ERRORS_ARE_FATAL);
+}
+
 /* The send's request is given up before it is complete; the answer says that it was received. */
 static void freed(MPI_Comm comm)
 {
@@ -151,6 +164,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < rounds; i++) {
 		nonblocking(MPI_COMM_WORLD);
 		probed(MPI_COMM_WORLD);
+		refused(MPI_COMM_WORLD);
 		cancelled(MPI_COMM_WORLD);
 		freed(MPI_COMM_WORLD);
 
