@@ -1,9 +1,6 @@
 package sequence
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // A profile is an alignment in the making.
 type profile struct {
@@ -93,6 +90,7 @@ func (a *aligner) alignAll(segments []segment) {
 	if slices.ContainsFunc(segments, func(s segment) bool { return len(s.pieces) > 1 }) {
 		a.weigh()
 		a.signLabels(segments)
+		a.order(segments)
 	}
 	a.each(len(segments), func(next func() (int, bool)) {
 		w := newWork(a)
@@ -102,23 +100,15 @@ func (a *aligner) alignAll(segments []segment) {
 	})
 }
 
-// alignPieces aligns pieces one after the other: those that most threads have first, then the longest.
+// alignPieces aligns pieces one after the other.
 func (w *work) alignPieces(pieces []piece) *profile {
-	order := slices.Clone(pieces)
-	if len(order) > 1 {
-		for i := range order {
-			order[i].sign = w.signOf(order[i].labels)
-		}
-		slices.SortStableFunc(order, func(x, y piece) int {
-			return cmp.Or(cmp.Compare(y.threads, x.threads), cmp.Compare(len(y.labels), len(x.labels)), cmp.Compare(x.sign, y.sign))
-		})
+	first := &pieces[0]
+	p := &profile{columns: make([]column, len(first.labels)), threads: first.threads}
+	for i, label := range first.labels {
+		p.columns[i] = column{main: entry{label, first.threads}}
 	}
-	p := &profile{columns: make([]column, len(order[0].labels)), threads: order[0].threads}
-	for i, label := range order[0].labels {
-		p.columns[i] = column{main: entry{label, order[0].threads}}
-	}
-	for i := range order[1:] {
-		p.join(&order[1+i], w.align(p, order[1+i].labels))
+	for i := range pieces[1:] {
+		p.join(&pieces[1+i], w.align(p, pieces[1+i].labels))
 	}
 	return p
 }

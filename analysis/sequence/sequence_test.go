@@ -325,3 +325,59 @@ func TestFewDifferences(t *testing.T) {
 		}
 	}
 }
+
+// Labels that could trade places leave several orders open in which to align: none may show.
+func TestSymmetricLabels(t *testing.T) {
+	for _, sequences := range [][][]int32{
+		{{1, 1, 1}, {1, 0, 1}, {0, 1, 0}, {0, 0, 0}},
+		{{1, 1, 0}, {1, 0, 1}, {0, 1, 0}, {0, 0, 1}},
+		{{0, 0}, {0, 1}, {1, 0}, {1, 2}, {2, 2}, {2, 1}},
+		{{1, 2}, {2, 2}, {1, 1}, {2, 1}, {0, 2}, {0, 1}},
+		{{3, 2}, {1, 0}, {2}, {2, 1}, {0, 1}, {2, 0}},
+	} {
+		score := func(sequences [][]int32) float64 {
+			in := threads(4, sequences...)
+			for i := range in.DurationNS {
+				in.DurationNS[i] = 1
+			}
+			return align(t, in, 1).Global
+		}
+		want := score(sequences)
+		permutations(len(sequences), func(order []int) {
+			permutations(4, func(name []int) {
+				var renamed [][]int32
+				for _, i := range order {
+					var s []int32
+					for _, label := range sequences[i] {
+						s = append(s, int32(name[label]))
+					}
+					renamed = append(renamed, s)
+				}
+				if got := score(renamed); got != want {
+					t.Fatalf("%v: score %v; of %v it is %v", sequences, want, renamed, got)
+				}
+			})
+		})
+	}
+}
+
+// permutations calls each with every order of the numbers below n.
+func permutations(n int, each func([]int)) {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	var from func(int)
+	from = func(i int) {
+		if i == n {
+			each(list)
+			return
+		}
+		for k := i; k < n; k++ {
+			list[i], list[k] = list[k], list[i]
+			from(i + 1)
+			list[i], list[k] = list[k], list[i]
+		}
+	}
+	from(0)
+}

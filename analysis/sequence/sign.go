@@ -10,7 +10,7 @@ func mix(x uint64) uint64 {
 
 // signLabels gives labels signs that tell them apart by what they are, not by their number: their time,
 // how many bursts they have, and, by one round of colour refinement, where in which pieces they are.
-// Labels that agree in all that can trade places without a change to the result.
+// Of labels that agree in all that settle makes a choice.
 func (a *aligner) signLabels(segments []segment) {
 	a.sign = make([]uint64, a.Count)
 	for label, l := range a.labels {

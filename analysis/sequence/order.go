@@ -1,0 +1,94 @@
+package sequence
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+)
+
+// order puts the pieces of every segment into the order in which they are aligned: those that most threads have first, then the
+// longest, then by their signs.
+func (a *aligner) order(segments []segment) {
+	var tied atomic.Bool
+	a.each(len(segments), func(next func() (int, bool)) {
+		for s, ok := next(); ok; s, ok = next() {
+			pieces := segments[s].pieces
+			if len(pieces) < 2 {
+				continue
+			}
+			for i := range pieces {
+				pieces[i].sign = a.signOf(pieces[i].labels)
+			}
+			slices.SortFunc(pieces, comparePieces)
+			for i := range pieces[1:] {
+				if comparePieces(pieces[i], pieces[i+1]) == 0 {
+					tied.Store(true)
+				}
+			}
+		}
+	})
+	if tied.Load() {
+		settle(segments, make([]int32, a.Count))
+	}
+}
+
+func comparePieces(x, y piece) int {
+	return cmp.Or(cmp.Compare(y.threads, x.threads), cmp.Compare(len(y.labels), len(x.labels)), cmp.Compare(x.sign, y.sign))
+}
+
+// settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of one
+// length that take turns. It takes any piece of those that are alike, and from then on knows its labels by
+// the rank of their first place in what was taken. So one choice settles the others that hang on it, in later segments too, and
+// whichever piece it was, the alignments are each other's image.
+func settle(segments []segment, rank []int32) {
+	last := int32(0)
+	for s := range segments {
+		pieces := segments[s].pieces
+		if len(pieces) < 2 {
+			continue
+		}
+		sorted := 0 // up to here pieces are in the order of the ranks so far
+		for i := range pieces {
+			if i >= sorted {
+				sorted = i + 1
+				for sorted < len(pieces) && comparePieces(pieces[i], pieces[sorted]) == 0 {
+					sorted++
+				}
+				slices.SortFunc(pieces[i:sorted], func(x, y piece) int { return compareForms(x.labels, y.labels, rank) })
+			}
+			before := last
+			for _, label := range pieces[i].labels {
+				if rank[label] == 0 {
+					last++
+					rank[label] = last
+				}
+			}
+			if rest := pieces[i+1 : sorted]; last > before && slices.ContainsFunc(rest, func(x piece) bool {
+				return slices.ContainsFunc(x.labels, func(label int32) bool { return rank[label] > before })
+			}) {
+				sorted = i + 1 // what is known of the rest has changed; they are still alike by sign
+			}
+		}
+	}
+}
+
+// compareForms compares pieces of one length by what is known of their labels: the rank, or else where the piece has the
+// label first.
+func compareForms(x, y []int32, rank []int32) int {
+	as := make(map[int32]int32) // label of x by label of y that has been in its places so far
+	for i, label := range x {
+		if known := cmp.Compare(rank[label], rank[y[i]]); known != 0 {
+			return known
+		}
+		if rank[label] != 0 {
+			continue
+		}
+		if other, seen := as[y[i]]; !seen || other != label {
+			if first := cmp.Compare(slices.Index(x, label), slices.Index(y, y[i])); first != 0 {
+				return first
+			}
+			as[y[i]] = label
+		}
+	}
+	return 0
+}
