@@ -133,6 +133,8 @@ func TestPictures(t *testing.T) {
 		{"empty", empty, nil, []string{">no bursts<"}, []string{">no thread called MPI<"}},
 		{"one", one, nil, []string{">100.0 %<", "1 burst."}, []string{">1:2<"}},
 		{"counters", loop(4, 1, 2000, 9), two, []string{">IPC<", ">PAPI_TOT_INS (logarithmic)<", "8,000 bursts."}, []string{">3<"}},
+		{"per time", loop(4, 1, 2000, 9), []Dimension{{"PAPI_TOT_INS/duration", false}, {"duration/PAPI_TOT_INS", true}},
+			[]string{">PAPI_TOT_INS/duration<", ">duration/PAPI_TOT_INS (logarithmic)<", "8,000 bursts."}, nil},
 		{"clusters", loop(64, 1, 1500, 70), nil, []string{">8 other pairs<", " more<", ">cluster 22<", " of 96,000 bursts drawn"}, []string{">62<"}},
 		{"ranks", loop(300, 2, 500, 6), nil, []string{" of 300,000 bursts drawn"}, []string{"128 of 600 rows drawn"}},
 	} {
@@ -157,7 +159,7 @@ func TestPictures(t *testing.T) {
 }
 
 func TestUnknownDimension(t *testing.T) {
-	for _, name := range []string{"PAPI_FP_OPS", "IPC", "PAPI_TOT_INS/none", ""} {
+	for _, name := range []string{"PAPI_FP_OPS", "IPC", "PAPI_TOT_INS/none", "none/duration", ""} {
 		if err := Scatter(io.Discard, tracetest.Small(), []Dimension{{name, true}}); err == nil || !strings.Contains(err.Error(), "no such counter") {
 			t.Errorf("dimension %q: %v", name, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -101,60 +102,66 @@ type value interface {
 type axis struct {
 	dimension Dimension
 	unit      string
-	numerator int // counter, or -1 for the duration
-	divisor   int // counter, or -1 for none
+	numerator int // a counter or burstDuration
+	divisor   int // likewise, or noQuantity
 }
 
+// In the place of a counter's index.
+const (
+	noQuantity    = -1
+	burstDuration = -2
+)
+
 func newAxis(run *trace.Run, d Dimension) (*axis, error) {
-	a := &axis{dimension: d, numerator: -1, divisor: -1}
 	name := d.Name
 	if name == "IPC" {
 		name = "PAPI_TOT_INS/PAPI_TOT_CYC"
 	}
 	column := func(name string) int {
-		for i, c := range run.Counters {
-			if c.Name == name {
-				return i
-			}
+		if name == "duration" {
+			return burstDuration
 		}
-		return -1
+		return slices.IndexFunc(run.Counters, func(c trace.Counter) bool { return c.Name == name })
 	}
-	if name == "duration" {
+	a := &axis{dimension: d, numerator: column(name), divisor: noQuantity}
+	if a.numerator == burstDuration {
 		a.unit = "s"
-		return a, nil
 	}
-	if a.numerator = column(name); a.numerator >= 0 {
-		return a, nil
-	}
-	if over, under, ok := strings.Cut(name, "/"); ok {
+	if over, under, ok := strings.Cut(name, "/"); ok && a.numerator == noQuantity {
 		a.numerator, a.divisor = column(over), column(under)
-		if a.numerator >= 0 && a.divisor >= 0 {
-			return a, nil
+		if a.divisor == noQuantity {
+			a.numerator = noQuantity
 		}
 	}
-	return nil, fmt.Errorf("dimension %s: the run has no such counter", d.Name)
+	if a.numerator == noQuantity {
+		return nil, fmt.Errorf("dimension %s: the run has no such counter", d.Name)
+	}
+	return a, nil
+}
+
+// count is not ok where the burst has no such quantity. Durations are nanoseconds.
+func count(t *trace.Thread, quantity, burst int) (n int64, ok bool) {
+	if quantity == burstDuration {
+		return t.Bursts.DurationNS[burst], true
+	}
+	n = t.Bursts.Counters[quantity][burst]
+	return n, n != trace.NoCount
 }
 
 func (a *axis) of(t *trace.Thread, _, burst int) (float64, bool) {
-	v := float64(t.Bursts.DurationNS[burst]) / 1e9
-	if a.numerator >= 0 {
-		n := t.Bursts.Counters[a.numerator][burst]
-		if n == trace.NoCount {
-			return 0, false
-		}
-		v = float64(n)
-	}
-	if a.divisor >= 0 {
-		n := t.Bursts.Counters[a.divisor][burst]
-		if n == trace.NoCount || n == 0 {
-			return 0, false
-		}
+	n, ok := count(t, a.numerator, burst)
+	v := float64(n)
+	if a.divisor != noQuantity {
+		n, counted := count(t, a.divisor, burst)
+		ok = ok && counted && n != 0
 		v /= float64(n)
+	} else if a.numerator == burstDuration {
+		v /= 1e9
 	}
 	if a.dimension.Log {
 		v = math.Log10(v)
 	}
-	return v, !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v, ok && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
 func (a *axis) ticks() plot.Ticker {
