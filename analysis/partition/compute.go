@@ -12,7 +12,7 @@ import (
 // Compute clusters bursts. Columns that do not fit each other, dimensions that the bursts lack, and
 // options out of their range are errors; no bursts, and bursts none of which is complete, are results
 // without clusters and with a warning. It allocates about 70 bytes a burst in
-// one dimension and 130 in two. The sum of all durations must fit an int64: 292 years.
+// one dimension and 130 in two.
 func Compute(b Bursts, o Options) (*Result, error) {
 	if err := o.check(&b); err != nil {
 		return nil, err

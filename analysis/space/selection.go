@@ -1,6 +1,7 @@
 package space
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/bits"
@@ -66,14 +67,24 @@ func (s *Selection) Share(status Status) float64 {
 	return 0
 }
 
-// Select applies a filter. A negative MinNS, or one beside Auto, and a range of an unknown counter
-// are errors.
+// ErrTooLong says that the time of all bursts cannot be summed up.
+var ErrTooLong = errors.New("with this one all bursts together last over 292 years")
+
+// Select applies a filter. A negative MinNS, or one beside Auto, a range of an unknown counter, and bursts that
+// together last too long are errors.
 func (s *Space) Select(f Filter) (*Selection, error) {
 	if f.MinNS < 0 {
 		return nil, fmt.Errorf("space: minimal duration %d ns: want one ≥ 0", f.MinNS)
 	}
 	if f.Auto && f.MinNS != 0 {
 		return nil, fmt.Errorf("space: a minimal duration of %d ns and an automatic one: want one of them", f.MinNS)
+	}
+	var total int64
+	for row, d := range s.columns.DurationNS {
+		if d > math.MaxInt64-total {
+			return nil, fmt.Errorf("space: burst %d: %w", row, ErrTooLong)
+		}
+		total += d
 	}
 	var ranged []quantity
 	for _, r := range f.Ranges {

@@ -262,7 +262,16 @@ func TestBadInput(t *testing.T) {
 	if !errors.As(err, &unknown) || unknown.Name != "B" {
 		t.Errorf("%v is no UnknownCounterError of B", err)
 	}
-	s, err := space.New(space.Columns{DurationNS: []int64{1}}, duration)
+	s, err := space.New(space.Columns{DurationNS: []int64{1 << 62, 1 << 61, 1 << 62}}, duration)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, auto := range []bool{false, true} {
+		if _, err := s.Select(space.Filter{Auto: auto}); !errors.Is(err, space.ErrTooLong) || !strings.Contains(err.Error(), "burst 2") {
+			t.Errorf("292 years and more: %v", err)
+		}
+	}
+	s, err = space.New(space.Columns{DurationNS: []int64{1}}, duration)
 	if err != nil {
 		t.Fatal(err)
 	}
