@@ -74,7 +74,7 @@ func (c *clusterCommand) Run(*slog.Logger) error {
 func sameFile(a, b string) bool {
 	x, errA := os.Stat(a)
 	y, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(x, y)
+	return errA == nil && errB == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 func writeLabels(path string, labels []int32) error {

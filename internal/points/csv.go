@@ -9,11 +9,15 @@ import (
 	"strconv"
 )
 
-// readCSV reads lines of numbers between commas. A first line without any number is names; empty lines
-// count for nothing.
+// readCSV reads lines of numbers between commas. A first line without any number is names; empty lines, and the byte
+// order mark that some programs begin with, count for nothing.
 func readCSV(r *bufio.Reader) (Matrix, error) {
 	var m Matrix
 	var long []byte
+	if mark, _ := r.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		r.Discard(len(byteOrderMark))
+	}
+	first := true
 	for line := 1; ; line++ {
 		text, err := r.ReadSlice('\n')
 		for errors.Is(err, bufio.ErrBufferFull) { // a line longer than the buffer
@@ -27,9 +31,10 @@ func readCSV(r *bufio.Reader) (Matrix, error) {
 			return m, fmt.Errorf("line %d: %w", line, err)
 		}
 		if text = bytes.TrimSpace(text); len(text) > 0 {
-			if err := m.addLine(text, line); err != nil {
+			if err := m.addLine(text, line, first); err != nil {
 				return m, err
 			}
+			first = false
 		}
 		if err == io.EOF {
 			break
@@ -41,8 +46,10 @@ func readCSV(r *bufio.Reader) (Matrix, error) {
 	return m, nil
 }
 
-func (m *Matrix) addLine(text []byte, line int) error {
-	names := line == 1
+const byteOrderMark = "\uFEFF" // of UTF-8
+
+// addLine adds a line's numbers; names says that it may hold names instead.
+func (m *Matrix) addLine(text []byte, line int, names bool) error {
 	column := 0
 	for more := true; more; {
 		var field []byte

@@ -42,6 +42,8 @@ func TestRead(t *testing.T) {
 		{"CSV without an end of line", "1,2\n3,4\n5,6", 2, six},
 		{"CSV with names", "x,y,z\n1,2,3\n4,5,6\n", 3, six},
 		{"CSV of Windows with blanks and empty lines", "x , y\r\n\r\n 1, 2\r\n3 ,4\r\n\r\n5,6\r\n", 2, six},
+		{"CSV with a byte order mark", "\uFEFF1,2\n3,4\n5,6\n", 2, six},
+		{"CSV with names after it and after empty lines", "\uFEFF\r\n\nx,y\n1,2\n3,4\n5,6\n", 2, six},
 		{"CSV of one column", "1\n-2.5e3\n", 1, []float64{1, -2500}},
 		{"float64", npy(header("<f8", "False", "3, 2"), little, six), 2, six},
 		{"float32", npy(header("<f4", "False", "2, 3"), little, []float32{1, 2, 3, 4, 5, 6}), 3, six},
