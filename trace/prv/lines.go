@@ -2,6 +2,8 @@ package prv
 
 import (
 	"bytes"
+	"compress/flate"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +21,11 @@ func (e *Error) Unwrap() error { return e.Err }
 // maxLineBytes bounds a line: the header of a million tasks has 10 MB.
 const maxLineBytes = 256 << 20
 
-// ErrTruncated says that a compressed trace ends before its data do.
-var ErrTruncated = errors.New("the compressed file is cut short")
+// ErrTruncated says that a compressed trace ends before its data do, ErrDamaged that they are not what was compressed.
+var (
+	ErrTruncated = errors.New("the compressed file is cut short")
+	ErrDamaged   = errors.New("the compressed file is damaged")
+)
 
 var (
 	errCut     = errors.New("the last line has no end: the file is cut short")
@@ -72,6 +77,8 @@ func endOf(err error) error {
 		return errCut
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, new(flate.CorruptInputError)):
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package prv
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -102,17 +103,30 @@ func readNames(in io.Reader) (*names, error) {
 	return n, err
 }
 
+// textLines passes over lines of more than maxLabelBytes.
 func textLines(in io.Reader, each func(string)) error {
 	if in == nil {
 		return nil
 	}
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, 1<<20)
-	for s.Scan() {
-		each(s.Text())
+	b := bufio.NewReaderSize(in, maxLabelBytes)
+	for whole := true; ; {
+		line, err := b.ReadSlice('\n')
+		more := errors.Is(err, bufio.ErrBufferFull)
+		if whole && !more {
+			each(strings.TrimRight(string(line), "\r\n"))
+		}
+		whole = !more
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil && !more:
+			return err
+		}
 	}
-	return s.Err()
 }
+
+// maxLabelBytes is how long a line of a .pcf or .row may be that says something.
+const maxLabelBytes = 1 << 20
 
 // nameOf returns the i-th name unless it is the one that WriteNames gives to what has none.
 func nameOf(list []string, i int, placeholder string) string {
