@@ -56,6 +56,9 @@ func (a *analysisFlags) options() (partition.Options, error) {
 		if o.Fixed, err = parseDensity(a.DBSCAN); err != nil {
 			return o, usage(fmt.Errorf("--dbscan: %w", err), "for example --dbscan 0.1,4")
 		}
+		if a.MinPoints != 0 || a.Resolution != 0 || a.Freeze != 0 {
+			return o, usage(errors.New("--dbscan gives Eps and MinPts, and there is no refinement"), "leave out --min-points, --resolution and --freeze")
+		}
 	}
 	if a.MinPoints < 0 || a.Threads < 0 || !(a.Resolution >= 0 && a.Resolution < 1e300) {
 		return o, usage(errors.New("--min-points, --threads and --resolution are numbers from 0 up"), "leave the option out for the default")

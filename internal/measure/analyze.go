@@ -38,6 +38,9 @@ func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
 	}
+	if sameFile(c.Trace, c.Tree) {
+		return hint.With(fmt.Errorf("--tree: %s is the trace", c.Tree), "name another file for the tree, for example tree.dot")
+	}
 	out, err := makeOut(c.Out)
 	if err != nil {
 		return err
@@ -73,6 +76,16 @@ func Analyze(c AnalyzeConfig) error {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
 	}
 	return nil
+}
+
+// sameFile says whether two names are of one file that is there.
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
 }
 
 // readable finds out whether a file is there before anything is made for its sake.
@@ -141,6 +154,8 @@ func adviseReading(err error, lenient bool) string {
 	switch {
 	case errors.Is(err, prv.ErrTruncated):
 		return "copy or compress the trace again: its end is missing"
+	case errors.Is(err, prv.ErrDamaged):
+		return "copy or compress the trace again"
 	case !errors.As(err, &at) || at.Line == 1:
 		return "name a Paraver trace: TRACE.prv or TRACE.prv.gz"
 	case !lenient:
@@ -153,6 +168,9 @@ func adviseClustering(err error) string {
 	var unknown *space.UnknownCounterError
 	if errors.As(err, &unknown) {
 		return "--dims and --range take " + space.Duration + " and the counters of the trace"
+	}
+	if errors.Is(err, space.ErrTooLong) {
+		return "no job computes that long: are the times of the trace in the unit that its header says?"
 	}
 	return "choose other dimensions with --dims, or fewer"
 }

@@ -24,6 +24,8 @@ type Figures struct {
 	Eps            []rundir.Number          `json:"eps"`   // every one of the steps up to the answer, ascending
 	Seconds        map[string]rundir.Number `json:"seconds"`
 	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
+	LinesSkipped   int                      `json:"lines_skipped"`
+	Notes          []string                 `json:"notes"` // what the user should know, as in the manifest
 }
 
 func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.Number) Figures {
@@ -32,6 +34,7 @@ func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.N
 		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters),
 		ClusteredShare: t.Clustered, NoiseShare: t.Noise, FilteredShare: t.Filtered, MissingShare: t.Missing,
 		Score: c.Score, Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
+		LinesSkipped: m.Losses.LinesSkipped, Notes: append([]string{}, m.Notes...),
 	}
 }
 
