@@ -26,7 +26,6 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	c := &computation{bursts: &b, options: &o, space: s, workers: max(1, o.Workers)}
-	c.resolution = o.Floor()
 	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS()}
 	rows := make([]int32, 0, selection.Bursts[space.Complete])
 	for row, status := range selection.Status {
@@ -44,12 +43,10 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		groups = c.keepWhole(groups, selection, r.Labels)
 	}
 	if o.Normalise {
-		var complete []int32
-		for _, g := range groups {
-			complete = append(complete, g.rows...)
-		}
-		s.Normalise(complete)
+		c.normalise(groups)
 	}
+	c.resolution = c.findResolution()
+	r.Resolution = c.resolution
 	if err := c.refine(groups, r); err != nil {
 		return nil, err
 	}
@@ -62,6 +59,7 @@ type computation struct {
 	bursts     *Bursts
 	options    *Options
 	space      *space.Space
+	extent     []float64 // range of the coordinates by dimension, before Normalise; nil without
 	resolution float64
 	workers    int
 }

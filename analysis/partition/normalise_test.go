@@ -2,6 +2,8 @@ package partition_test
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -52,19 +54,65 @@ func TestAsGiven(t *testing.T) {
 	}
 }
 
-func TestFloor(t *testing.T) {
-	dims := []space.Dim{{Num: space.Duration, Scale: space.Log}}
+func TestResolution(t *testing.T) {
+	duration, counter := space.Dim{Num: space.Duration, Scale: space.Log}, space.Dim{Num: "A"}
+	ratio := space.Dim{Num: "A", Den: "A"}
+	// Durations reach over ln 1000 = 6.9, or over ln 1.05 = .049.
+	wide, narrow := []int64{1000, 10_000, 1_000_000}, []int64{1_000_000, 1_020_000, 1_050_000}
 	for _, c := range []struct {
-		o    partition.Options
-		want float64
+		name      string
+		durations []int64
+		o         partition.Options
+		want      float64
 	}{
-		{partition.Options{Dims: dims}, .1},
-		{partition.Options{Dims: dims, Normalise: true}, 0},
-		{partition.Options{Dims: dims, Normalise: true, Resolution: .03}, .03},
-		{partition.Options{Dims: dims, Resolution: -1}, 0},
+		{"fixed transform", wide, partition.Options{Dims: []space.Dim{duration}}, .1},
+		{"none", wide, partition.Options{Dims: []space.Dim{duration}, Resolution: -1}, 0},
+		{"part of the range", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true}, .1 / math.Log(1000)},
+		{"part of what is not stretched", narrow, partition.Options{Dims: []space.Dim{duration}, Normalise: true}, math.Log(1.05) / 5},
+		{"of the coarsest", wide, partition.Options{Dims: []space.Dim{counter, duration}, Normalise: true}, .1 / math.Log(1000)},
+		{"constant", wide, partition.Options{Dims: []space.Dim{ratio}, Normalise: true}, 0},
+		{"no default", wide, partition.Options{Dims: []space.Dim{counter}, Normalise: true}, 0},
+		{"given", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true, Resolution: .03}, .03},
+		{"strict", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true, Strict: true}, 0},
 	} {
-		if got := c.o.Floor(); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.o, got, c.want)
+		b := partition.Bursts{Columns: space.Columns{DurationNS: c.durations, CounterNames: []string{"A"}, Counters: [][]int64{{1, 2, 5}}}}
+		c.o.By = partition.ByNone
+		if got := compute(t, b, c.o).Resolution; math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Kinds that lie far apart stay whole, with a score of 1, however little each of them varies and whatever the unit: the knee
+// of their distances follows the noise within them.
+func TestNormalisedNoiseSplitsNothing(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		instructions []float64 // per kind
+		ipc          []float64
+		noise        float64
+	}{
+		{"three kinds", []float64{1e4, 4e5, 9e6}, []float64{1.25, 1.33, 2.25}, .01},
+		{"of one IPC", []float64{1e4, 4e5, 9e6}, []float64{1, 1, 1}, .005},
+		{"one kind", []float64{1e6}, []float64{1}, .001},
+		{"one kind, nearly constant", []float64{1e4}, []float64{1.25}, .0001},
+	} {
+		random := rand.New(rand.NewPCG(1, 2))
+		vary := func(v float64) int64 { return int64(v * (1 + c.noise*(2*random.Float64()-1))) }
+		b := partition.Bursts{Columns: space.Columns{CounterNames: []string{"PAPI_TOT_INS", "PAPI_TOT_CYC"}, Counters: make([][]int64, 2)}}
+		for range 4 {
+			for range 50 {
+				for k, instructions := range c.instructions {
+					b.DurationNS = append(b.DurationNS, vary(instructions))
+					b.Counters[0] = append(b.Counters[0], vary(instructions))
+					b.Counters[1] = append(b.Counters[1], vary(instructions/c.ipc[k]))
+				}
+			}
+			b.ThreadEnds = append(b.ThreadEnds, len(b.DurationNS))
+		}
+		o, _ := partition.Options{By: partition.ByNone, Normalise: true}.Choose(b.CounterNames)
+		if r := compute(t, b, o); len(r.Clusters) != len(c.instructions) || r.Score != 1 || r.Noise.Bursts != 0 {
+			t.Errorf("%s: %d clusters, score %v, %d noise", c.name, len(r.Clusters), r.Score, r.Noise.Bursts)
 		}
 	}
 }

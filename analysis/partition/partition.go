@@ -83,7 +83,8 @@ type Options struct {
 	AsGiven bool
 	By      By
 	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so
-	// that Eps is a part of their range.
+	// that Eps is a part of their range. Where Eps is chosen by itself, and not Strict, a dimension is not stretched so far
+	// that its default resolution becomes more than CoarsestPart of the whole.
 	Normalise bool
 	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
 	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.
@@ -94,8 +95,8 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, or none with
-	// Normalise: a part of a range says nothing of noise; negative = none.
+	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, with Normalise as a part of
+	// their range; negative = none.
 	Resolution float64
 	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
 	Freeze float64
@@ -143,6 +144,7 @@ type Result struct {
 	// fewer than two threads, or where nothing says which they are.
 	Score, NoiseScore float64
 	Tree              *refine.Tree // how the clusters came about; its groups are Groups
+	Resolution        float64      // the least Eps that is chosen by itself, in units of the coordinates
 	// Warnings are for the user, each a sentence without a full stop.
 	Warnings []string
 }
@@ -200,25 +202,22 @@ type Group struct {
 // A neighbourhood is a ball, the same in all dimensions, so that a smaller floor would let the noise
 // of the noisiest dimension split clusters.
 func DefaultResolution(dims []space.Dim) float64 {
-	const ofDuration, ofOthers = .1, .02
 	var resolution float64
 	for _, d := range dims {
-		switch {
-		case d.Scale == space.Log && (d.Num == space.Duration || d.Den == space.Duration):
-			resolution = max(resolution, ofDuration)
-		case d.Scale == space.Log || d.Den != "":
-			resolution = max(resolution, ofOthers)
-		}
+		resolution = max(resolution, resolutionOf(d))
 	}
 	return resolution
 }
 
-// Floor is the least Eps that is chosen by itself. Dims must be set.
-func (o *Options) Floor() float64 {
-	if o.Resolution == 0 && !o.Normalise && !o.Strict {
-		return DefaultResolution(o.Dims)
+func resolutionOf(d space.Dim) float64 {
+	const ofDuration, ofOthers = .1, .02
+	switch {
+	case d.Scale == space.Log && (d.Num == space.Duration || d.Den == space.Duration):
+		return ofDuration
+	case d.Scale == space.Log || d.Den != "":
+		return ofOthers
 	}
-	return max(0, o.Resolution)
+	return 0
 }
 
 // minPts is the MinPts of a group.

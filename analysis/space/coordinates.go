@@ -36,8 +36,9 @@ func (s *Space) coordinate(j int, row int32) float64 {
 	return v
 }
 
-// Normalise makes every coordinate (v − min)/(max − min) over rows, whose bursts must be Complete; 0 where max is min.
-func (s *Space) Normalise(rows []int32) {
+// Normalise makes every coordinate (v − min)/(max − min) over rows, whose bursts must be Complete; 0 where max is min. What
+// has a smaller range than least, by dimension, is divided by that instead; nil = nothing is.
+func (s *Space) Normalise(rows []int32, least []float64) {
 	s.origin, s.extent = make([]float64, len(s.axes)), make([]float64, len(s.axes))
 	for j := range s.axes {
 		lo, hi := math.Inf(1), math.Inf(-1)
@@ -45,8 +46,12 @@ func (s *Space) Normalise(rows []int32) {
 			v := s.coordinate(j, row)
 			lo, hi = min(lo, v), max(hi, v)
 		}
-		if len(rows) > 0 {
-			s.origin[j], s.extent[j] = lo, hi-lo
+		if len(rows) == 0 {
+			continue
+		}
+		s.origin[j], s.extent[j] = lo, hi-lo
+		if least != nil && hi > lo {
+			s.extent[j] = max(hi-lo, least[j])
 		}
 	}
 }

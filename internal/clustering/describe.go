@@ -22,10 +22,13 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 		Normalisation: "none: the logarithm is natural, of the value in its unit",
 		How:           "knee of the k-distance curve of each group, not below the resolution",
 		MinPts:        "max(4, threads/4, bursts of the group/200)",
-		Resolution:    rundir.Number(o.Floor()),
+		Resolution:    rundir.Number(result.Resolution),
 	}
 	if o.Normalise {
 		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the bursts that were clustered"
+		if o.Fixed == nil && !o.Strict {
+			c.Normalisation += fmt.Sprintf(", or to less where its default resolution would become more than %g", partition.CoarsestPart)
+		}
 	}
 	if len(c.Refinement.Levels) > 1 {
 		c.How += "; from there refined by the score"
