@@ -103,23 +103,37 @@ func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
 	return true
 }
 
-// partsOf are the mean scores of the groups' time: that of their clusters and their noise.
+// partsOf are the mean scores of the groups' time: that of their clusters and their noise; of their bursts where those
+// have no length, as in package sequence.
 func (r *refinement) partsOf(level *Level, noise float64) []float64 {
-	score, time := make([]float64, len(r.noise)), make([]float64, len(r.noise))
-	add := func(group int, timeNS int64, s float64) {
-		if timeNS > 0 {
-			score[group] += s * float64(timeNS)
-			time[group] += float64(timeNS)
-		}
-	}
+	score, weight := make([]float64, len(r.noise)), make([]float64, len(r.noise))
+	timeNS := make([]int64, len(r.noise))
 	for _, n := range level.Nodes {
 		if n.ID != Noise {
-			add(n.Group, n.TimeNS, n.Score)
+			timeNS[n.Group] += n.TimeNS
 		}
 	}
 	for i, n := range r.noise {
-		add(i, n.TimeNS, noise)
-		score[i] /= max(time[i], 1)
+		timeNS[i] += n.TimeNS
+	}
+	add := func(group int, n *Node, s float64) {
+		w := float64(n.TimeNS)
+		if timeNS[group] == 0 {
+			w = float64(n.Bursts)
+		}
+		if w > 0 {
+			score[group] += s * w
+			weight[group] += w
+		}
+	}
+	for i := range level.Nodes {
+		if n := &level.Nodes[i]; n.ID != Noise {
+			add(n.Group, n, n.Score)
+		}
+	}
+	for i := range r.noise {
+		add(i, &r.noise[i], noise)
+		score[i] /= max(weight[i], 1)
 	}
 	return score
 }

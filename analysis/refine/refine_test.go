@@ -76,6 +76,12 @@ func TestRefinementByHand(t *testing.T) {
 		t.Error(r.Tree.Why)
 	}
 
+	// Where bursts have no length their number counts.
+	r = run(t, line(t, 4, []float64{.1, .6, 20}, 0, places(0), places(.5)), refine.Options{})
+	if !slices.Equal(r.Tree.Chosen, []int{1}) || !strings.HasPrefix(r.Tree.Why, "step 2 of 2 has the best score (1.0000)") {
+		t.Errorf("without length: %+v", r.Tree)
+	}
+
 	// At the last step everything is one cluster with a score of 1; that is no reason to take it.
 	r = run(t, line(t, 4, []float64{.6, 20}, 100, places(0), append(places(.5), 10.5)), refine.Options{Freeze: 1})
 	if !slices.Equal(r.Tree.Chosen, []int{0}) || len(r.Nodes) != 2 {

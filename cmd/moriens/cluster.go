@@ -88,5 +88,9 @@ func writeLabels(path string, labels []int32) error {
 		line = append(strconv.AppendInt(line[:0], int64(label), 10), '\n')
 		w.Write(line) // Flush tells of errors
 	}
-	return errors.Join(w.Flush(), f.Close())
+	err = errors.Join(w.Flush(), f.Close())
+	if info, statErr := os.Stat(path); err != nil && statErr == nil && info.Mode().IsRegular() {
+		os.Remove(path) // a part of the labels would pass for all of them
+	}
+	return err
 }

@@ -20,7 +20,7 @@ type Tree struct {
 // WriteDOT writes the tree as a graph for Graphviz, one row a step, from the least Eps down. A node is a cluster of that step: its
 // bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen. An edge shows where
 // bursts went, with their number where they are a part of the node that they leave. The clusters that are the result are in
-// their colours.
+// their colours and have two numbers: the node's, as at all steps, and the cluster's.
 func (t *Tree) WriteDOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "digraph refinement {\n\trankdir=TB; ranksep=0.6; nodesep=0.15;\n")
@@ -72,7 +72,7 @@ func (t *Tree) step(out *bufio.Writer, i int) {
 		case n.ID == refine.Noise:
 			name, colour = "noise", paint(palette.Noise)
 		case known && i == t.Chosen[n.Group]:
-			name, colour = fmt.Sprintf("cluster %d", id), paint(palette.Cluster(id))
+			name, colour = fmt.Sprintf("%d = cluster %d", n.ID, id), paint(palette.Cluster(id))
 		}
 		share := 0.
 		if totalNS > 0 {
