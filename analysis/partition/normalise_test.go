@@ -54,6 +54,23 @@ func TestAsGiven(t *testing.T) {
 	}
 }
 
+func TestFloor(t *testing.T) {
+	dims := []space.Dim{{Num: space.Duration, Scale: space.Log}}
+	for _, c := range []struct {
+		o    partition.Options
+		want float64
+	}{
+		{partition.Options{Dims: dims}, .1},
+		{partition.Options{Dims: dims, Normalise: true}, 0},
+		{partition.Options{Dims: dims, Normalise: true, Resolution: .03}, .03},
+		{partition.Options{Dims: dims, Resolution: -1}, 0},
+	} {
+		if got := c.o.Floor(); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.o, got, c.want)
+		}
+	}
+}
+
 func TestResolution(t *testing.T) {
 	duration, counter := space.Dim{Num: space.Duration, Scale: space.Log}, space.Dim{Num: "A"}
 	ratio := space.Dim{Num: "A", Den: "A"}

@@ -209,6 +209,14 @@ func DefaultResolution(dims []space.Dim) float64 {
 	return resolution
 }
 
+// Floor is the least Eps that is chosen by itself, but for what Normalise makes of a default. Dims must be set.
+func (o *Options) Floor() float64 {
+	if o.Resolution == 0 && !o.Normalise && !o.Strict {
+		return DefaultResolution(o.Dims)
+	}
+	return max(0, o.Resolution)
+}
+
 func resolutionOf(d space.Dim) float64 {
 	const ofDuration, ofOthers = .1, .02
 	switch {

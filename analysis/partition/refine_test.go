@@ -96,7 +96,7 @@ func TestStrict(t *testing.T) {
 	b := withCounters(planted(2400, 1, 1))
 	b.ThreadEnds = []int{1200, 2400}
 	o, _ := partition.Options{Dims: dims, By: partition.ByAuto, Strict: true, JobThreads: 16}.Choose(b.CounterNames)
-	if o.By != partition.ByNone || !o.Normalise {
+	if o.By != partition.ByNone || !o.Normalise || o.Floor() != 0 {
 		t.Errorf("%+v", o)
 	}
 	r := compute(t, b, o)

@@ -28,13 +28,10 @@ func (c *computation) normalise(groups []*group) {
 // as its noise can reach.
 func (c *computation) findResolution() float64 {
 	o := c.options
-	switch {
-	case o.Resolution != 0 || o.Strict:
-		return max(0, o.Resolution)
-	case !o.Normalise:
-		return DefaultResolution(o.Dims)
+	resolution := o.Floor()
+	if o.Resolution != 0 || o.Strict || !o.Normalise {
+		return resolution
 	}
-	var resolution float64
 	for j, d := range o.Dims {
 		if own := resolutionOf(d); own > 0 {
 			resolution = max(resolution, min(own, c.extent[j])/max(c.extent[j], own/CoarsestPart))

@@ -33,6 +33,7 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 		err = fmt.Errorf("cluster the bursts: %w", err)
 		result = &partition.Result{
 			Labels: make([]int32, bursts.Len()), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(),
+			Resolution: options.Floor(),
 		}
 	}
 	adopt(run, result)
