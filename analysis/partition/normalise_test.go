@@ -90,6 +90,7 @@ func TestResolution(t *testing.T) {
 		{"constant", wide, partition.Options{Dims: []space.Dim{ratio}, Normalise: true}, 0},
 		{"no default", wide, partition.Options{Dims: []space.Dim{counter}, Normalise: true}, 0},
 		{"given", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true, Resolution: .03}, .03},
+		{"fixed density", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true, Fixed: &partition.Density{Eps: 1, MinPts: 2}}, 0},
 		{"strict", wide, partition.Options{Dims: []space.Dim{duration}, Normalise: true, Strict: true}, 0},
 	} {
 		b := partition.Bursts{Columns: space.Columns{DurationNS: c.durations, CounterNames: []string{"A"}, Counters: [][]int64{{1, 2, 5}}}}

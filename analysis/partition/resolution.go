@@ -29,7 +29,7 @@ func (c *computation) normalise(groups []*group) {
 func (c *computation) findResolution() float64 {
 	o := c.options
 	resolution := o.Floor()
-	if o.Resolution != 0 || o.Strict || !o.Normalise {
+	if o.Resolution != 0 || o.Strict || o.Fixed != nil || !o.Normalise {
 		return resolution
 	}
 	for j, d := range o.Dims {
