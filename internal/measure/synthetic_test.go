@@ -30,29 +30,37 @@ type rig struct {
 	node      *agent.Node
 	done      chan error
 	dir       string
+	clock     *exactClock
 }
 
 // exactClock makes a tick a nanosecond to the last digit, whatever the machine's clocks do.
-type exactClock struct{ samples atomic.Int64 }
+type exactClock struct {
+	samples atomic.Int64
+	now     atomic.Uint64 // 0: later than any time that a test plants
+}
 
 func (c *exactClock) Take(uint32) (ticks.Sample, error) {
 	at := c.samples.Add(1) * 1_000_000_000
 	return ticks.Sample{Ticks: uint64(at), MonotonicNS: at, RealtimeNS: at + 7_000_000_000}, nil
 }
 
-// Now is later than any time that a test plants.
-func (c *exactClock) Now(uint32) (uint64, error) { return 1 << 50, nil }
+func (c *exactClock) Now(uint32) (uint64, error) {
+	if now := c.now.Load(); now != 0 {
+		return now, nil
+	}
+	return 1 << 50, nil
+}
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, collector: startCollector(t, "127.0.0.1:0"), done: make(chan error, 1)}
+	r := &rig{t: t, collector: startCollector(t, "127.0.0.1:0"), done: make(chan error, 1), clock: new(exactClock)}
 	shm := t.TempDir()
 	r.dir = ring.DirectoryPath(shm, os.Getuid(), "run1")
 	if err := os.Mkdir(r.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: new(exactClock), Grace: 200 * time.Millisecond,
+		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: r.clock, Grace: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
