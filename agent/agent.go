@@ -278,8 +278,7 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	})
 	end.Calls, end.Marks = t.former.Calls(), t.marks.Marks()
 	t.messages.End(end.Calls, t.corrupt != nil || missing)
-	a.messages.Advance()
-	a.messages.Flush()
+	a.advance()
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}

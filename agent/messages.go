@@ -39,11 +39,18 @@ func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Reco
 	if len(records) > 0 && !unfinished {
 		t.finalized = records[len(records)-1].Call == mpicall.Finalize
 	}
+	a.messages.Expect(a.process.Threads())
 	row := first
 	for i := range records {
 		t.messages.Add(row, &records[i], unfinished && i == len(records)-1)
 		row += burst.Rows(&records[i])
 	}
+	a.advance()
+}
+
+// advance has the matcher go on as far as all that was read allows.
+func (a *Agent) advance() {
+	a.messages.Expect(a.process.Threads())
 	a.messages.Advance()
 	a.messages.Flush()
 }
@@ -120,8 +127,7 @@ func (n *Node) order(a *Agent, now uint64) {
 			})
 		}
 	}
-	a.messages.Advance()
-	a.messages.Flush()
+	a.advance()
 }
 
 // endMessages says what became of all that a process has moved.

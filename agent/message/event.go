@@ -41,7 +41,7 @@ type event struct {
 func (t *Thread) addEvent(e event) {
 	t.lastTicks = max(t.lastTicks, e.ticks)
 	e.ticks = t.lastTicks
-	if len(t.m.threads) == 1 && len(t.queue) == t.next {
+	if len(t.m.threads) == 1 && t.m.came >= t.m.coming && len(t.queue) == t.next {
 		t.m.apply(t, &e)
 		return
 	}
@@ -52,8 +52,15 @@ func (t *Thread) addEvent(e event) {
 	}
 }
 
+// Expect says how many threads the process has had by the time that what will be added was read. As long as some of
+// them have not come here, what they do to the others' requests cannot be known.
+func (m *Matcher) Expect(threads int) { m.coming = threads }
+
 // Advance takes the events up to the time to which all threads were read.
 func (m *Matcher) Advance() {
+	if m.came < m.coming {
+		return
+	}
 	m.advance(false)
 	m.threads = slices.DeleteFunc(m.threads, func(t *Thread) bool { return t.ended && len(t.queue) == t.next })
 }

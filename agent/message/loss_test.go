@@ -332,3 +332,25 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 }
+
+// A thread is read before another one, which ends its requests, is known: as long as that is to come, handles that go round are not
+// taken for others.
+func TestThreadThatComesLater(t *testing.T) {
+	var s sink
+	m, poster := one(&s)
+	m.Expect(2)
+	for i := range uint64(3) {
+		poster.Add(i, isend(100*i+10, 5, int32(i)), false)
+	}
+	m.Advance()
+	waiter := m.Thread(2)
+	for i := range uint64(3) {
+		waiter.Add(i, wait(100*i+50, ring.Request{Event: ring.Completed, Handle: 5}), false)
+	}
+	poster.End(3, false)
+	waiter.End(3, false)
+	m.End()
+	if got := m.Stats(); got.Transfers != 3 || got.Late != 0 || got.EndsUnknown != 0 || got.Open != 0 {
+		t.Errorf("%+v", got)
+	}
+}

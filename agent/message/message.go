@@ -43,6 +43,8 @@ type Stats struct {
 // A Matcher follows the requests of one process.
 type Matcher struct {
 	threads  []*Thread
+	came     int // threads so far
+	coming   int // threads that the process has, or more
 	requests table
 	messages map[uint64][]operation // that matched probes took, by handle
 	probed   int                    // in messages
@@ -354,6 +356,7 @@ func (m *Matcher) Unrecorded() {
 
 // End says that the process has ended, and all its threads before: what is still under way never ends.
 func (m *Matcher) End() {
+	m.coming = 0
 	m.Advance()
 	lost := m.stats.Lost
 	m.stats.Open += m.active()

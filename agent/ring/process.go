@@ -153,6 +153,13 @@ func (p *Process) State() State {
 	return State(atomic.LoadUint32(&p.header.State))
 }
 
+// Threads is how many threads have, or will have at once, a ring.
+func (p *Process) Threads() int {
+	// In this order: a thread is counted before it is known to have failed.
+	failed := atomic.LoadUint32(&p.header.Threads_failed)
+	return int(atomic.LoadUint32(&p.header.Threads)) - int(failed)
+}
+
 // Losses is what could not be recorded so far.
 func (p *Process) Losses() Losses {
 	return Losses{

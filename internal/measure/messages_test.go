@@ -135,9 +135,10 @@ func TestMessagesOfThreads(t *testing.T) {
 	r.clock.now.Store(0)
 	sender.Finalize()
 	receiver.Finalize()
-	run := r.finish(byDuration).Run
+	result := r.finish(byDuration)
+	run := result.Run
 	if len(run.Messages) != rounds {
-		t.Fatalf("%d messages of %d", len(run.Messages), rounds)
+		t.Fatalf("%d messages of %d: %+v", len(run.Messages), rounds, result.Manifest.Messages)
 	}
 	for i, m := range run.Messages {
 		at := int64(100*i) * 1000
