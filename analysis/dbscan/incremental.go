@@ -1,6 +1,7 @@
 package dbscan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -26,6 +27,9 @@ type Incremental struct {
 	ids    []int32 // per cell, at roots: the stable id of the cluster
 	of     []int32 // per point: its cell
 	nextID int32
+	// Of a weighted one, per point: for how many it stands, MinPts at most, since more change nothing.
+	// nil if each stands for itself.
+	weight []int32
 }
 
 // An offset leads from a cell's key to that of one around it.
@@ -42,8 +46,9 @@ type growingCell struct {
 	neighbours int32   // cells around, without itself
 	sure, near []int32 // these cells; of a full cell only those that are not full or in another cluster
 	cores      pointList
-	settleAt   int   // how many cores there have to be for settle to be worth while
-	tree       *tree // of the first cores, where there are many to be asked
+	coreRows   []int32 // of these, where points have weights
+	settleAt   int     // how many cores there have to be for settle to be worth while
+	tree       *tree   // of the first cores, where there are many to be asked
 	waiting    []waitingPoint
 }
 
@@ -82,6 +87,9 @@ func NewIncremental(dims int, eps float64, minPts int) (*Incremental, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
 	}
+	if minPts > math.MaxInt32 {
+		return nil, fmt.Errorf("dbscan: MinPts %d: want at most %d", minPts, math.MaxInt32)
+	}
 	if !(eps > 1e-99 && eps < 1e99) {
 		return nil, fmt.Errorf("dbscan: Eps %v: want one between 1e-99 and 1e99 for points that come in batches", eps)
 	}
@@ -105,6 +113,16 @@ func NewIncremental(dims int, eps float64, minPts int) (*Incremental, error) {
 	return x, nil
 }
 
+// NewWeightedIncremental is NewIncremental for points that may stand for several at one place: InsertWeighted
+// and Grow say for how many. The answer is that for all of them, given once for each place.
+func NewWeightedIncremental(dims int, eps float64, minPts int) (*Incremental, error) {
+	x, err := NewIncremental(dims, eps, minPts)
+	if err == nil {
+		x.weight = []int32{}
+	}
+	return x, err
+}
+
 // Len returns the number of points inserted so far.
 func (x *Incremental) Len() int { return len(x.of) }
 
@@ -112,7 +130,25 @@ func (x *Incremental) Len() int { return len(x.of) }
 // points is added: coordinates that are not finite are a *NotFiniteError, those too far from the first
 // point, 2^23 cells in 1-D and 2-D, 2^20 in 3-D and 2^15 in 4-D, a *RangeError. A cell is Eps/√d wide,
 // half of that in 1-D and 2-D.
-func (x *Incremental) Insert(p Points) error {
+func (x *Incremental) Insert(p Points) error { return x.insertAll(p, nil) }
+
+// InsertWeighted is Insert for points of which each stands for weights[i], above 0, at its place.
+func (x *Incremental) InsertWeighted(p Points, weights []int64) error {
+	if x.weight == nil {
+		return errors.New("dbscan: weights for points without")
+	}
+	if len(weights) != p.Len() {
+		return fmt.Errorf("dbscan: %d weights for %d points", len(weights), p.Len())
+	}
+	for i, w := range weights {
+		if w < 1 {
+			return fmt.Errorf("dbscan: row %d has weight %d: want at least 1", i, w)
+		}
+	}
+	return x.insertAll(p, weights)
+}
+
+func (x *Incremental) insertAll(p Points, weights []int64) error {
 	if p.Dims != x.dims {
 		return fmt.Errorf("dbscan: points of %d dimensions among points of %d", p.Dims, x.dims)
 	}
@@ -146,14 +182,30 @@ func (x *Incremental) Insert(p Points) error {
 			x.newCell(key)
 		}
 		x.of = append(x.of, cell)
+		row := int32(len(x.of) - 1)
+		if x.weight != nil {
+			weight := int64(1)
+			if weights != nil {
+				weight = weights[i]
+			}
+			x.weight = append(x.weight, int32(min(weight, int64(x.minPts))))
+		}
 		switch x.calm[cell] {
 		case quiet:
-			x.cells[cell].cores.add(at)
+			x.keep(&x.cells[cell], at, row)
 		case busy:
-			x.insert(cell, at, int32(len(x.of)-1))
+			x.insert(cell, at, row)
 		}
 	}
 	return nil
+}
+
+// keep keeps the coordinates of a core point.
+func (x *Incremental) keep(cell *growingCell, at []float64, row int32) {
+	cell.cores.add(at)
+	if x.weight != nil {
+		cell.coreRows = append(cell.coreRows, row)
+	}
 }
 
 // centre numbers cells so that the first point is in the middle.
@@ -196,7 +248,7 @@ func (x *Incremental) newCell(key uint64) {
 		if o.sure {
 			cell.sure = append(cell.sure, b)
 			other.sure = append(other.sure, me)
-			cell.inSure += int32(other.cores.n + len(other.waiting))
+			cell.inSure = int32(min(int(cell.inSure)+x.population(other), x.minPts))
 		} else {
 			cell.near = append(cell.near, b)
 			other.near = append(other.near, me)
@@ -210,27 +262,21 @@ func (x *Incremental) newCell(key uint64) {
 
 // insert adds a point to a busy cell.
 func (x *Incremental) insert(c int32, at []float64, row int32) {
-	cell := &x.cells[c]
-	x.enlarge(c)
+	cell, weight := &x.cells[c], x.weightOf(row)
+	x.enlarge(c, weight)
 	for _, b := range cell.sure {
-		x.enlarge(b)
+		x.enlarge(b, weight)
 	}
 	p := x.place(at)
 	w := waitingPoint{row: row, found: cell.inSure}
 	if !cell.full {
-		w.found += int32(x.countNear(cell, &p))
+		w.found = int32(min(int(w.found)+x.countNear(cell, &p), x.minPts))
 	}
 	core := cell.full || int(w.found) >= x.minPts
 	if core {
-		x.addCore(c, at)
+		x.addCore(c, at, row)
 	}
-	x.notify(c, &p, true)
-	for _, b := range cell.sure {
-		x.notify(b, &p, true)
-	}
-	for _, b := range cell.near {
-		x.notify(b, &p, false)
-	}
+	x.notifyAround(c, &p, weight)
 	if !core { // behind those that it is a neighbour of: it has counted itself
 		copy(w.at[:], at)
 		cell.waiting = append(cell.waiting, w)
@@ -241,18 +287,73 @@ func (x *Incremental) insert(c int32, at []float64, row int32) {
 	}
 }
 
-// enlarge counts a point more in the sure cells around b, b itself among them.
-func (x *Incremental) enlarge(b int32) {
+// Grow adds more points, above 0, at the place of one that was inserted with weights before; at are its
+// coordinates, which are kept nowhere once nothing depends on them.
+func (x *Incremental) Grow(row int, at []float64, by int64) error {
+	switch {
+	case row < 0 || row >= len(x.weight):
+		return fmt.Errorf("dbscan: no point %d has a weight", row)
+	case len(at) != x.dims:
+		return fmt.Errorf("dbscan: point %d of %d dimensions among points of %d", row, len(at), x.dims)
+	case by < 1:
+		return fmt.Errorf("dbscan: point %d grows by %d: want at least 1", row, by)
+	}
+	more := int32(min(by, int64(x.minPts)-int64(x.weight[row])))
+	if more == 0 {
+		return nil
+	}
+	x.weight[row] += more
+	c := x.of[row]
+	if x.calm[c] != busy {
+		return nil
+	}
+	cell := &x.cells[c]
+	x.enlarge(c, more)
+	for _, b := range cell.sure {
+		x.enlarge(b, more)
+	}
+	p := x.place(at)
+	x.notifyAround(c, &p, more)
+	return nil
+}
+
+// weightOf says for how many a point counts.
+func (x *Incremental) weightOf(row int32) int32 {
+	if x.weight == nil {
+		return 1
+	}
+	return x.weight[row]
+}
+
+// population counts the points of a cell, some number ≥ MinPts if they are that many.
+func (x *Incremental) population(cell *growingCell) int {
+	if x.weight == nil {
+		return cell.cores.n + len(cell.waiting)
+	}
+	sum := 0
+	for _, row := range cell.coreRows {
+		if sum += int(x.weight[row]); sum >= x.minPts {
+			return sum
+		}
+	}
+	for i := range cell.waiting {
+		sum += int(x.weight[cell.waiting[i].row])
+	}
+	return sum
+}
+
+// enlarge counts points more in the sure cells around b, b itself among them.
+func (x *Incremental) enlarge(b, weight int32) {
 	cell := &x.cells[b]
 	if cell.full {
 		return
 	}
-	if cell.inSure++; int(cell.inSure) < x.minPts {
+	if cell.inSure = int32(min(int(cell.inSure)+int(weight), x.minPts)); int(cell.inSure) < x.minPts {
 		return
 	}
 	cell.full = true
 	for _, w := range cell.waiting {
-		x.addCore(b, w.at[:x.dims])
+		x.addCore(b, w.at[:x.dims], w.row)
 	}
 	cell.waiting = nil
 }
@@ -266,12 +367,12 @@ func (x *Incremental) countNear(cell *growingCell, p *place) int {
 		case no:
 			continue
 		case yes:
-			found += other.cores.n + len(other.waiting)
+			found += x.population(other)
 		default:
 			found += x.coresNear(b, p.at, enough-found)
 			for i := range other.waiting {
-				if distance2(p.at, other.waiting[i].at[:x.dims]) <= x.eps2 {
-					found++
+				if w := &other.waiting[i]; distance2(p.at, w.at[:x.dims]) <= x.eps2 {
+					found += int(x.weightOf(w.row))
 				}
 			}
 		}
@@ -282,28 +383,40 @@ func (x *Incremental) countNear(cell *growingCell, p *place) int {
 	return found
 }
 
-// notify tells the waiting points of a cell of a new point.
-func (x *Incremental) notify(b int32, p *place, sure bool) {
+// notifyAround tells the waiting points of the cell c and of those around it of new points.
+func (x *Incremental) notifyAround(c int32, p *place, weight int32) {
+	cell := &x.cells[c]
+	x.notify(c, p, weight, true)
+	for _, b := range cell.sure {
+		x.notify(b, p, weight, true)
+	}
+	for _, b := range cell.near {
+		x.notify(b, p, weight, false)
+	}
+}
+
+// notify tells the waiting points of a cell of new points at one place.
+func (x *Incremental) notify(b int32, p *place, weight int32, sure bool) {
 	cell := &x.cells[b]
 	for i := 0; i < len(cell.waiting); i++ {
 		w := &cell.waiting[i]
 		if !sure && distance2(p.at, w.at[:x.dims]) > x.eps2 {
 			continue
 		}
-		if w.found++; int(w.found) >= x.minPts {
-			at := w.at
+		if w.found = int32(min(int(w.found)+int(weight), x.minPts)); int(w.found) >= x.minPts {
+			at, row := w.at, w.row
 			cell.waiting[i] = cell.waiting[len(cell.waiting)-1]
 			cell.waiting = cell.waiting[:len(cell.waiting)-1]
 			i--
-			x.addCore(b, at[:x.dims])
+			x.addCore(b, at[:x.dims], row)
 		}
 	}
 }
 
 // addCore adds a core point to a cell, and joins what it links.
-func (x *Incremental) addCore(c int32, at []float64) {
+func (x *Incremental) addCore(c int32, at []float64, row int32) {
 	cell := &x.cells[c]
-	cell.cores.add(at)
+	x.keep(cell, at, row)
 	if !cell.core {
 		cell.core = true
 		x.ids[c] = x.nextID
@@ -332,6 +445,9 @@ const treeCores = 512
 // coresNear counts, up to enough, the core points of a cell within Eps of a point.
 func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
 	cell := &x.cells[b]
+	if x.weight != nil {
+		return x.weighCores(cell, at, enough)
+	}
 	planted := 0
 	if cell.tree != nil {
 		planted = len(cell.tree.rows)
@@ -345,6 +461,21 @@ func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
 	}
 	if found < enough {
 		found += cell.cores.countNear(at, planted, x.eps2, enough-found)
+	}
+	return found
+}
+
+// weighCores is coresNear where points have weights; these are at different places, so that they are few.
+func (x *Incremental) weighCores(cell *growingCell, at []float64, enough int) int {
+	found, rows := 0, cell.coreRows
+	for _, run := range cell.cores.runs {
+		for ; len(run) > 0; run, rows = run[x.dims:], rows[1:] {
+			if distance2(at, run[:x.dims]) <= x.eps2 {
+				if found += int(x.weight[rows[0]]); found >= enough {
+					return found
+				}
+			}
+		}
 	}
 	return found
 }
@@ -405,7 +536,7 @@ func (x *Incremental) settle(c int32) calm {
 	case int(cell.neighbours) < len(x.around):
 		return quiet
 	}
-	cell.cores, cell.tree = pointList{}, nil
+	cell.cores, cell.coreRows, cell.tree = pointList{}, nil, nil
 	return interior
 }
 
