@@ -103,6 +103,21 @@ func checkShape(p Points) error {
 	return nil
 }
 
+func checkWeights(p Points, weights []int64) error {
+	const most = 1 << 48
+	if len(weights) != p.Len() {
+		return fmt.Errorf("dbscan: %d weights for %d points", len(weights), p.Len())
+	}
+	var sum int64
+	for i, w := range weights {
+		if w < 1 || w > most-sum {
+			return fmt.Errorf("dbscan: row %d has weight %d: want at least 1, and all together at most %d", i, w, int64(most))
+		}
+		sum += w
+	}
+	return nil
+}
+
 func checkFinite(p Points) error {
 	for i, v := range p.Coords {
 		if v-v != 0 { // NaN for NaN and for ±Inf, and cheaper than asking for each

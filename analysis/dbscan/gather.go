@@ -87,7 +87,7 @@ func (l *lazyTree) get(dims int, coords []float64) *tree {
 	defer l.mu.Unlock()
 	if l.tree == nil {
 		if l.scanned++; l.scanned > treeAfter {
-			l.tree = newTree(Points{Dims: dims, Coords: coords}, 1)
+			l.tree = newTree(Points{Dims: dims, Coords: coords}, smallLeaf, 1)
 		}
 	}
 	return l.tree

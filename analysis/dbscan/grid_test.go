@@ -57,7 +57,7 @@ func TestGridIsTheTree(t *testing.T) {
 		name := fmt.Sprintf("%dD-scattered%v-lattice%v-eps%v-minPts%d", c.dims, c.scattered, c.lattice, c.eps, c.minPts)
 		t.Run(name, func(t *testing.T) {
 			p := crowds(rand.New(rand.NewPCG(uint64(c.dims), uint64(c.minPts))), c.n, c.dims, c.scattered, c.lattice)
-			want := newTree(p, 2).cluster(c.eps, c.minPts, 2)
+			want := newTree(p, smallLeaf, 2).cluster(c.eps, c.minPts, 2)
 			if want.Clusters < 2 || !slices.Contains(want.Labels, Noise) || !slices.Contains(want.Core, false) {
 				t.Fatalf("%d clusters: these points show little", want.Clusters)
 			}
@@ -107,7 +107,7 @@ func TestPointsOutsideOfTheSample(t *testing.T) {
 		if err != nil || got == nil {
 			t.Fatal(got, err)
 		}
-		want := newTree(p, 2).cluster(eps, 5, 2)
+		want := newTree(p, smallLeaf, 2).cluster(eps, 5, 2)
 		if !slices.Equal(got.Labels, want.Labels) || got.Labels[1] != Noise {
 			t.Errorf("%d-D: another answer than the tree's", dims)
 		}
@@ -134,7 +134,7 @@ func TestTooMuchToCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := newTree(p, 1).cluster(.4, 18_000, 1); !slices.Equal(r.Labels, want.Labels) || want.Clusters != 1 {
+	if want := newTree(p, smallLeaf, 1).cluster(.4, 18_000, 1); !slices.Equal(r.Labels, want.Labels) || want.Clusters != 1 {
 		t.Errorf("%d clusters, want %d", r.Clusters, want.Clusters)
 	}
 }

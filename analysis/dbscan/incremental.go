@@ -137,13 +137,8 @@ func (x *Incremental) InsertWeighted(p Points, weights []int64) error {
 	if x.weight == nil {
 		return errors.New("dbscan: weights for points without")
 	}
-	if len(weights) != p.Len() {
-		return fmt.Errorf("dbscan: %d weights for %d points", len(weights), p.Len())
-	}
-	for i, w := range weights {
-		if w < 1 {
-			return fmt.Errorf("dbscan: row %d has weight %d: want at least 1", i, w)
-		}
+	if err := checkWeights(p, weights); err != nil {
+		return err
 	}
 	return x.insertAll(p, weights)
 }
@@ -453,7 +448,7 @@ func (x *Incremental) coresNear(b int32, at []float64, enough int) int {
 		planted = len(cell.tree.rows)
 	}
 	if n := cell.cores.n; n-planted > treeCores+planted/8 {
-		cell.tree, planted = newTree(Points{Dims: x.dims, Coords: cell.cores.all()}, 1), n
+		cell.tree, planted = newTree(Points{Dims: x.dims, Coords: cell.cores.all()}, smallLeaf, 1), n
 	}
 	found := 0
 	if planted > 0 {

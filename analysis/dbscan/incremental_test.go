@@ -238,7 +238,7 @@ func TestWeightedIncrementalMistakes(t *testing.T) {
 	if err := plain.Insert(p); err != nil {
 		t.Fatal(err)
 	}
-	if err := x.InsertWeighted(p, []int64{1, math.MaxInt64}); err != nil {
+	if err := x.InsertWeighted(p, []int64{1, 1 << 40}); err != nil {
 		t.Fatal(err)
 	}
 	_, notOne := dbscan.NewWeightedIncremental(9, 1, 1)

@@ -9,6 +9,7 @@ type Index struct {
 	threads int
 	line    func() *line // in 1-D
 	tree    func() *tree // from 2-D on
+	asked   func() *tree // about a sample of the points
 }
 
 // NewIndex keeps p.Coords, which must not change as long as the index is in use. Errors are as for
@@ -27,7 +28,11 @@ func NewIndex(p Points, threads int) (*Index, error) {
 func newIndex(p Points, threads int) *Index {
 	x := &Index{points: p, threads: max(1, threads)}
 	x.line = sync.OnceValue(func() *line { return newLine(p.Coords, x.threads) })
-	x.tree = sync.OnceValue(func() *tree { return newTree(p, x.threads) })
+	x.tree = sync.OnceValue(func() *tree { return newTree(p, smallLeaf, x.threads) })
+	x.asked = x.tree
+	if p.Dims <= gridDims { // where the tree is the last resort of clustering
+		x.asked = sync.OnceValue(func() *tree { return newTree(p, largeLeaf, x.threads) })
+	}
 	return x
 }
 

@@ -26,34 +26,77 @@ func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if x.points.Dims == 1 {
 		curve = x.line().kDistance(k, x.threads)
 	} else {
-		if queries < 1 {
-			queries = DefaultQueries
-		}
-		curve = x.tree().kDistance(k, queries, x.threads)
+		curve = x.asked().kDistance(nil, k, queries, x.threads)
 	}
 	sortRows(curve, nil, x.threads)
 	slices.Reverse(curve)
 	return curve, nil
 }
 
-func (t *tree) kDistance(k, queries, threads int) []float64 {
+// WeightedKDistance is Index.KDistance for points that stand for several, above 0, each: weights says for
+// how many. In 1-D, too, at most queries of all these are asked.
+func WeightedKDistance(p Points, weights []int64, k, queries, threads int) ([]float64, error) {
+	if err := checkShape(p); err != nil {
+		return nil, err
+	}
+	if err := checkFinite(p); err != nil {
+		return nil, err
+	}
+	if k < 1 {
+		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)
+	}
+	if err := checkWeights(p, weights); err != nil {
+		return nil, err
+	}
+	var n int64
+	for _, w := range weights {
+		n += w
+	}
+	if int64(k) >= n {
+		return nil, nil
+	}
+	t := newTree(p, largeLeaf, threads)
+	curve := t.kDistance(t.weigh(weights), k, queries, threads)
+	slices.Sort(curve)
+	slices.Reverse(curve)
+	return curve, nil
+}
+
+// kDistance asks about one point of each of so many stretches of the tree's order, so that all regions are
+// asked about as their points are many. before is as in ranking.
+func (t *tree) kDistance(before []int64, k, queries, threads int) []float64 {
+	if queries < 1 {
+		queries = DefaultQueries
+	}
 	n := len(t.rows)
+	if before != nil {
+		n = int(before[n])
+	}
 	queries = min(queries, n)
 	curve := make([]float64, queries)
 	inBatches(queries, fewAtATime, threads, func(next func() (int, int, bool)) {
+		r := ranking{tree: t, before: before}
+		asked, answer := int32(-1), 0.
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
-				first, last := chunk(n, queries, i)
-				at := first + int(scatterBits(uint64(i))%uint64(last-first))
-				curve[i] = math.Sqrt(t.neighbour2(t.point(int32(at)), k+1))
+				first, behind := chunk(n, queries, i)
+				at := first + int(mix(uint64(i))%uint64(behind-first))
+				if before != nil {
+					at, _ = slices.BinarySearch(before, int64(at)+1)
+					at--
+				}
+				if int32(at) != asked { // several queries may be about one place
+					asked, answer = int32(at), math.Sqrt(r.neighbour2(t.point(int32(at)), int64(k)+1))
+				}
+				curve[i] = answer
 			}
 		}
 	})
 	return curve
 }
 
-// scatterBits is the mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA'14).
-func scatterBits(x uint64) uint64 {
+// mix is the mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA'14).
+func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

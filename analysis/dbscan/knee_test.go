@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -93,6 +94,55 @@ func TestKDistanceOfManyPoints(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Points that stand for several are as many points.
+func TestWeightedKDistanceIsTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, _ := drawPoints(t, 4, 60)
+		weights := rapid.SliceOfN(rapid.Int64Range(1, 9), p.Len(), p.Len()).Draw(t, "weights")
+		all := dbscan.Points{Dims: p.Dims}
+		for i, w := range weights {
+			for range w {
+				all.Coords = append(all.Coords, p.Coords[i*p.Dims:(i+1)*p.Dims]...)
+			}
+		}
+		k := rapid.IntRange(1, max(1, all.Len()+1)).Draw(t, "k")
+		want := referenceCurve(all, k)
+		for _, threads := range []int{1, 8} {
+			got, err := dbscan.WeightedKDistance(p, weights, k, 0, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(want) {
+				t.Fatalf("%d values, want %d", len(got), len(want))
+			}
+			for i := range got {
+				// In 1-D √d² may differ from |d|, where d² is too small or too large a great deal.
+				if v := want[i]; math.Abs(got[i]-v) > 1e-12*v && v > 1e-150 && v < 1e150 {
+					t.Fatalf("k %d, weights %v:\n%v, want\n%v", k, weights, got, want)
+				}
+			}
+		}
+	})
+}
+
+func TestWeightedKDistanceMistakes(t *testing.T) {
+	p := dbscan.Points{Dims: 1, Coords: []float64{1, 2}}
+	for want, call := range map[string]func() ([]float64, error){
+		"neighbour 0":           func() ([]float64, error) { return dbscan.WeightedKDistance(p, []int64{1, 1}, 0, 0, 1) },
+		"1 weights for 2":       func() ([]float64, error) { return dbscan.WeightedKDistance(p, []int64{1}, 1, 0, 1) },
+		"row 1 has weight 0":    func() ([]float64, error) { return dbscan.WeightedKDistance(p, []int64{1, 0}, 1, 0, 1) },
+		"row 1 has weight 2814": func() ([]float64, error) { return dbscan.WeightedKDistance(p, []int64{1, 1 << 48}, 1, 0, 1) },
+		"0 dimensions":          func() ([]float64, error) { return dbscan.WeightedKDistance(dbscan.Points{}, nil, 1, 0, 1) },
+		"not a finite": func() ([]float64, error) {
+			return dbscan.WeightedKDistance(dbscan.Points{Dims: 1, Coords: []float64{math.NaN()}}, []int64{1}, 1, 0, 1)
+		},
+	} {
+		if _, err := call(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error that says %q", err, want)
+		}
 	}
 }
 

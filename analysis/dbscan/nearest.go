@@ -1,55 +1,155 @@
 package dbscan
 
-import (
-	"math"
-	"slices"
-)
+import "math"
 
-// neighbour2 returns the squared distance to the k-th nearest point, p itself counted.
-func (t *tree) neighbour2(p []float64, k int) float64 {
-	if k <= 64 {
-		s := nearest{tree: t, p: p, k: k}
+// A ranking finds the k-th nearest point of a tree, again and again. Points may stand for several.
+type ranking struct {
+	*tree
+	before []int64 // points before each place in the tree's order, and all; nil: each stands for itself
+	nodes  []ranked
+	spare  []ranked
+	list   []weighed
+}
+
+// ranked is a node, whose points are at distances from least to most, squared.
+type ranked struct {
+	node        int32
+	least, most float64
+	weight      int64
+}
+
+// weighed is how many points are at a distance.
+type weighed struct {
+	distance2 float64
+	weight    int64
+}
+
+// weigh counts the points before each place, given for how many the points of the input stand.
+func (t *tree) weigh(weights []int64) []int64 {
+	before := make([]int64, len(t.rows)+1)
+	for i, row := range t.rows {
+		before[i+1] = before[i] + weights[row]
+	}
+	return before
+}
+
+func (r *ranking) weight(begin, end int32) int64 {
+	if r.before == nil {
+		return int64(end - begin)
+	}
+	return r.before[end] - r.before[begin]
+}
+
+// neighbour2 returns the squared distance to the k-th nearest point, p itself counted. There must be k.
+func (r *ranking) neighbour2(p []float64, k int64) float64 {
+	const few = 64
+	if r.before == nil && k <= few {
+		s := nearest{tree: r.tree, p: p, k: int(k)}
 		s.search(0)
 		return s.best[k-1]
 	}
-	// Keeping many neighbours in order costs more than counting a ball a few times: bisect on the
-	// bits of the radius, which as integers are in the order of the floats, until few points are left.
-	const few = 64
-	_, most := t.nodeDistances2(p, 0)
-	lo, hi := uint64(0), math.Float64bits(most) // the answer is in lo … hi
-	nearer, upTo := 0, len(t.rows)              // points nearer than lo; at most at hi, or enough
-	for lo < hi && upTo-nearer > few {
-		middle := lo + (hi-lo)/2
-		if found := t.count(0, p, math.Float64frombits(middle), k+few); found >= k {
-			hi, upTo = middle, found
-		} else {
-			lo, nearer = middle+1, found
+	// Keeping many neighbours in order costs more than bounding the answer by whole nodes: those that are
+	// nearer throughout are counted, those that are farther are left out, the others are split.
+	var least, most float64 // of the answer
+	nodes, next := append(r.nodes[:0], r.rank(p, 0)), r.spare
+	for split := true; split; {
+		least, most = r.bounds(nodes, k)
+		next, split = next[:0], false
+		for _, x := range nodes {
+			nd := &r.tree.nodes[x.node]
+			switch {
+			case x.least > most:
+			case x.most < least:
+				k -= x.weight
+			case nd.right == 0:
+				next = append(next, x)
+			default:
+				next = append(next, r.rank(p, x.node+1), r.rank(p, nd.right))
+				split = true
+			}
+		}
+		nodes, next = next, nodes
+	}
+	r.nodes, r.spare, r.list = nodes, next, r.list[:0]
+	for _, x := range nodes {
+		nd := &r.tree.nodes[x.node]
+		if x.least == x.most {
+			r.list = append(r.list, weighed{x.most, x.weight})
+			continue
+		}
+		for i := nd.begin; i < nd.end; i++ {
+			switch v, weight := distance2(p, r.point(i)), r.weight(i, i+1); {
+			case v > most:
+			case v < least:
+				k -= weight
+			default:
+				r.list = append(r.list, weighed{v, weight})
+			}
 		}
 	}
-	if lo == hi {
-		return math.Float64frombits(lo)
-	}
-	ring := t.ring(nil, 0, p, math.Float64frombits(lo), math.Float64frombits(hi))
-	slices.Sort(ring)
-	return ring[k-nearer-1]
+	return selectLeast(r.list, k)
 }
 
-// ring appends the squared distances from p that are in least … most.
-func (t *tree) ring(dst []float64, nd int32, p []float64, least, most float64) []float64 {
-	x := &t.nodes[nd]
-	if l, m := t.nodeDistances2(p, nd); l > most || m < least {
-		return dst
-	}
-	if x.right != 0 {
-		return t.ring(t.ring(dst, nd+1, p, least, most), x.right, p, least, most)
-	}
-	for i := x.begin; i < x.end; i++ {
-		if v := distance2(p, t.point(i)); v >= least && v <= most {
-			dst = append(dst, v)
-		}
-	}
-	return dst
+func (r *ranking) rank(p []float64, nd int32) ranked {
+	least, most := r.nodeDistances2(p, nd)
+	x := &r.tree.nodes[nd]
+	return ranked{nd, least, most, r.weight(x.begin, x.end)}
 }
+
+// bounds returns bounds of the squared distance of the k-th nearest point of some nodes.
+func (r *ranking) bounds(nodes []ranked, k int64) (least, most float64) {
+	r.list = r.list[:0]
+	for i := range nodes {
+		r.list = append(r.list, weighed{nodes[i].least, nodes[i].weight})
+	}
+	least = selectLeast(r.list, k)
+	r.list = r.list[:0]
+	for i := range nodes {
+		r.list = append(r.list, weighed{nodes[i].most, nodes[i].weight})
+	}
+	return least, selectLeast(r.list, k)
+}
+
+// selectLeast returns the k-th smallest distance of a list, which it reorders (Hoare's quickselect, with
+// the equal ones set apart).
+func selectLeast(list []weighed, k int64) float64 {
+	for {
+		pivot := middleOf(list[0].distance2, list[len(list)/2].distance2, list[len(list)-1].distance2)
+		below, nearer := partition(list, pivot)
+		if k <= nearer {
+			list = list[:below]
+			continue
+		}
+		k -= nearer
+		list = list[below:]
+		if math.IsInf(pivot, 1) {
+			return pivot
+		}
+		upTo, equal := partition(list, math.Nextafter(pivot, math.Inf(1)))
+		if k <= equal {
+			return pivot
+		}
+		k -= equal
+		list = list[upTo:]
+	}
+}
+
+// partition puts the distances below a bound first and returns how many elements these are, and points.
+func partition(list []weighed, bound float64) (below int, points int64) {
+	for i, x := range list {
+		list[i] = list[below]
+		list[below] = x
+		var is int
+		if x.distance2 < bound {
+			is = 1 // no branch: it would be guessed wrong half of the time
+		}
+		below += is
+		points += x.weight & -int64(is)
+	}
+	return below, points
+}
+
+func middleOf(a, b, c float64) float64 { return max(min(a, b), min(max(a, b), c)) }
 
 // nearest holds the squared distances to the nearest points seen, ascending.
 type nearest struct {

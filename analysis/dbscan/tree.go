@@ -1,15 +1,13 @@
 package dbscan
 
-import (
-	"slices"
-	"sync"
-)
+import "slices"
 
 // A tree is a k-d tree with tight boxes over points of any number of dimensions (Bentley, CACM
 // 18(9), 1975; splits at the middle of the box as in Maneewongvatana and Mount, 1999). It depends on
 // the points alone, so that it serves every Eps, however small against their range.
 type tree struct {
 	dims   int
+	leaf   int       // most points in a leaf, but where they are at one place
 	coords []float64 // of the points in the tree's order, row-major
 	rows   []int32   // of each of them in the input
 	nodes  []node    // every node before what is below it, left before right
@@ -23,56 +21,46 @@ type node struct {
 }
 
 const (
-	leafPoints = 16
+	// Small leaves for clustering, where a leaf that is wider than Eps falls apart into points.
+	smallLeaf = 16
+	// Large ones where a few thousand points are asked about, which does not pay for more.
+	largeLeaf = 64
 	// Splits in the middle of the box leave trees of this depth only where points crowd at ever
 	// smaller scales; from there on the median keeps the cost of a level from being paid per point.
 	deepest = 64
 )
 
-func newTree(p Points, threads int) *tree {
+// newTree plants a tree whose leaves hold up to leaf points.
+func newTree(p Points, leaf, threads int) *tree {
 	n := p.Len()
-	t := &tree{dims: p.Dims, coords: slices.Clone(p.Coords), rows: make([]int32, n)}
-	for i := range t.rows {
-		t.rows[i] = int32(i)
+	t := &tree{dims: p.Dims, leaf: leaf, coords: make([]float64, len(p.Coords)), rows: make([]int32, n)}
+	if n == 0 {
+		return t
 	}
-	if n > 0 {
-		t.nodes, t.boxes = t.build(0, n, 0, threads)
+	var grown subtree
+	splitter, ok := splitter{}, false
+	if n >= scatterFrom {
+		splitter, ok = newSplitter(corners(p, threads))
 	}
+	if ok {
+		grown = t.scatter(p.Coords, nil, splitter, 0, 0, threads)
+	} else {
+		copy(t.coords, p.Coords)
+		for i := range t.rows {
+			t.rows[i] = int32(i)
+		}
+		b := builder{tree: t}
+		b.grow(0, n, 0)
+		grown = subtree{b.nodes, b.boxes}
+	}
+	t.nodes, t.boxes = grown.nodes, grown.boxes
 	return t
 }
 
-// build orders the points begin … end-1 and returns their subtree, numbered from 0.
-func (t *tree) build(begin, end, depth, threads int) ([]node, []float64) {
-	if threads <= 1 || end-begin < 1<<14 {
-		b := builder{tree: t}
-		b.grow(begin, end, depth)
-		return b.nodes, b.boxes
-	}
-	d := t.dims
-	boxes := make([]float64, 2*d)
-	t.boxOf(begin, end, boxes)
-	nodes := []node{{begin: int32(begin), end: int32(end)}}
-	middle := t.split(begin, end, depth, boxes)
-	if middle == begin {
-		return nodes, boxes
-	}
-	var left, right []node
-	var leftBoxes, rightBoxes []float64
-	var wg sync.WaitGroup
-	wg.Go(func() { left, leftBoxes = t.build(begin, middle, depth+1, threads/2) })
-	right, rightBoxes = t.build(middle, end, depth+1, threads-threads/2)
-	wg.Wait()
-	nodes[0].right = int32(1 + len(left))
-	for i, below := range [][]node{left, right} {
-		shift := int32(1 + i*len(left))
-		for _, nd := range below {
-			if nd.right != 0 {
-				nd.right += shift
-			}
-			nodes = append(nodes, nd)
-		}
-	}
-	return nodes, append(append(boxes, leftBoxes...), rightBoxes...)
+// A subtree's nodes are numbered from 0.
+type subtree struct {
+	nodes []node
+	boxes []float64
 }
 
 type builder struct {
@@ -118,7 +106,7 @@ func (t *tree) boxOf(begin, end int, box []float64) {
 // others start: strictly between begin and end, or begin where the points stay together.
 func (t *tree) split(begin, end, depth int, box []float64) int {
 	d := t.dims
-	if end-begin <= leafPoints {
+	if end-begin <= t.leaf {
 		return begin
 	}
 	axis := 0

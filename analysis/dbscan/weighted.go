@@ -84,7 +84,7 @@ func newWeighted(dims int, cells []cell.Cell, eps2 float64, minPts, threads int)
 		lows.Coords = append(lows.Coords, cells[i].Lo[:dims]...)
 		w.widest = max(w.widest, math.Sqrt(distance2(cells[i].Hi[:dims], cells[i].Lo[:dims])))
 	}
-	w.tree = newTree(lows, threads)
+	w.tree = newTree(lows, smallLeaf, threads)
 	w.core = make([]verdict, len(cells))
 	w.asked = make([]bool, len(cells))
 	return w
