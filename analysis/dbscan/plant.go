@@ -2,24 +2,26 @@ package dbscan
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 )
 
 const (
 	// Fewer points are split in two again and again: they are in the cache.
 	scatterFrom = 1 << 13
+	// More boxes in one pass are more than the cache can write to at a time.
 	scatterBits = 12
 )
 
 // plant orders the points begin … end-1 of the tree, as split does, and returns their subtree. Where they are
-// many it splits them into 2^scatterBits boxes in one pass, halving the longest side of the boxes each
+// many it splits them into boxes of about a leaf, or 2^scatterBits boxes, in one pass, halving the longest side of the boxes each
 // time, which gives the tree that splitting in two gives, but for the boxes being tight only afterwards.
 func (t *tree) plant(begin, end, depth, threads int) subtree {
 	d := t.dims
 	if end-begin >= scatterFrom && depth < deepest {
 		coords := t.coords[begin*d : end*d]
 		lo, hi := corners(Points{Dims: d, Coords: coords}, threads)
-		if s, ok := newSplitter(lo, hi); ok {
+		if s, ok := newSplitter(lo, hi, (end-begin)/t.leaf); ok {
 			return t.scatter(slices.Clone(coords), slices.Clone(t.rows[begin:end]), s, begin, depth, threads)
 		}
 	}
@@ -31,20 +33,22 @@ func (t *tree) plant(begin, end, depth, threads int) subtree {
 // A splitter tells the box of a point: its number, whose highest bit says on which side of the first
 // split the point is, and so on.
 type splitter struct {
+	bits      int // of a number
 	lo, scale []float64
 	parts     [][]int32 // per axis and part of it: the bits of the number
 }
 
-// newSplitter is not ok where the sides of the box between two corners have no inverse.
-func newSplitter(lo, hi []float64) (s splitter, ok bool) {
+// newSplitter splits the box between two corners into about so many. It is not ok where its sides have no
+// inverse.
+func newSplitter(lo, hi []float64, boxes int) (s splitter, ok bool) {
 	d := len(lo)
-	s = splitter{lo: lo, scale: make([]float64, d), parts: make([][]int32, d)}
+	s = splitter{bits: min(scatterBits, bits.Len(uint(boxes))), lo: lo, scale: make([]float64, d), parts: make([][]int32, d)}
 	side := make([]float64, d)
 	for j := range d {
 		side[j] = hi[j] - lo[j]
 		s.parts[j] = []int32{0}
 	}
-	for bit := int32(1 << (scatterBits - 1)); bit > 0; bit >>= 1 {
+	for bit := int32(1 << s.bits >> 1); bit > 0; bit >>= 1 {
 		axis := 0
 		for j := range d {
 			if side[j] > side[axis] {
@@ -82,12 +86,12 @@ func (s *splitter) number(at []float64) int32 {
 // scatter puts points into the tree's order, those of each box together, and returns their subtree. Without
 // rows they are the input.
 func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, depth, threads int) subtree {
-	const boxes = 1 << scatterBits
+	boxes := 1 << s.bits
 	d := t.dims
 	n := len(from) / d
 	working := threadsFor(n, threads)
 	numbers := make([]uint16, n)
-	next := make([][boxes]int32, working)
+	next := make([][1 << scatterBits]int32, working)
 	inChunks(n, working, func(t, begin, end int) {
 		count := &next[t]
 		for i := begin; i < end; i++ {
@@ -127,7 +131,7 @@ func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, dept
 	for k := range boxes {
 		switch points := int(first[k+1] - first[k]); {
 		case points > n/(2*working):
-			a.below[k] = t.plant(int(first[k]), int(first[k+1]), depth+scatterBits, threads)
+			a.below[k] = t.plant(int(first[k]), int(first[k+1]), depth+s.bits, threads)
 		case points > 0:
 			small = append(small, k)
 		}
@@ -135,7 +139,7 @@ func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, dept
 	inBatches(len(small), fewAtATime, working, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for _, k := range small[begin:end] {
-				a.below[k] = t.plant(int(first[k]), int(first[k+1]), depth+scatterBits, 1)
+				a.below[k] = t.plant(int(first[k]), int(first[k+1]), depth+s.bits, 1)
 			}
 		}
 	})

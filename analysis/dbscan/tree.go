@@ -40,7 +40,8 @@ func newTree(p Points, leaf, threads int) *tree {
 	var grown subtree
 	splitter, ok := splitter{}, false
 	if n >= scatterFrom {
-		splitter, ok = newSplitter(corners(p, threads))
+		lo, hi := corners(p, threads)
+		splitter, ok = newSplitter(lo, hi, n/leaf)
 	}
 	if ok {
 		grown = t.scatter(p.Coords, nil, splitter, 0, 0, threads)
