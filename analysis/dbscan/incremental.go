@@ -78,6 +78,9 @@ func (e *RangeError) Error() string {
 	return fmt.Sprintf("dbscan: row %d, dimension %d: %v is too many Eps away from the first point", e.Row, e.Dim, e.Value)
 }
 
+// IncrementalDims is the largest number of dimensions of points that come in batches.
+const IncrementalDims = gridDims
+
 // NewIncremental starts with no points, of 1 to 4 dimensions. eps must be > 0, between 1e-99 and
 // 1e99; minPts ≥ 1.
 func NewIncremental(dims int, eps float64, minPts int) (*Incremental, error) {

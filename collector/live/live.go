@@ -1,13 +1,21 @@
 // Package live clusters the bursts of a job while it runs.
 //
-// It takes what the store holds, from time to time, and runs the same exact clustering that ends the
-// run (analysis/partition) on all bursts so far. How often depends on what that costs: it takes at
-// most a fiftieth of one core. Its clusters are provisional; their numbers change as bursts arrive.
+// It takes from the store, from time to time, the bursts that came since the last time, and adds them to a
+// clustering of the same definition and dimensions as the one that ends the run (analysis/partition), but
+// without its refinement. How often depends on what that costs: it takes at most a fiftieth of one core.
+//
+// What it keeps does not grow with the bursts but with the places in the burst space where there are any: a
+// place is a sixteenth of the smallest Eps wide (see places), and bursts at one place are told apart no more.
+// The axes are fixed, so that places stay where they are. The clusters are provisional: so are Eps and MinPts, powers of
+// two times the least there may be. But a cluster keeps its id for as long as most of it stays
+// together, so that it can be shown in one colour.
 package live
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -26,9 +34,17 @@ const (
 // Progress is what can be said of a job that runs.
 type Progress struct {
 	Totals    store.Totals
-	Clusters  int     // of the bursts clustered so far
-	Bursts    int     // that were clustered
-	Explained float64 // share of their computing time that is in clusters, 0–1
+	Clusters  []Cluster // of the bursts clustered so far, by total time, descending
+	Bursts    int       // that were clustered
+	Explained float64   // share of their computing time that is in clusters, 0–1
+}
+
+// A Cluster is a provisional cluster.
+type Cluster struct {
+	ID            int32  // 1, 2, … as they were first seen; stays with a cluster while most of its time does
+	Before, After uint32 // call paths round its bursts, store's numbers; 0 where all bursts are clustered together
+	Bursts        int64
+	TimeNS        int64
 }
 
 // A Live is the running clustering of one store.
@@ -37,23 +53,41 @@ type Live struct {
 	options partition.Options
 	log     *slog.Logger
 
-	seen   map[*store.Ring]seen
-	bursts partition.Bursts
+	feed      feed
+	chosen    partition.Options
+	groups    map[calls]*group
+	order     []*group // as they came
+	durations space.Durations
+	bursts    int
+	lastID    int32
 
 	mu       sync.Mutex
 	progress Progress
 }
 
-// seen is how much of a ring is in the columns already.
-type seen struct {
-	chunks int
-	path   uint32 // of the last call
-}
+// calls are the call paths round bursts that are clustered together.
+type calls struct{ before, after uint32 }
 
 // New returns the clustering of a store, which starts with Run.
 func New(s *store.Store, options partition.Options, log *slog.Logger) *Live {
-	options.Workers = 1 // the budget is of one core, and the others are the job's
-	return &Live{store: s, options: options, log: log, seen: make(map[*store.Ring]seen)}
+	if options.Strict {
+		// Its axes and all that is in their units depend on the whole run.
+		if options.By == partition.ByAuto {
+			options.By = partition.ByNone
+		}
+		options.Strict, options.Resolution = false, 0
+	}
+	options.Normalise = false
+	l := &Live{store: s, options: options, log: log}
+	l.restart()
+	return l
+}
+
+// restart forgets all bursts, so that they are taken from the store again.
+func (l *Live) restart() {
+	l.feed = newFeed(l.feed.bursts)
+	l.groups, l.order = make(map[calls]*group), nil
+	l.durations, l.bursts = space.Durations{}, 0
 }
 
 // Progress returns the totals of this moment and the clusters of the last clustering.
@@ -81,92 +115,113 @@ func (l *Live) Run(ctx context.Context) {
 }
 
 func (l *Live) cluster() {
-	threads, grown := l.gather()
-	if !grown {
-		return
+	views := l.store.Rings()
+	grown := false
+	for l.feed.next(views) {
+		chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
+		if l.chosen.Dims != nil && (chosen.By != l.chosen.By || !reflect.DeepEqual(chosen.Dims, l.chosen.Dims)) {
+			// A process that counts has come: bursts have other coordinates from now on.
+			l.chosen = chosen
+			l.restart()
+			continue
+		}
+		l.chosen = chosen
+		if err := l.add(l.feed.bursts); err != nil {
+			l.log.Error("live clustering", "error", err)
+			return
+		}
+		grown = true
 	}
-	options, _ := l.options.Choose(l.bursts.CounterNames)
-	options.JobThreads = threads
-	result, err := partition.Compute(l.bursts, options)
+	if grown {
+		if err := l.update(len(views)); err != nil {
+			l.log.Error("live clustering", "error", err)
+		}
+	}
+}
+
+// update clusters the bursts that were added, of a job of so many threads.
+func (l *Live) update(threads int) error {
+	shortNS := int64(0)
+	if l.chosen.Filter.Auto {
+		shortNS = l.durations.AutoMinNS()
+	}
+	for _, g := range l.order {
+		if err := g.cluster(densityOptions{&l.chosen, threads}, shortNS, &l.lastID); err != nil {
+			return err
+		}
+	}
+	l.report()
+	return nil
+}
+
+// add puts bursts into their groups.
+func (l *Live) add(b partition.Bursts) error {
+	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {
-		l.log.Error("live clustering", "error", err)
-		return
+		return err
+	}
+	filter := l.chosen.Filter
+	filter.Auto = false // the limit depends on bursts to come: see report
+	selection, err := s.Select(filter)
+	if err != nil {
+		return err
+	}
+	var rows []int32
+	for row, status := range selection.Status {
+		l.durations.Add(b.DurationNS[row])
+		if status == space.Complete {
+			rows = append(rows, int32(row))
+		}
+	}
+	l.bursts += b.Len()
+	dims := len(l.chosen.Dims)
+	coords := s.Coordinates(nil, rows)
+	for i, row := range rows {
+		var of calls
+		if l.chosen.By == partition.ByCalls {
+			of = calls{b.Before[row], b.After[row]}
+		}
+		g := l.groups[of]
+		if g == nil {
+			g = newGroup(of, dims, l.placeSide())
+			l.groups[of] = g
+			l.order = append(l.order, g)
+		}
+		g.add(coords[i*dims:(i+1)*dims], b.DurationNS[row])
+	}
+	return nil
+}
+
+// placeSide is the side of a place where the least Eps is known, else 0.
+func (l *Live) placeSide() float64 {
+	if l.chosen.Fixed != nil {
+		return l.chosen.Fixed.Eps / placesPerEps
+	}
+	return l.chosen.Floor() / placesPerEps
+}
+
+// report makes the progress of the groups' clusters. Those that the automatic filter is about to leave out do not
+// count: it never cuts through a kind of bursts, and leaves one out of which it would keep less than a tenth.
+func (l *Live) report() {
+	const worthPart = 10 // as in partition
+	p := Progress{Bursts: l.bursts}
+	var clusteredNS int64
+	for _, g := range l.order {
+		for _, k := range g.clusters {
+			if k.kept*worthPart < k.Bursts {
+				continue
+			}
+			p.Clusters = append(p.Clusters, k.Cluster)
+			clusteredNS += k.TimeNS
+		}
+	}
+	slices.SortFunc(p.Clusters, func(a, b Cluster) int {
+		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.ID, b.ID))
+	})
+	if total := l.durations.TotalNS(); total > 0 {
+		p.Explained = float64(clusteredNS) / float64(total)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.progress.Clusters = len(result.Clusters)
-	l.progress.Bursts = l.bursts.Len()
-	l.progress.Explained = result.Clustered.Share
-}
-
-// gather appends the bursts that came since the last time, and says whether there were any.
-func (l *Live) gather() (threads int, grown bool) {
-	views := l.store.Rings()
-	for _, v := range views {
-		if v.NSPerTick == 0 {
-			continue // without two clock samples a tick has no length yet
-		}
-		at := l.seen[v.Ring]
-		columns := l.columns(v.Ring.Process.Info.Events)
-		for _, c := range v.Chunks[at.chunks:] {
-			l.count(&c, columns)
-			noBurst := c.NoBurst
-			for i, path := range c.Path {
-				if len(noBurst) > 0 && int(noBurst[0]) == i {
-					noBurst = noBurst[1:]
-				} else {
-					l.bursts.DurationNS = append(l.bursts.DurationNS, int64(float64(c.Burst[i])*v.NSPerTick))
-					l.bursts.Before = append(l.bursts.Before, at.path)
-					l.bursts.After = append(l.bursts.After, path)
-					grown = true
-				}
-				at.path = path
-			}
-		}
-		at.chunks = len(v.Chunks)
-		l.seen[v.Ring] = at
-	}
-	return len(views), grown
-}
-
-// columns gives the number of each event's column, where all that are new have one from now on.
-func (l *Live) columns(events []string) []int {
-	places := make([]int, len(events))
-	for i, name := range events {
-		places[i] = slices.Index(l.bursts.CounterNames, name)
-		if places[i] < 0 {
-			places[i] = len(l.bursts.Counters)
-			l.bursts.CounterNames = append(l.bursts.CounterNames, name)
-			l.bursts.Counters = append(l.bursts.Counters, notRead(nil, l.bursts.Len()))
-		}
-	}
-	return places
-}
-
-// count appends the counts of a chunk's bursts.
-func (l *Live) count(c *store.Chunk, places []int) {
-	bursts := len(c.Path) - len(c.NoBurst)
-	for column := range l.bursts.Counters {
-		event := slices.Index(places, column)
-		if event < 0 {
-			l.bursts.Counters[column] = notRead(l.bursts.Counters[column], bursts)
-			continue
-		}
-		noBurst := c.NoBurst
-		for row, v := range c.Column(event) {
-			if len(noBurst) > 0 && int(noBurst[0]) == row {
-				noBurst = noBurst[1:]
-			} else {
-				l.bursts.Counters[column] = append(l.bursts.Counters[column], max(v, space.NotRead))
-			}
-		}
-	}
-}
-
-// notRead appends that many values that were not read.
-func notRead(column []int64, n int) []int64 {
-	for range n {
-		column = append(column, space.NotRead)
-	}
-	return column
+	l.progress = p
 }

@@ -170,7 +170,7 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 			p := col.Progress()
 			line.Show(fmt.Sprintf("moriens %s · %s bursts · %s clusters · %.0f %% of time explained",
 				console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))),
-				console.Integer(int(p.Totals.Bursts)), console.Integer(p.Clusters), 100*p.Explained))
+				console.Integer(int(p.Totals.Bursts)), console.Integer(len(p.Clusters)), 100*p.Explained))
 		}
 	}
 }

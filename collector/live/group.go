@@ -1,0 +1,170 @@
+package live
+
+import (
+	"errors"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/dbscan"
+)
+
+// A group is bursts that are clustered together.
+type group struct {
+	of calls
+	places
+	bursts int64
+	more   []int64 // per place: bursts since the last clustering
+	grown  []int32 // places where that is not 0
+
+	density
+	asked      int64               // bursts when the knee was last looked for
+	clustering *dbscan.Incremental // of the places, by number; nil until there is one for this density
+	far        bool                // some place is too far away for that
+
+	clusters []cluster
+	shortNS  int64 // for which they were described
+}
+
+// A cluster is one with what the filter keeps of it.
+type cluster struct {
+	Cluster
+	kept int64 // bursts
+}
+
+func newGroup(of calls, dims int, side float64) *group {
+	return &group{of: of, places: newPlaces(dims, side)}
+}
+
+func (g *group) add(at []float64, durationNS int64) {
+	i := g.places.add(g.key(at), 1, durationNS, 0)
+	if int(i) == len(g.more) {
+		g.more = append(g.more, 0)
+	}
+	if g.more[i] == 0 {
+		g.grown = append(g.grown, i)
+	}
+	g.more[i]++
+	g.bursts++
+	if len(g.keys) > mostPlaces {
+		g.replace(g.bounded())
+	}
+}
+
+// replace puts the same bursts at other places. They are clustered anew.
+func (g *group) replace(p places) {
+	g.places, g.clustering = p, nil
+	g.more, g.grown = make([]int64, len(p.keys)), g.grown[:0]
+	for i := range p.keys {
+		g.more[i] = p.count[i]
+		g.grown = append(g.grown, int32(i))
+	}
+}
+
+// keeps says that the automatic filter would keep what is at a place, as far as can be said of all of it.
+func (g *group) keeps(i int, shortNS int64) bool { return g.timeNS[i] >= shortNS*g.count[i] }
+
+// cluster clusters what there is, if there is more than the last time. Where the automatic filter leaves out
+// all bursts there is no need to.
+func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
+	if len(g.grown) == 0 && shortNS == g.shortNS {
+		return nil
+	}
+	var kept int64
+	for i, n := range g.count {
+		if g.keeps(i, shortNS) {
+			kept += n
+		}
+	}
+	g.shortNS = shortNS
+	if kept == 0 {
+		g.clusters = nil
+		return nil
+	}
+	if err := g.chooseDensity(o, kept); err != nil {
+		return err
+	}
+	labels, clusters, err := g.labels()
+	if err != nil {
+		return err
+	}
+	for _, i := range g.grown {
+		g.more[i] = 0
+	}
+	g.grown = g.grown[:0]
+	g.describe(labels, clusters, lastID)
+	return nil
+}
+
+// labels clusters the places.
+func (g *group) labels() (labels []int32, clusters int, err error) {
+	if g.bursts < int64(g.minPts) {
+		return make([]int32, len(g.keys)), 1, nil
+	}
+	if g.dims <= dbscan.IncrementalDims && g.eps > 0 && !g.far {
+		err := g.grow()
+		if err == nil {
+			r, _ := g.clustering.Result()
+			return r.Labels, r.Clusters, nil
+		}
+		var far *dbscan.RangeError
+		if !errors.As(err, &far) {
+			return nil, 0, err
+		}
+		g.far = true
+	}
+	g.clustering = nil
+	cells := make([]cell.Cell, len(g.keys))
+	for i := range cells {
+		cells[i] = cell.Of(g.at(int32(i)), g.count[i])
+	}
+	w, err := dbscan.Weighted(g.dims, cells, g.eps, g.minPts, 1)
+	if err != nil {
+		return nil, 0, err
+	}
+	return w.Labels, w.Clusters, nil // exact: cells that are points leave no questions
+}
+
+// grow tells the clustering what is new.
+func (g *group) grow() (err error) {
+	known := 0
+	if g.clustering == nil {
+		if g.clustering, err = dbscan.NewWeightedIncremental(g.dims, g.eps, g.minPts); err != nil {
+			return err
+		}
+	} else {
+		known = g.clustering.Len()
+		for _, i := range g.grown {
+			if int(i) >= known {
+				continue
+			}
+			if err := g.clustering.Grow(int(i), g.at(i), g.more[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return g.clustering.InsertWeighted(dbscan.Points{Dims: g.dims, Coords: g.coords[known*g.dims:]}, g.count[known:])
+}
+
+// describe sums the clusters up and gives them their ids.
+func (g *group) describe(labels []int32, clusters int, lastID *int32) {
+	g.clusters = make([]cluster, clusters)
+	for i, label := range labels {
+		if label == dbscan.Noise {
+			continue
+		}
+		k := &g.clusters[label]
+		k.Bursts += g.count[i]
+		k.TimeNS += g.timeNS[i]
+		if g.keeps(i, g.shortNS) {
+			k.kept += g.count[i]
+		}
+	}
+	for k, id := range g.identify(labels, lastID) {
+		g.clusters[k].ID, g.clusters[k].Before, g.clusters[k].After = id, g.of.before, g.of.after
+	}
+	for i, label := range labels {
+		g.id[i] = 0
+		if label != dbscan.Noise {
+			g.id[i] = g.clusters[label].ID
+		}
+	}
+}
