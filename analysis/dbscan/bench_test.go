@@ -48,6 +48,35 @@ func BenchmarkCluster2D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 2, .0
 func BenchmarkCluster4D100k(b *testing.B) { benchmarkCluster(b, 100_000, 4, .02) }
 func BenchmarkCluster4D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 4, .02) }
 
+// Ten Eps on the same points, one by one and through an index.
+func benchmarkManyEps(b *testing.B, dims int, least float64) {
+	p := burstLike(1_000_000, dims)
+	for _, nested := range []bool{false, true} {
+		b.Run(fmt.Sprintf("nested=%v", nested), func(b *testing.B) {
+			for b.Loop() {
+				x, err := dbscan.NewIndex(p, 2)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for i := range 10 {
+					eps := least * (1 + .3*float64(i))
+					if nested {
+						_, err = x.Cluster(eps, 10)
+					} else {
+						_, err = dbscan.Cluster(p, eps, 10, 2)
+					}
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkManyEps2D1M(b *testing.B) { benchmarkManyEps(b, 2, .002) }
+func BenchmarkManyEps3D1M(b *testing.B) { benchmarkManyEps(b, 3, .01) }
+
 func BenchmarkClusterDuplicates2D1M(b *testing.B) {
 	p := burstLike(1_000_000, 2)
 	for i := range p.Coords {

@@ -93,29 +93,6 @@ func (l *lazyTree) get(dims int, coords []float64) *tree {
 	return l.tree
 }
 
-// gatherOpen copies the points of open cells, takes samples of full ones, and turns the ids of all
-// points into the numbers of their cells.
-func (g *grid) gatherOpen() {
-	picks := make([][]pick, len(g.tables))
-	g.samples = newSamples(g.dims, g.minPts, len(g.shut.first)-1)
-	inChunks(len(g.ids), len(g.tables), func(t, begin, end int) {
-		table, full, index := g.tables[t], g.full, g.index
-		var mine []pick
-		for i := begin; i < end; i++ {
-			c := table[g.ids[i]]
-			g.ids[i] = c
-			if !full[c] {
-				mine = append(mine, pick{index[c], int32(i)})
-			}
-		}
-		picks[t] = mine
-	})
-	g.tables = nil
-	g.open.fill(g.points, picks)
-	g.state = make([]pointState, len(g.open.rows))
-	g.takeSamples()
-}
-
 // samples are some points of each full cell: mostly they answer whether a point is within Eps of any.
 type samples struct {
 	dims   int
@@ -131,30 +108,35 @@ func newSamples(dims, minPts, cells int) samples {
 	return samples{dims: dims, most: perCell, coords: make([]float64, cells*perCell*dims), taken: make([]uint8, cells)}
 }
 
+// add takes a point of a cell, if there is room.
+func (s *samples) add(cell int32, at []float64) {
+	taken := int(s.taken[cell])
+	if taken == s.most {
+		return
+	}
+	to := s.coords[(int(cell)*s.most+taken)*s.dims:]
+	for j, v := range at {
+		to[j] = v
+	}
+	s.taken[cell]++
+}
+
 func (s *samples) of(cell int32) []float64 {
 	at := int(cell) * s.most * s.dims
 	return s.coords[at : at+int(s.taken[cell])*s.dims]
 }
 
-// takeSamples looks at an eighth of the points, in short runs from all over the input.
-func (g *grid) takeSamples() {
-	const run, stride = 64, 512
-	d, s := g.dims, &g.samples
-	for begin := 0; begin < len(g.ids); begin += stride {
-		for i := begin; i < min(begin+run, len(g.ids)); i++ {
-			c := g.ids[i]
-			if !g.full[c] {
-				continue
-			}
-			if k := g.index[c]; int(s.taken[k]) < s.most {
-				at := (int(k)*s.most + int(s.taken[k])) * d
-				for j, v := range g.points.Coords[i*d : i*d+d] {
-					s.coords[at+j] = v
-				}
-				s.taken[k]++
-			}
-		}
-	}
+// gatherOpen copies the points of open cells and takes samples of full ones.
+func (g *grid) gatherOpen() {
+	g.samples = newSamples(g.dims, g.minPts, len(g.shut.first)-1)
+	g.supply.open(g)
+	g.state = make([]pointState, len(g.open.rows))
+}
+
+// gatherShut copies what was asked for.
+func (g *grid) gatherShut() {
+	g.supply.shut(g)
+	g.shut.trees = make([]lazyTree, len(g.shut.first)-1)
 }
 
 // A reachBox bounds what is asked for of a cell's points, relative to the frame's origin.
@@ -189,36 +171,10 @@ func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
 	}
 }
 
-// gatherShut copies what was asked for.
-func (g *grid) gatherShut() {
-	asked := make([]bool, len(g.keys))
-	some := false
-	for c, full := range g.full {
-		if full && g.requests.asked[g.index[c]] {
-			asked[c], some = true, true
-		}
-	}
-	picks := make([][]pick, max(1, threadsFor(len(g.ids), g.threads)))
-	if some {
-		inChunks(len(g.ids), len(picks), func(t, begin, end int) {
-			asked := asked
-			var mine []pick
-			for i, c := range g.ids[begin:end] {
-				if asked[c] && g.requested(begin+i, c) {
-					mine = append(mine, pick{g.index[c], int32(begin + i)})
-				}
-			}
-			picks[t] = mine
-		})
-	}
-	g.shut.fill(g.points, picks)
-	g.shut.trees = make([]lazyTree, len(g.shut.first)-1)
-}
-
-// requested reports whether the point in a row lies where some is asked for in its cell.
-func (g *grid) requested(row int, cell int32) bool {
+// requested reports whether a point lies where some is asked for in its cell.
+func (g *grid) requested(at []float64, cell int32) bool {
 	b := &g.requests.boxes[g.index[cell]]
-	for j, v := range g.points.Coords[row*g.dims : row*g.dims+g.dims] {
+	for j, v := range at {
 		if u := v - g.origin[j]; !(u >= b.lo[j] && u <= b.hi[j]) {
 			return false
 		}

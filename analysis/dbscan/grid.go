@@ -13,6 +13,7 @@ import "math"
 type grid struct {
 	frame
 	census
+	supply  supply
 	points  Points
 	minPts  int
 	threads int
@@ -56,12 +57,8 @@ func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) 
 	if p.Dims > gridDims || p.Len() == 0 {
 		return nil, nil
 	}
-	fineness := 1
-	if p.Dims == 2 {
-		fineness = 2 // more cells are told apart by counting; from 3-D on there would be too many around each
-	}
-	g, err := newGrid(p, cliques(p.Dims, fineness, eps), minPts, threads)
-	if g != nil && fineness > 1 && g.tooOpen() {
+	g, err := newGrid(p, finestCells(p.Dims, eps), minPts, threads)
+	if g != nil && p.Dims == 2 && g.tooOpen() {
 		g, err = newGrid(p, cliques(p.Dims, 1, eps), minPts, threads)
 	}
 	switch {
@@ -98,12 +95,18 @@ func newGrid(p Points, l lattice, minPts, threads int) (*grid, error) {
 			return nil, nil
 		}
 	}
-	g.stencil = newStencil(&g.frame)
-	g.findFull()
+	g.supply = &stream{g.ids, g.tables}
+	g.survey()
 	return g, nil
 }
 
 func (g *grid) population(c int32) int { return int(g.before[c+1] - g.before[c]) }
+
+// survey tells full cells from open ones.
+func (g *grid) survey() {
+	g.stencil = newStencil(&g.frame)
+	g.findFull()
+}
 
 // findFull finds the cells for which the points in the sure cells around suffice.
 func (g *grid) findFull() {

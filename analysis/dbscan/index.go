@@ -10,6 +10,7 @@ type Index struct {
 	line    func() *line // in 1-D
 	tree    func() *tree // from 2-D on
 	asked   func() *tree // about a sample of the points
+	nesting nesting      // in 2-D and 3-D
 }
 
 // NewIndex keeps p.Coords, which must not change as long as the index is in use. Errors are as for
@@ -47,6 +48,11 @@ func (x *Index) Cluster(eps float64, minPts int) (*Result, error) {
 // cluster finds numbers that are not finite.
 func (x *Index) cluster(eps float64, minPts int) (*Result, error) {
 	if x.points.Dims > 1 {
+		if level := x.nesting.levelFor(x.points, eps, x.threads); level != nil {
+			if r := level.cluster(eps, minPts, x.threads); r != nil {
+				return r, nil
+			}
+		}
 		if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
 			return r, err
 		}

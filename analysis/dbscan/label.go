@@ -68,27 +68,7 @@ func (g *grid) findSmallest(tied []int32, smallest [][]float64) {
 	if !some {
 		return
 	}
-	found := make([][][]float64, threadsFor(len(g.ids), g.threads))
-	inChunks(len(g.ids), len(found), func(t, begin, end int) {
-		mine := make([][]float64, len(smallest))
-		candidate, coords := candidate, g.points.Coords
-		for i, c := range g.ids[begin:end] {
-			if k := candidate[c]; k > 0 {
-				i += begin
-				if best := mine[k-1]; best == nil || coords[i*d] <= best[0] {
-					takeSmaller(&mine[k-1], coords[i*d:i*d+d])
-				}
-			}
-		}
-		found[t] = mine
-	})
-	for _, mine := range found {
-		for k, p := range mine {
-			if p != nil {
-				takeSmaller(&smallest[k], p)
-			}
-		}
-	}
+	g.supply.smallest(g, candidate, smallest)
 }
 
 func takeSmaller(smallest *[]float64, p []float64) {
@@ -97,7 +77,7 @@ func takeSmaller(smallest *[]float64, p []float64) {
 	}
 }
 
-// label turns the cells of points into their labels, in place.
+// label gives all points their labels.
 func (g *grid) label(number []int32, clusters int) *Result {
 	cells := make([]int32, len(g.keys)) // twice the label, plus one for core points
 	for c := range cells {
@@ -105,15 +85,9 @@ func (g *grid) label(number []int32, clusters int) *Result {
 			cells[c] = number[g.sets[c]]<<1 | 1
 		}
 	}
-	r := &Result{Labels: g.ids, Core: make([]bool, len(g.ids)), Clusters: clusters}
-	inChunks(len(g.ids), threadsFor(len(g.ids), g.threads), func(_, begin, end int) {
-		labels, core := r.Labels[begin:end], r.Core[begin:end]
-		for i, c := range labels {
-			v := cells[c]
-			labels[i] = v >> 1
-			core[i] = v&1 != 0
-		}
-	})
+	n := g.points.Len()
+	r := &Result{Core: make([]bool, n), Clusters: clusters}
+	g.supply.label(g, cells, r)
 	g.eachOpen(func(c int32, sure, near []span) {
 		k := g.index[c]
 		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {

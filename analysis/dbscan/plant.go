@@ -116,9 +116,9 @@ func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, dept
 			i += begin
 			at := int(next[k])
 			next[k]++
-			to := coords[at*d : at*d+d]
-			for j, v := range from[i*d : i*d+d] { // a few numbers: a call to copy them costs more
-				to[j] = v
+			to, from := coords[at*d:at*d+d], from[i*d:i*d+d]
+			for j := range to { // a few numbers: a call to copy them costs more
+				to[j] = from[j]
 			}
 			rows[at] = int32(i)
 			if fromRows != nil {
