@@ -343,11 +343,14 @@ func newCellTable() *cellTable {
 	return &cellTable{slots: make([]cellSlot, 1<<bits), shift: 64 - bits}
 }
 
+// hashKey is Knuth's multiplicative hashing: the highest bits are the hash.
+func hashKey(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 }
+
 // slot returns the slot of a key, or the empty one for it.
 func (t *cellTable) slot(key uint64) *cellSlot {
 	slots := t.slots
 	mask := uint64(len(slots) - 1)
-	for at := key * 0x9e3779b97f4a7c15 >> t.shift; ; at++ { // Knuth's multiplicative hashing
+	for at := hashKey(key) >> t.shift; ; at++ {
 		if s := &slots[at&mask]; s.key == key || s.key == 0 {
 			return s
 		}

@@ -22,10 +22,11 @@ type Incremental struct {
 	table  *cellTable // numbers cells, and counts their points
 	around []offset
 	cells  []growingCell
-	calm   []calm  // per cell
-	sets   forest  // of cells with core points
-	ids    []int32 // per cell, at roots: the stable id of the cluster
-	of     []int32 // per point: its cell
+	calm   []calm      // per cell
+	watch  [][]float64 // per cell at the edge: the points that wait near it, and some that did
+	sets   forest      // of cells with core points
+	ids    []int32     // per cell, at roots: the stable id of the cluster
+	of     []int32     // per point: its cell
 	nextID int32
 	// Of a weighted one, per point: for how many it stands, MinPts at most, since more change nothing.
 	// nil if each stands for itself.
@@ -64,6 +65,7 @@ type calm uint8
 
 const (
 	busy     calm = iota
+	edge          // it is a core point, and only points that wait near the cell may care
 	quiet         // it is a core point, and all around it is in one cluster
 	interior      // quiet, and there is no place for new cells around
 )
@@ -168,34 +170,88 @@ func (x *Incremental) insertAll(p Points, weights []int64) error {
 	if n := len(x.of) + p.Len(); n > cap(x.of) { // double: what append adds to long slices makes it copy often
 		x.of = append(make([]int32, 0, max(n, 2*cap(x.of))), x.of...)
 	}
-	d := x.dims
+	first := len(x.of)
+	x.of = x.of[:first+p.Len()]
 	for i := range p.Len() {
-		at := p.Coords[i*d : i*d+d]
-		var key uint64
-		for j, v := range at {
-			key = key<<x.bits | uint64(uint32(int32((v-x.origin[j])*x.inv)))
+		weight := int64(1)
+		if x.weight == nil {
+			break
+		} else if weights != nil {
+			weight = weights[i]
 		}
-		cell := x.table.add(key)
-		if int(cell) == len(x.cells) {
-			x.newCell(key)
-		}
-		x.of = append(x.of, cell)
-		row := int32(len(x.of) - 1)
-		if x.weight != nil {
-			weight := int64(1)
-			if weights != nil {
-				weight = weights[i]
-			}
-			x.weight = append(x.weight, int32(min(weight, int64(x.minPts))))
-		}
-		switch x.calm[cell] {
-		case quiet:
-			x.keep(&x.cells[cell], at, row)
-		case busy:
-			x.insert(cell, at, row)
-		}
+		x.weight = append(x.weight, int32(min(weight, int64(x.minPts))))
+	}
+	for begin := 0; begin < p.Len(); begin += insertBlock {
+		end := min(begin+insertBlock, p.Len())
+		x.insertBlock(p.Coords[begin*x.dims:end*x.dims], first+begin, x.of[first+begin:first+end])
 	}
 	return nil
+}
+
+// insertBlock is how many points are looked up at a time, so that memory is waited for once for many.
+const insertBlock = 256
+
+// insertBlock inserts points that are rows first … and writes down their cells.
+func (x *Incremental) insertBlock(coords []float64, first int, of []int32) {
+	var keys [insertBlock]uint64
+	x.keysOf(keys[:len(of)], coords)
+	slots, shift := x.table.slots, x.table.shift
+	mask := uint64(len(slots) - 1)
+	for i, key := range keys[:len(of)] {
+		s := &slots[hashKey(key)>>shift&mask]
+		of[i] = s.id
+		if s.key != key {
+			of[i] = x.cellOf(key)
+			slots, shift = x.table.slots, x.table.shift
+			mask = uint64(len(slots) - 1)
+		}
+	}
+	d := x.dims
+	for i, c := range of {
+		switch at := coords[i*d : i*d+d]; x.calm[c] {
+		case quiet:
+			x.keep(&x.cells[c], at, int32(first+i))
+		case edge:
+			if countNear(at, x.watch[c], x.eps2, 1) == 0 {
+				x.keep(&x.cells[c], at, int32(first+i))
+				continue
+			}
+			x.cells[c].settleAt = 0 // the point may cease to wait
+			x.insert(c, at, int32(first+i))
+		case busy:
+			x.insert(c, at, int32(first+i))
+		}
+	}
+}
+
+// keysOf computes the keys of the cells of points.
+func (x *Incremental) keysOf(keys []uint64, coords []float64) {
+	if x.dims == 2 {
+		x0, y0, inv, coords := x.origin[0], x.origin[1], x.inv, coords[:2*len(keys)]
+		for i := range keys {
+			keys[i] = uint64(int64((coords[2*i]-x0)*inv))<<32 | uint64(int64((coords[2*i+1]-y0)*inv))
+		}
+		return
+	}
+	d := x.dims
+	for i := range keys {
+		var key uint64
+		for j, v := range coords[i*d : i*d+d] {
+			key = key<<(x.bits&63) | uint64(int64((v-x.origin[j&3])*x.inv)) // &3: j is below gridDims
+		}
+		keys[i] = key
+	}
+}
+
+// cellOf returns the cell of a key, if need be a new one.
+func (x *Incremental) cellOf(key uint64) int32 {
+	s := x.table.slot(key)
+	if s.key == 0 {
+		id := x.table.enter(key).id
+		x.newCell(key)
+		return id
+	}
+	return s.id
 }
 
 // keep keeps the coordinates of a core point.
@@ -254,6 +310,7 @@ func (x *Incremental) newCell(key uint64) {
 	}
 	x.cells = append(x.cells, cell)
 	x.calm = append(x.calm, busy)
+	x.watch = append(x.watch, nil)
 	x.sets = append(x.sets, me)
 	x.ids = append(x.ids, 0)
 }
@@ -278,6 +335,7 @@ func (x *Incremental) insert(c int32, at []float64, row int32) {
 	if !core { // behind those that it is a neighbour of: it has counted itself
 		copy(w.at[:], at)
 		cell.waiting = append(cell.waiting, w)
+		x.rouse(cell)
 	}
 	if cell.full && cell.cores.n >= cell.settleAt {
 		x.calm[c] = x.settle(c)
@@ -302,7 +360,7 @@ func (x *Incremental) Grow(row int, at []float64, by int64) error {
 	}
 	x.weight[row] += more
 	c := x.of[row]
-	if x.calm[c] != busy {
+	if x.calm[c] >= quiet {
 		return nil
 	}
 	cell := &x.cells[c]
@@ -417,6 +475,7 @@ func (x *Incremental) addCore(c int32, at []float64, row int32) {
 	x.keep(cell, at, row)
 	if !cell.core {
 		cell.core = true
+		x.rouse(cell)
 		x.ids[c] = x.nextID
 		x.nextID++
 		for _, b := range cell.sure {
@@ -521,6 +580,19 @@ func (x *Incremental) union(a, b int32) {
 	x.ids[x.sets.find(a)] = id
 }
 
+// rouse makes those around a cell, which is not full, busy: there is something in it that their new points may
+// change, or be linked to.
+func (x *Incremental) rouse(cell *growingCell) {
+	for _, list := range [2][]int32{cell.sure, cell.near} {
+		for _, b := range list {
+			if x.calm[b] == edge {
+				x.calm[b] = busy
+				x.cells[b].settleAt = 0
+			}
+		}
+	}
+}
+
 // settle says how calm a full cell has become. It takes those out of the cells around it to which
 // nothing can happen any more: they are full and in the same cluster.
 func (x *Incremental) settle(c int32) calm {
@@ -529,8 +601,20 @@ func (x *Incremental) settle(c int32) calm {
 	settled := func(b int32) bool { return x.cells[b].full && x.sets.find(b) == root }
 	cell.sure, cell.near = slices.DeleteFunc(cell.sure, settled), slices.DeleteFunc(cell.near, settled)
 	switch {
-	case len(cell.sure)+len(cell.near) > 0:
+	case len(cell.sure) > 0:
 		return busy
+	case len(cell.near) > 0:
+		watch := x.watch[c][:0]
+		for _, b := range cell.near {
+			if x.cells[b].core && x.sets.find(b) != root {
+				return busy
+			}
+			for i := range x.cells[b].waiting {
+				watch = append(watch, x.cells[b].waiting[i].at[:x.dims]...)
+			}
+		}
+		x.watch[c] = watch
+		return edge
 	case int(cell.neighbours) < len(x.around):
 		return quiet
 	}

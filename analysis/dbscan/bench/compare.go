@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"syscall"
 )
@@ -185,8 +184,7 @@ func times(runs []outcome) spread {
 	for _, r := range runs {
 		s = append(s, r.seconds)
 	}
-	slices.Sort(s)
-	return spread{s[0], s[len(s)/2], s[len(s)-1]}
+	return spreadOf(s)
 }
 
 // above is the most memory held beyond the points themselves, in bytes per point.

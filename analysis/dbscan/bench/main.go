@@ -93,5 +93,8 @@ func run(ctx context.Context, suite, moriens, only, threadList string, repeats i
 		}
 	}
 	fmt.Println()
-	return b.insert(ctx, only)
+	if err := b.insert(ctx, only); err != nil {
+		return err
+	}
+	return b.many(ctx, only, threads)
 }
