@@ -114,10 +114,7 @@ func (s *samples) add(cell int32, at []float64) {
 	if taken == s.most {
 		return
 	}
-	to := s.coords[(int(cell)*s.most+taken)*s.dims:]
-	for j, v := range at {
-		to[j] = v
-	}
+	copy(s.coords[(int(cell)*s.most+taken)*s.dims:], at)
 	s.taken[cell]++
 }
 

@@ -13,6 +13,9 @@ import (
 // A point that falls among core points of one cluster alone is counted and forgotten: its cell is
 // quiet. Where no cell can appear any more beside it either, its coordinates are not kept.
 //
+// The files: incremental.go takes points in, growing.go says what a new one changes, weights.go lets points stand for
+// several, clusters.go gives the answer.
+//
 // Its methods must not be called at the same time.
 type Incremental struct {
 	frame

@@ -3,7 +3,8 @@ package dbscan
 import "sync"
 
 // An Index answers several questions about one set of points. What the questions share is made when
-// the first of them needs it. Its methods may be called from several goroutines.
+// the first of them needs it: up to two copies of the points, one for the k-distance, and one for clusterings from the
+// second Eps on. Its methods may be called from several goroutines.
 type Index struct {
 	points  Points
 	threads int

@@ -11,7 +11,7 @@ import (
 // Every tree holds all points once, in boxes that are tight, and is the same with any number of threads.
 func TestPlant(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	const n = 40_000
+	const n = 20_000
 	for name, at := range map[string]func(i, axis int) float64{
 		"anywhere":         func(int, int) float64 { return random.Float64() },
 		"in crowds":        func(i, _ int) float64 { return float64(i%7) + 1e-4*random.NormFloat64() },

@@ -11,16 +11,16 @@ func (l *pointList) add(at []float64) {
 	if len(l.room) < len(at) {
 		l.grow(len(at))
 	}
-	room := l.room
-	for j, v := range at { // a few numbers: a call to copy them costs more
-		room[j] = v
+	to := l.room[:len(at)]
+	for j := range to { // a few numbers: a call to copy them costs more
+		to[j] = at[j]
 	}
-	l.room = room[len(at):]
+	l.room = l.room[len(at):]
 	l.n++
 }
 
 func (l *pointList) grow(dims int) {
-	const least, most = 4, 256 // points in a run
+	const least, most = 4, 256              // points in a run
 	if last := len(l.runs) - 1; last >= 0 { // parts may have cut it
 		l.runs[last] = l.runs[last][:cap(l.runs[last])]
 	}

@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -119,7 +118,7 @@ func (l *Live) cluster() {
 	grown := false
 	for l.feed.next(views) {
 		chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
-		if l.chosen.Dims != nil && (chosen.By != l.chosen.By || !reflect.DeepEqual(chosen.Dims, l.chosen.Dims)) {
+		if l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims)) {
 			// A process that counts has come: bursts have other coordinates from now on.
 			l.chosen = chosen
 			l.restart()
