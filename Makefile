@@ -75,7 +75,7 @@ bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
 BENCH_SUITE ?= ../shared/bench
 
 .PHONY: bench-dbscan
-bench-dbscan: moriens ## DBSCAN beside two prototypes, from BENCH_SUITE, on the same points (minutes)
+bench-dbscan: moriens ## DBSCAN beside two prototypes, from BENCH_SUITE, on the same points, insertion, several Eps (minutes)
 	go run ./analysis/dbscan/bench -suite $(BENCH_SUITE)
 
 .PHONY: bench
