@@ -30,6 +30,7 @@ var rules = []rule{
 	{"internal/golden", []string{}, nil},
 	{"internal/mpitest", []string{"internal/testenv"}, nil},
 	{"internal/rendezvous", []string{}, nil},
+	{"internal/segment", []string{}, []string{"github.com/klauspost/compress"}},
 	{"internal/points", []string{"internal/hint"}, []string{}},
 	{"internal/job", []string{"internal/hint"}, nil},
 	{"internal/ticks", []string{"internal/shmabi"}, nil},

@@ -1,0 +1,141 @@
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The bytes are
+// valid until take returns; an error of it ends the reading. Bytes that are no frame are ErrCorrupt: what an unfinished
+// write has left is gone since Open, so a disk or somebody else has changed them. The file's further records are lost then,
+// and take is not called for the files behind it.
+func (l *Log) Read(from Position, take func(end Position, record []byte) error) error {
+	for _, file := range l.files {
+		if file.Number < from.File {
+			continue
+		}
+		offset := int64(0)
+		if file.Number == from.File {
+			offset = from.Offset
+		}
+		f, err := os.Open(l.path(file.Number))
+		if err != nil {
+			return err
+		}
+		_, err = l.scan(f, file.Number, offset, take)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadFile is Read for one file of the log, all of it.
+func (l *Log) ReadFile(number uint64, take func(end Position, record []byte) error) error {
+	f, err := os.Open(l.path(number))
+	if err != nil {
+		return err
+	}
+	_, err = l.scan(f, number, 0, take)
+	return errors.Join(err, f.Close())
+}
+
+// scan reads frames from an offset on, 0 for the first, and returns the end of the last whole one; 0 where not even the head is whole.
+func (l *Log) scan(f *os.File, number uint64, offset int64, take func(Position, []byte) error) (end int64, err error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	size := info.Size()
+	fail := func(what string) error {
+		return fmt.Errorf("%w: %s at offset %d: %s", ErrCorrupt, f.Name(), end, what)
+	}
+	head := make([]byte, headBytes)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		if errors.Is(err, io.EOF) {
+			return 0, fail("its head is not whole")
+		}
+		return 0, err
+	}
+	if string(head) != magic+string(l.kind[:]) {
+		return 0, fail("it is not a segment of this kind")
+	}
+	end = max(offset, int64(headBytes))
+	if end > size {
+		return end, fail("it ends before that")
+	}
+	in := newWindow(f, end, size)
+	var record []byte
+	for end < size {
+		head, err := in.next(frameBytes)
+		if err != nil {
+			return end, orCorrupt(err, fail("a frame's head is not whole"))
+		}
+		length := binary.LittleEndian.Uint32(head)
+		sum := binary.LittleEndian.Uint32(head[4:])
+		var prefix [4]byte
+		copy(prefix[:], head)
+		n := int64(length &^ compressed)
+		if n > MaxRecord || n > size-end-frameBytes {
+			return end, fail("a frame is longer than what is there")
+		}
+		body, err := in.next(int(n))
+		if err != nil {
+			return end, orCorrupt(err, fail("a frame is not whole"))
+		}
+		if checksum(prefix[:], body) != sum {
+			return end, fail("a wrong checksum")
+		}
+		if take != nil {
+			if length&compressed != 0 {
+				if record, err = decoder.DecodeAll(body, record[:0]); err != nil {
+					return end, fail(err.Error())
+				}
+				body = record
+			}
+			if err := take(Position{number, end + frameBytes + n}, body); err != nil {
+				return end, err
+			}
+		}
+		end += frameBytes + n
+	}
+	return end, nil
+}
+
+func orCorrupt(err, corrupt error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return corrupt
+	}
+	return err
+}
+
+// A window reads a stretch of a file through a buffer that holds the frame at hand as a whole.
+type window struct {
+	in  *io.SectionReader
+	buf []byte
+	r   int // unread bytes of buf are buf[r:]
+}
+
+const windowBytes = 1 << 20
+
+func newWindow(f *os.File, from, to int64) *window {
+	return &window{in: io.NewSectionReader(f, from, to-from)}
+}
+
+// next returns the next n bytes, valid until it is called again.
+func (w *window) next(n int) ([]byte, error) {
+	if have := len(w.buf) - w.r; have < n {
+		grown := make([]byte, have, max(n, windowBytes))
+		copy(grown, w.buf[w.r:])
+		got, err := io.ReadAtLeast(w.in, grown[have:cap(grown)], n-have)
+		w.buf, w.r = grown[:have+got], 0
+		if err != nil {
+			return nil, err
+		}
+	}
+	w.r += n
+	return w.buf[w.r-n : w.r], nil
+}

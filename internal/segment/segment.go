@@ -1,0 +1,288 @@
+// Package segment keeps records in append-only files that survive the death of who writes them.
+//
+// A log is a directory of numbered files. Each starts with a header that names what the log is of; records
+// follow as frames: length, checksum, bytes, compressed where that makes them shorter. What a write had not finished
+// when its process died is cut off when the log is opened again, and counted. The package knows nothing of what records
+// mean; docs/format/segment.md has the files byte by byte.
+package segment
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+const (
+	// MaxRecord bounds a record, in bytes, before compression.
+	MaxRecord = 64 << 20
+
+	suffix     = ".seg"
+	magic      = "MORSEG01"
+	kindBytes  = 8
+	headBytes  = len(magic) + kindBytes
+	frameBytes = 8 // of a frame's head: length, checksum
+	compressed = 1 << 31
+	// compressFrom is from how many bytes on a record is compressed.
+	compressFrom = 128
+)
+
+// ErrCorrupt is returned, wrapped with file and offset, for bytes that no writer of this package has left there.
+var ErrCorrupt = errors.New("corrupt segment")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var (
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxRecord), zstd.WithDecoderConcurrency(1))
+)
+
+// A File is one file of a log.
+type File struct {
+	Number uint64
+	Bytes  int64
+}
+
+// A Position is where a record ends. Positions grow.
+type Position struct {
+	File   uint64
+	Offset int64
+}
+
+// Before says whether p comes before q.
+func (p Position) Before(q Position) bool {
+	return p.File < q.File || p.File == q.File && p.Offset < q.Offset
+}
+
+// A Log is a directory of segment files with one writer. Its methods must not be called concurrently, but Sync may
+// be beside Append.
+type Log struct {
+	dir   string
+	kind  [kindBytes]byte
+	limit int64
+	files []File // ascending; the last one is written to
+	file  *os.File
+	cut   int64
+	frame []byte
+}
+
+// Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is missing. A file is
+// closed and a new one begun once it has fileBytes. What an unfinished write has left at the end of the last file is cut off.
+func Open(dir, kind string, fileBytes int64) (*Log, error) {
+	if len(kind) > kindBytes {
+		return nil, fmt.Errorf("segments in %s: a kind of %d characters, at most %d can be", dir, len(kind), kindBytes)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	l := &Log{dir: dir, limit: fileBytes}
+	copy(l.kind[:], kind)
+	var err error
+	if l.files, err = list(dir); err != nil {
+		return nil, err
+	}
+	if len(l.files) == 0 {
+		return l, l.Rotate()
+	}
+	return l, l.resume()
+}
+
+func list(dir string) ([]File, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, e := range entries {
+		name, isSegment := strings.CutSuffix(e.Name(), suffix)
+		if !isSegment {
+			continue
+		}
+		number, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("%s: not the name of a segment", filepath.Join(dir, e.Name()))
+		}
+		info, err := e.Info()
+		if err != nil {
+			return nil, err
+		}
+		if !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("%s: not a regular file", filepath.Join(dir, e.Name()))
+		}
+		files = append(files, File{number, info.Size()})
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		if a.Number < b.Number {
+			return -1
+		}
+		return 1
+	})
+	return files, nil
+}
+
+func (l *Log) path(number uint64) string {
+	return filepath.Join(l.dir, fmt.Sprintf("%08d%s", number, suffix))
+}
+
+// resume opens the last file for writing, behind its last whole frame.
+func (l *Log) resume() error {
+	last := &l.files[len(l.files)-1]
+	f, err := os.OpenFile(l.path(last.Number), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	end, err := l.scan(f, last.Number, 0, nil)
+	if errors.Is(err, ErrCorrupt) && end == 0 && last.Bytes < int64(headBytes) {
+		// It died while it made the file.
+		err = l.writeHead(f)
+		end = int64(headBytes)
+		l.cut += last.Bytes
+		last.Bytes = end
+	}
+	if err != nil && (end == 0 || !errors.Is(err, ErrCorrupt)) {
+		f.Close()
+		return err
+	}
+	if cut := last.Bytes - end; cut > 0 {
+		if err := f.Truncate(end); err != nil {
+			f.Close()
+			return err
+		}
+		l.cut += cut
+		last.Bytes = end
+	}
+	if _, err := f.Seek(end, io.SeekStart); err != nil {
+		f.Close()
+		return err
+	}
+	l.file = f
+	return nil
+}
+
+func (l *Log) writeHead(f *os.File) error {
+	head := append([]byte(magic), l.kind[:]...)
+	_, err := f.WriteAt(head, 0)
+	return err
+}
+
+// Cut is how many bytes of an unfinished write were cut off when the log was opened.
+func (l *Log) Cut() int64 { return l.cut }
+
+// Files lists the log's files, oldest first.
+func (l *Log) Files() []File { return slices.Clone(l.files) }
+
+// Bytes is the length of all files.
+func (l *Log) Bytes() (n int64) {
+	for _, f := range l.files {
+		n += f.Bytes
+	}
+	return n
+}
+
+// End is the position behind the last record.
+func (l *Log) End() Position {
+	last := l.files[len(l.files)-1]
+	return Position{last.Number, last.Bytes}
+}
+
+// Append writes records one after the other and returns where the last one ends. They are safe from the death of
+// this process when it returns, from that of the machine after Sync; where the process dies inside, the first few may be there. After
+// an error, such as a full disk, none is, and it may be tried again.
+func (l *Log) Append(records ...[]byte) (Position, error) {
+	if l.files[len(l.files)-1].Bytes >= l.limit {
+		if err := l.Rotate(); err != nil {
+			return Position{}, err
+		}
+	}
+	l.frame = l.frame[:0]
+	for _, r := range records {
+		if len(r) > MaxRecord {
+			return Position{}, fmt.Errorf("segments in %s: a record of %d bytes, at most %d can be", l.dir, len(r), MaxRecord)
+		}
+		l.frame = appendFrame(l.frame, r)
+	}
+	last := &l.files[len(l.files)-1]
+	if _, err := l.file.WriteAt(l.frame, last.Bytes); err != nil {
+		return Position{}, errors.Join(fmt.Errorf("segments: %w", err), l.file.Truncate(last.Bytes))
+	}
+	last.Bytes += int64(len(l.frame))
+	return Position{last.Number, last.Bytes}, nil
+}
+
+func appendFrame(dst, record []byte) []byte {
+	start := len(dst)
+	dst = append(dst, make([]byte, frameBytes)...)
+	flag := uint32(0)
+	if len(record) >= compressFrom {
+		dst = encoder.EncodeAll(record, dst)
+		flag = compressed
+	}
+	if flag == 0 || len(dst)-start-frameBytes >= len(record) {
+		flag, dst = 0, append(dst[:start+frameBytes], record...)
+	}
+	body := dst[start+frameBytes:]
+	binary.LittleEndian.PutUint32(dst[start:], uint32(len(body))|flag)
+	binary.LittleEndian.PutUint32(dst[start+4:], checksum(dst[start:start+4], body))
+	return dst
+}
+
+func checksum(length, body []byte) uint32 {
+	return crc32.Update(crc32.Checksum(length, castagnoli), castagnoli, body)
+}
+
+// Sync makes what was appended safe from the death of the machine.
+func (l *Log) Sync() error { return l.file.Sync() }
+
+// Rotate begins a new file.
+func (l *Log) Rotate() error {
+	number := uint64(1)
+	if len(l.files) > 0 {
+		number = l.files[len(l.files)-1].Number + 1
+	}
+	f, err := os.OpenFile(l.path(number), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := l.writeHead(f); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	if l.file != nil {
+		err = errors.Join(l.file.Sync(), l.file.Close())
+	}
+	l.file = f
+	l.files = append(l.files, File{number, int64(headBytes)})
+	return errors.Join(err, syncDir(l.dir))
+}
+
+// syncDir makes a file's name safe from the death of the machine.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// Remove removes a file that is not written to any more.
+func (l *Log) Remove(number uint64) error {
+	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == number })
+	if i < 0 || i == len(l.files)-1 {
+		return fmt.Errorf("segments in %s: file %d is not there or is written to", l.dir, number)
+	}
+	if err := os.Remove(l.path(number)); err != nil {
+		return err
+	}
+	l.files = slices.Delete(l.files, i, i+1)
+	return nil
+}
+
+// Close closes the log. What it holds stays.
+func (l *Log) Close() error { return l.file.Close() }
