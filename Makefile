@@ -73,6 +73,16 @@ bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
 	@$(MAKE) --no-print-directory build
 	go run ./cshim/bench
 
+.PHONY: bench-app
+bench-app: ## how much slower LAMMPS and a halo exchange are under moriens (minutes)
+	@$(NEED) test
+	@$(MAKE) --no-print-directory build
+	go run ./internal/measure/bench
+
+.PHONY: bench-ingest
+bench-ingest: moriens ## how many bursts a collector takes, from the streams of 1, 100 and 1,000 nodes (minutes)
+	go run ./internal/measure/load
+
 BENCH_SUITE ?= ../shared/bench
 
 .PHONY: bench-dbscan
