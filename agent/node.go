@@ -40,6 +40,8 @@ const (
 	flushGrace = 60 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
+	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
+	finishResolveGrace = 3 * time.Second
 )
 
 // Config says which run's processes a node looks for and whom it tells.
@@ -180,6 +182,10 @@ func (n *Node) watch(ctx context.Context) {
 		timer := time.NewTimer(poll)
 		select {
 		case <-timer.C:
+		case <-n.up.Finish():
+			n.scan()
+			n.leave()
+			return
 		case <-over:
 			over, overSince = nil, time.Now()
 			nextScan = overSince // a process may have come since the last scan
@@ -329,10 +335,20 @@ func (n *Node) end(a *Agent) {
 	delete(n.agents, a.process.ID)
 }
 
-// leave takes what processes that outlived the job have recorded so far. What they record from now on
+// resolveGrace is how long the places of the call paths may be looked for at the end.
+func (n *Node) resolveGrace() time.Duration {
+	select {
+	case <-n.up.Finish():
+		return finishResolveGrace
+	default:
+		return resolveGrace
+	}
+}
+
+// leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on
 // nobody reads.
 func (n *Node) leave() {
-	n.config.Log.Warn("processes outlived the job", "processes", len(n.agents))
+	n.config.Log.Warn("processes are left to go on unmeasured", "processes", len(n.agents))
 	for _, a := range n.agents {
 		n.end(a)
 	}

@@ -53,7 +53,7 @@ func (s sources) close() {
 
 // resolve says where the frames of all call paths are in the source.
 func (n *Node) resolve(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, resolveGrace)
+	ctx, cancel := context.WithTimeout(ctx, n.resolveGrace())
 	defer cancel()
 	for id, x := range n.sources {
 		if x.module == nil {

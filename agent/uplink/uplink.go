@@ -62,6 +62,9 @@ type Uplink struct {
 	fatal   error                      // the collector will not have us
 	round   round                      // of exchanges that compare clocks
 	stats   Stats
+
+	finish     chan struct{} // closed when the collector ends the run
+	finishOnce sync.Once
 }
 
 // New returns an uplink to the collector of a rendezvous. Nothing is sent until Run.
@@ -74,7 +77,7 @@ func New(meet rendezvous.Rendezvous, hello *moriensv1.Hello, log *slog.Logger) (
 	if err != nil {
 		return nil, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
 	}
-	u := &Uplink{conn: conn, meet: meet, hello: hello, log: log}
+	u := &Uplink{conn: conn, meet: meet, hello: hello, log: log, finish: make(chan struct{})}
 	u.changed.L = &u.mu
 	return u, nil
 }
@@ -102,6 +105,9 @@ func (u *Uplink) Room() bool {
 	defer u.mu.Unlock()
 	return u.calls < windowCalls
 }
+
+// Finish is closed when the collector ends the run: what the ranks have recorded is still wanted.
+func (u *Uplink) Finish() <-chan struct{} { return u.finish }
 
 // Stats returns the counts so far.
 func (u *Uplink) Stats() Stats {
@@ -203,6 +209,9 @@ func (u *Uplink) stream(ctx context.Context) (acknowledged bool, err error) {
 				u.replied(response.ClockReply)
 			}
 			u.acknowledge(response.Acknowledged)
+			if response.Finish {
+				u.finishOnce.Do(func() { close(u.finish) })
+			}
 		}
 	}()
 	u.send(ctx, stream)

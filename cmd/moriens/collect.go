@@ -9,6 +9,8 @@ import (
 type collectCommand struct {
 	Out    string `help:"Run directory to make." placeholder:"DIR" type:"path" required:""`
 	Listen string `help:"Address to listen on." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	earlyFlags
 	analysisFlags
 }
 
@@ -17,7 +19,19 @@ func (c *collectCommand) Run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	signal, err := c.signal()
+	if err != nil {
+		return err
+	}
 	return measure.Collect(measure.CollectConfig{
-		Out: c.Out, Listen: c.Listen, Options: options, Program: program(), Log: log,
+		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Options: options, Program: program(), Log: log,
 	})
+}
+
+// pageAddress is where a page listens; empty = nowhere.
+func pageAddress(flag string) string {
+	if flag == "none" {
+		return ""
+	}
+	return flag
 }

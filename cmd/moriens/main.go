@@ -25,12 +25,15 @@ type commands struct {
 	Run     runCommand     `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
 	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
 	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
+	Status  statusCommand  `cmd:"" help:"Say how a run in progress is, or what a finished one came to: moriens status DIR"`
+	Finish  finishCommand  `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
 	Analyze analyzeCommand `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
 	Doctor  doctorCommand  `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
 	Cluster clusterCommand `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
 	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
-	Log string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
+	Log       string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
+	LogFormat string `help:"Form of the log: text, or json, an object a line." enum:"text,json" default:"text"`
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -60,7 +63,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	level := slog.LevelError
 	_ = level.UnmarshalText([]byte(c.Log)) // kong has checked it
-	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: level}))
+	handlerOptions := &slog.HandlerOptions{Level: level}
+	log := slog.New(slog.NewTextHandler(stderr, handlerOptions))
+	if c.LogFormat == "json" {
+		log = slog.New(slog.NewJSONHandler(stderr, handlerOptions))
+	}
 
 	err = ctx.Run(log)
 	var status exitStatus

@@ -20,6 +20,8 @@ type runCommand struct {
 	Out      string `help:"Run directory to make (default: moriens-DATE-TIME)." placeholder:"DIR"`
 	Events   string `help:"What to count in every burst, separated by commas: PAPI presets, native events, sde:::NAME::COUNTER, sw:page-faults, sw:context-switches, sw:cpu-time; or none (default: PAPI_TOT_INS,PAPI_TOT_CYC where the processor counts)." placeholder:"LIST" env:"MORIENS_EVENTS"`
 	Callpath int    `help:"Frames of a call path, 1 to 64; more than the place of the MPI call needs libunwind (default: 1)." placeholder:"N"`
+	HTTP     string `name:"http" help:"Address of a page that says how the run is, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
+	earlyFlags
 	analysisFlags
 	shmFlag
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
@@ -46,8 +48,13 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	if len(command) == 0 {
 		return usage(errors.New("no launcher"), "name it after --, for example: moriens run -- mpirun -n 4 ./app")
 	}
+	signal, err := r.signal()
+	if err != nil {
+		return err
+	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Callpath: r.Callpath, Options: options, Program: program(), Log: log,
+		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP), Signal: signal,
+		Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

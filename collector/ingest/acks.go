@@ -17,14 +17,15 @@ type acks struct {
 	reply   *moriensv1.ClockReply // to the latest probe; nil when it was sent
 	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
+	finish  <-chan struct{} // closed when the run ends early
 	now     Clock
 }
 
 // A Clock reads the collector's tick counter.
 type Clock func() (uint64, error)
 
-func newAcks(held uint64, now Clock) *acks {
-	a := &acks{held: held, now: now, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+func newAcks(held uint64, now Clock, finish <-chan struct{}) *acks {
+	a := &acks{held: held, now: now, finish: finish, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 	a.changed <- struct{}{} // an agent that comes back learns at once what need not be sent again
 	return a
 }
@@ -58,10 +59,14 @@ func (a *acks) probe(p *moriensv1.ClockProbe) {
 func (a *acks) close() { close(a.closed) }
 
 func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
+	finish := a.finish
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-finish:
+			finish = nil // each response says so from now on
+			a.wake()
 		case <-a.changed:
 			if err := a.sendHeld(stream); err != nil {
 				return err
@@ -75,6 +80,11 @@ func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriens
 func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
 	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply}
+	select {
+	case <-a.finish:
+		response.Finish = true
+	default:
+	}
 	a.reply = nil
 	a.mu.Unlock()
 	if response.ClockReply != nil {

@@ -1,5 +1,5 @@
-// Package ingest is the collector's side of the agents' streams: it lets in who shows the run's token,
-// hands each message to the store and acknowledges what the store holds.
+// Package ingest is the collector's side of the agents' streams: it hands each message to the store and acknowledges
+// what the store holds. Who comes as far as here has shown the run's token (collector/gate).
 package ingest
 
 import (
@@ -7,67 +7,57 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"moriens/collector/gate"
 	"moriens/collector/store"
-	"moriens/internal/rendezvous"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // maxMessageBytes bounds one message. An agent's largest, 4,096 calls, takes less than 0.2 MiB.
 const maxMessageBytes = 4 << 20
 
-// keepaliveMin is how often an agent may ask whether we are there; gRPC's default is 5 minutes.
-const keepaliveMin = 10 * time.Second
-
 // A Server takes the agents' streams.
 type Server struct {
 	moriensv1.UnimplementedCollectorServiceServer
-	meet  rendezvous.Rendezvous
-	store *store.Store
-	clock Clock
-	log   *slog.Logger
+	run    string
+	store  *store.Store
+	clock  Clock
+	gate   *gate.Gate
+	finish <-chan struct{}
+	log    *slog.Logger
 }
 
-// Register adds the service to a gRPC server made with Options.
-func Register(g *grpc.Server, meet rendezvous.Rendezvous, s *store.Store, clock Clock, log *slog.Logger) {
-	moriensv1.RegisterCollectorServiceServer(g, &Server{meet: meet, store: s, clock: clock, log: log})
+// Register adds the service of a run to a gRPC server made with Options. When finish is closed the agents are told to end.
+func Register(g *grpc.Server, run string, s *store.Store, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
+	moriensv1.RegisterCollectorServiceServer(g, &Server{run: run, store: s, clock: clock, gate: door, finish: finish, log: log})
 }
 
 // Options are what the gRPC server of this service has to be made with.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
-		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMin}),
 		grpc.InitialWindowSize(4 << 20), grpc.InitialConnWindowSize(16 << 20),
 	}
 }
 
 // Report serves one stream of one agent.
 func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
-	if err := s.meet.CheckToken(stream.Context()); err != nil {
-		s.refuse("stream refused", err)
-		return err
-	}
 	m, err := stream.Recv()
 	if err != nil {
+		s.judge(stream.Context(), err)
 		return err
 	}
 	hello := m.GetHello()
 	switch {
 	case hello == nil:
-		err = status.Error(codes.InvalidArgument, "a stream starts with hello")
-	case hello.Run != s.meet.Run:
-		err = status.Error(codes.PermissionDenied, "an agent of another run")
-	}
-	if err != nil {
-		s.refuse("stream refused", err)
-		return err
+		return s.refuse(stream.Context(), gate.NoHello, status.Error(codes.InvalidArgument, "a stream starts with hello"))
+	case hello.Run != s.run:
+		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
 	agent, held, err := s.store.Greet(hello)
 	if err != nil {
@@ -78,7 +68,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	log.Info("agent connected", "held", held)
 
 	ctx, cancel := context.WithCancel(stream.Context())
-	acks := newAcks(held, s.clock)
+	acks := newAcks(held, s.clock, s.finish)
 	sent := make(chan error, 1)
 	go func() { sent <- acks.send(ctx, stream) }()
 	err = s.receive(stream, agent, acks)
@@ -101,6 +91,7 @@ func (s *Server) receive(stream grpc.BidiStreamingServer[moriensv1.ReportRequest
 	for {
 		m, err := stream.Recv()
 		if err != nil {
+			s.judge(stream.Context(), err)
 			return err
 		}
 		if p := m.GetClockProbe(); p != nil {
@@ -115,13 +106,28 @@ func (s *Server) receive(stream grpc.BidiStreamingServer[moriensv1.ReportRequest
 		case errors.As(err, &content):
 			s.log.Error("message refused", "agent", agent.Hello.Host, "error", err)
 		case err != nil:
+			s.gate.Refuse(gate.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
 		acks.set(held)
 	}
 }
 
-func (s *Server) refuse(what string, err error) {
-	s.store.Refuse()
-	s.log.Warn(what, "error", err)
+// judge counts what ended a stream if it is the sender's fault: gRPC has these codes for it. A connection that breaks has others.
+func (s *Server) judge(ctx context.Context, err error) {
+	switch status.Code(err) {
+	case codes.ResourceExhausted:
+		s.refuse(ctx, gate.Oversize, err)
+	case codes.Internal:
+		s.refuse(ctx, gate.Malformed, err)
+	}
+}
+
+func (s *Server) refuse(ctx context.Context, cause gate.Cause, err error) error {
+	from := "unknown"
+	if p, ok := peer.FromContext(ctx); ok {
+		from = p.Addr.String()
+	}
+	s.gate.Refuse(cause, from, err)
+	return err
 }

@@ -24,6 +24,7 @@ type Job struct {
 	ExitStatus int
 	Started    time.Time
 	Ended      time.Time
+	EndedBy    string // what ended the run before its ranks did; empty = nothing
 }
 
 // A Result is a run, ready to be written.

@@ -16,7 +16,7 @@ import (
 func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	m := &rundir.Manifest{
 		Moriens: job.Program, Run: job.Run, Command: job.Command, ExitStatus: job.ExitStatus,
-		Started: job.Started, Ended: job.Ended,
+		Started: job.Started, Ended: job.Ended, EndedBy: job.EndedBy,
 		Notes:   append(h.clocks.notes, h.notes...),
 		Dropped: int64(f.Totals.Dropped),
 		Losses: rundir.Losses{
@@ -46,10 +46,17 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	h.clocks.describe(m)
+	left := 0
 	for i, w := range h.worlds {
 		for _, p := range w.ranks() {
+			if job.EndedBy != "" && runs(p) {
+				left++
+			}
 			describeEnd(m, i, p)
 		}
+	}
+	if job.EndedBy != "" {
+		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s: what %d ranks did from then on was not measured", job.EndedBy, left))
 	}
 	describeMatching(m, h)
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
@@ -98,6 +105,11 @@ func notes(f store.Frozen) []string {
 	return list
 }
 
+// runs says whether a process still ran when it was last heard of.
+func runs(p *store.Process) bool {
+	return p.End == nil || p.End.How == moriensv1.ProcessEnd_HOW_RUNS
+}
+
 // describeEnd counts what a process could not record, and says how it ended if not by MPI_Finalize.
 func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	e := p.End
@@ -110,7 +122,7 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	case moriensv1.ProcessEnd_HOW_DIED:
 		how = "ended without MPI_Finalize"
 	}
-	if how != "" {
+	if how != "" && !(m.EndedBy != "" && runs(p)) {
 		m.Losses.RanksDied = append(m.Losses.RanksDied, rundir.RankDied{World: world, Rank: int(p.Info.Rank), How: how})
 	}
 	m.Losses.ThreadsUnrecorded += int64(e.GetThreadsFailed())

@@ -23,26 +23,34 @@ import (
 
 // A CollectConfig says where a collector listens and what becomes of what it gets.
 type CollectConfig struct {
-	Out     string // run directory
-	Listen  string // host:port
+	Out     string    // run directory
+	Listen  string    // host:port
+	Web     string    // host:port of the page for browsers and Prometheus; empty = none
+	Signal  os.Signal // ends the run early, as SIGTERM does; nil = none more
 	Options partition.Options
 	Program rundir.Program
 	Log     *slog.Logger
 }
 
-// Collect runs a collector until the agents that came are all done, or until a signal ends the run.
+// Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A second
+// signal ends the process.
 func Collect(c CollectConfig) error {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if c.Signal != nil {
+		signal.Notify(signals, c.Signal)
+	}
+	defer signal.Stop(signals)
 	out, err := makeOut(c.Out)
 	if err != nil {
 		return err
 	}
 	col, err := collector.Start(collector.Config{
-		Run: rendezvous.NewRun(), Listen: c.Listen, Options: c.Options, Log: c.Log,
+		Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
+		Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
-		return hint.With(err, "name an address of this host with --listen, port 0 for any")
+		return hint.With(err, "name addresses of this host with --listen and --http, port 0 for any")
 	}
 	started := time.Now()
 	meet := col.Rendezvous()
@@ -59,13 +67,13 @@ func Collect(c CollectConfig) error {
 	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
 	fmt.Fprintf(os.Stderr, "moriens: the ranks need LD_PRELOAD=%s MORIENS_RUN=%s\n", library, meet.Run)
 
-	if col.WaitAgents(ctx) != nil {
-		fmt.Fprintln(os.Stderr, "moriens: interrupted; analysing what has come")
-		stop() // a second signal ends the process
-	}
-	return conclude(col.Stop(), out, moriens.Job{
-		Program: c.Program, Run: meet.Run, Started: started, Ended: time.Now(),
+	by := awaitEnd(col, signals)
+	signal.Stop(signals)
+	dir, err := conclude(col.Freeze(), out, moriens.Job{
+		Program: c.Program, Run: meet.Run, Started: started, Ended: time.Now(), EndedBy: by,
 	}, c.Options)
+	col.Close(outcome(dir, err))
+	return err
 }
 
 // An AgentConfig says which collector an agent reports to.

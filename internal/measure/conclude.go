@@ -18,9 +18,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// conclude analyses what came, writes the run directory and prints what it came to. Where the run
-// directory cannot be written in full, everything is written once more to the temporary directory.
-func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options) error {
+// conclude analyses what came, writes the run directory and prints what it came to; it returns where the results are. Where the
+// run directory cannot be written in full, everything is written once more to the temporary directory.
+func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options) (dir string, err error) {
 	r, analysisErr := moriens.Conclude(f, j, options)
 	files, err := rundir.Write(r.Run, r.Manifest, r.Clusters, out)
 	if err != nil {
@@ -28,7 +28,7 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		var saveErr error
 		saved, files, saveErr = saveElsewhere(r, filepath.Base(out))
 		if saveErr != nil {
-			return hint.With(errors.Join(err, saveErr), "the results are lost: make room and run the job again")
+			return "", hint.With(errors.Join(err, saveErr), "the results are lost: make room and run the job again")
 		}
 		advice := "make room there, then move " + saved + " to it"
 		if !errors.Is(err, syscall.ENOSPC) {
@@ -44,9 +44,9 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if analysisErr != nil {
-		return hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)
+		return out, hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)
 	}
-	return err
+	return out, err
 }
 
 func saveElsewhere(r *moriens.Result, name string) (dir string, files []rundir.File, err error) {

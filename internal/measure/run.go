@@ -41,6 +41,8 @@ type RunConfig struct {
 	Events  string // what to count; empty: what is usual where the job runs
 	// Callpath is how many frames a call path has; 0 = as MORIENS_CALLPATH says, else 1.
 	Callpath int
+	Web      string    // host:port of the page for browsers and Prometheus; empty = none
+	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  partition.Options
 	Program  rundir.Program
 	Log      *slog.Logger
@@ -58,6 +60,10 @@ func Run(c RunConfig) (status int, err error) {
 		if !signal.Ignored(s) { // nohup and the like: the job inherits that it is ignored
 			signal.Notify(signals, s)
 		}
+	}
+
+	if c.Signal != nil {
+		signal.Notify(signals, c.Signal)
 	}
 
 	// A reader of our output that goes away must not end this process before the results are written.
@@ -85,11 +91,18 @@ func Run(c RunConfig) (status int, err error) {
 	}
 	defer os.RemoveAll(sockets)
 	col, err := collector.Start(collector.Config{
-		Run: run, Listen: "unix:" + filepath.Join(sockets, "collector"), Options: c.Options, Log: c.Log,
+		Run: run, Listen: "unix:" + filepath.Join(sockets, "collector"), Web: c.Web, Command: rendezvous.CommandRun,
+		Version: c.Program.Version, Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
+		return 1, hint.With(err, "name an address of this host with --http, port 0 for any")
+	}
+	// The user's own commands find the collector by it.
+	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
+		col.Stop()
 		return 1, err
 	}
+	defer rendezvous.Remove(out)
 	node, err := agent.New(agent.Config{
 		Run: run, Shm: c.Shm, Meet: col.Rendezvous(), Version: c.Program.Version, Log: c.Log,
 	})
@@ -110,6 +123,7 @@ func Run(c RunConfig) (status int, err error) {
 		stopAgent()
 		<-agentDone
 		col.Stop()
+		rendezvous.Remove(out)
 		os.Remove(out) // only if empty: nothing ran
 		var start *job.StartError
 		if errors.As(err, &start) {
@@ -125,43 +139,74 @@ func Run(c RunConfig) (status int, err error) {
 		status, waitErr = j.Wait()
 		close(jobDone)
 	}()
-	watch(line, col, started, jobDone, signals, j.Pass)
+	by := watch(line, col, started, jobDone, signals, c.Signal, j.Pass)
 	line.Close()
-	if waitErr != nil {
+	if by == "" && waitErr != nil {
 		return 1, waitErr
 	}
-	ended := time.Now()
 
 	concluded := make(chan error, 1)
 	go func() {
-		node.JobOver()
+		measured := moriens.Job{Program: c.Program, Run: run, Command: c.Command, Started: started, Ended: time.Now(), EndedBy: by}
+		if by == "" {
+			measured.ExitStatus = status
+			node.JobOver()
+		} else {
+			fmt.Fprintf(os.Stderr, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
+			col.Finish()
+			node.JobOver() // should the order not reach it
+		}
 		if err := <-agentDone; err != nil {
 			c.Log.Error("agent", "error", err)
 		}
-		concluded <- conclude(col.Stop(), out, moriens.Job{
-			Program: c.Program, Run: run, Command: c.Command, ExitStatus: status, Started: started, Ended: ended,
-		}, c.Options)
+		dir, err := conclude(col.Freeze(), out, measured, c.Options)
+		rendezvous.Remove(out)
+		col.Close(outcome(dir, err))
+		concluded <- err
 	}()
-	gaveUp, err := await(concluded, signals)
-	switch {
-	case gaveUp != nil:
+	gaveUp, err := await(concluded, signals, c.Signal, jobDone, j.Pass)
+	if gaveUp != nil {
 		return 128 + int(gaveUp.(syscall.Signal)), err
-	case err != nil && status == 0:
+	}
+	if by != "" {
+		passUntil(jobDone, signals, c.Signal, j.Pass)
+		// Processes that the job has started meanwhile have made it anew.
+		if removeErr := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), run)).Remove(); removeErr != nil {
+			c.Log.Warn("rings stay in shared memory", "error", removeErr)
+		}
+		if waitErr != nil {
+			return 1, waitErr
+		}
+	}
+	if err != nil && status == 0 {
 		return StatusAnalysis, err
 	}
 	return status, err
 }
 
-// watch shows progress and passes signals on until the job is done.
-func watch(line *console.Status, col *collector.Collector, started time.Time, done <-chan struct{}, signals <-chan os.Signal, pass func(os.Signal)) {
+// watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that, and
+// then returns by what. SIGTERM is an order to end for us too: where the job takes long over it, as one that writes a
+// checkpoint, we do not wait for it, because SIGKILL may follow.
+func watch(line *console.Status, col *collector.Collector, started time.Time, done <-chan struct{}, signals <-chan os.Signal, order os.Signal, pass func(os.Signal)) (by string) {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
+	var late <-chan time.Time // when we wait no longer for a job that was sent SIGTERM
 	for {
 		select {
 		case <-done:
-			return
+			return ""
+		case <-col.Finishing():
+			return finishedBy
+		case <-late:
+			return fmt.Sprint(syscall.SIGTERM)
 		case s := <-signals:
+			if s == order {
+				return fmt.Sprint(s)
+			}
 			pass(s)
+			if s == syscall.SIGTERM && late == nil {
+				late = time.After(endGrace)
+			}
 			if !ends(s) {
 				continue
 			}
@@ -175,13 +220,23 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 	}
 }
 
-// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up.
-func await(concluded <-chan error, signals <-chan os.Signal) (gaveUp os.Signal, err error) {
+// await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still runs gets them,
+// and then they are not for us.
+func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, done <-chan struct{}, pass func(os.Signal)) (gaveUp os.Signal, err error) {
 	for interrupts := 0; ; {
 		select {
 		case err := <-concluded:
 			return nil, err
 		case s := <-signals:
+			if s == order {
+				continue
+			}
+			select {
+			case <-done:
+			default:
+				pass(s)
+				continue
+			}
 			if !ends(s) {
 				continue
 			}
@@ -189,6 +244,20 @@ func await(concluded <-chan error, signals <-chan os.Signal) (gaveUp os.Signal, 
 				return s, fmt.Errorf("%s: gave up, the results are not complete", s)
 			}
 			fmt.Fprintf(os.Stderr, "moriens: %s: the results are being written; once more to give up\n", s)
+		}
+	}
+}
+
+// passUntil passes signals on until the job is done.
+func passUntil(done <-chan struct{}, signals <-chan os.Signal, order os.Signal, pass func(os.Signal)) {
+	for {
+		select {
+		case <-done:
+			return
+		case s := <-signals:
+			if s != order {
+				pass(s)
+			}
 		}
 	}
 }

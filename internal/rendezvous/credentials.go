@@ -18,7 +18,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -26,15 +25,21 @@ import (
 // tokenKey is the metadata key under which an agent shows its token.
 const tokenKey = "moriens-token"
 
-// ServerTLS makes a certificate for this run and returns the server's credentials and its fingerprint.
-func ServerTLS() (credentials.TransportCredentials, string, error) {
+// A Certificate is what the collector of a run proves itself with.
+type Certificate struct {
+	DER []byte // X.509
+	Key []byte // PKCS #8, DER
+}
+
+// NewCertificate makes a certificate for a run.
+func NewCertificate() (Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return nil, "", fmt.Errorf("make a key: %w", err)
+		return Certificate{}, fmt.Errorf("make a key: %w", err)
 	}
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
-		return nil, "", fmt.Errorf("make a serial number: %w", err)
+		return Certificate{}, fmt.Errorf("make a serial number: %w", err)
 	}
 	now := time.Now()
 	template := x509.Certificate{
@@ -47,20 +52,35 @@ func ServerTLS() (credentials.TransportCredentials, string, error) {
 	}
 	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &key.PublicKey, key)
 	if err != nil {
-		return nil, "", fmt.Errorf("make a certificate: %w", err)
+		return Certificate{}, fmt.Errorf("make a certificate: %w", err)
 	}
-	config := &tls.Config{
-		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}},
-		MinVersion:   tls.VersionTLS13,
+	encoded, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return Certificate{}, fmt.Errorf("encode a key: %w", err)
 	}
-	return credentials.NewTLS(config), fingerprint(der), nil
+	return Certificate{der, encoded}, nil
 }
 
+// ServerTLS returns what a server with this certificate listens with.
+func (c Certificate) ServerTLS() (*tls.Config, error) {
+	key, err := x509.ParsePKCS8PrivateKey(c.Key)
+	if err != nil {
+		return nil, fmt.Errorf("the certificate's key: %w", err)
+	}
+	return &tls.Config{
+		Certificates: []tls.Certificate{{Certificate: [][]byte{c.DER}, PrivateKey: key}},
+		MinVersion:   tls.VersionTLS13,
+	}, nil
+}
+
+// Fingerprint is what the rendezvous names the certificate by.
+func (c Certificate) Fingerprint() string { return fingerprint(c.DER) }
+
 // ClientCredentials returns what an agent dials with: on TCP, TLS to exactly the certificate that r
-// names; on a Unix socket, none.
+// names; on a Unix socket, the proof that a process of this user listens there.
 func (r Rendezvous) ClientCredentials() credentials.TransportCredentials {
 	if r.Unix() {
-		return insecure.NewCredentials()
+		return PeerCredentials()
 	}
 	return credentials.NewTLS(&tls.Config{
 		MinVersion: tls.VersionTLS13,
@@ -80,9 +100,8 @@ func (r Rendezvous) ShowToken(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, tokenKey, r.Token)
 }
 
-// CheckToken returns a gRPC error unless what came in with ctx holds the token.
-func (r Rendezvous) CheckToken(ctx context.Context) error {
-	md, _ := metadata.FromIncomingContext(ctx)
+// CheckToken returns a gRPC error unless what came in with a stream holds the token.
+func (r Rendezvous) CheckToken(md metadata.MD) error {
 	got := md.Get(tokenKey)
 	if len(got) != 1 || !same(got[0], r.Token) {
 		return status.Error(codes.Unauthenticated, "wrong token")
@@ -95,4 +114,5 @@ func fingerprint(der []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// same compares in a time that tells nothing of where two texts of one length differ.
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

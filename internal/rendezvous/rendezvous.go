@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -37,7 +38,20 @@ type Rendezvous struct {
 	// Unix socket.
 	Fingerprint string `json:"fingerprint,omitempty"`
 	Token       string `json:"token"` // what an agent shows on every stream
+	Host        string `json:"host"`  // where the collector runs
+	// Command is the moriens command that collects: "collect" or "run".
+	Command string `json:"command"`
+	// Page is the address of the page that says how the collector is, http://… or https://…; empty = it has none.
+	Page string `json:"page,omitempty"`
+	// PageToken is what a reader of the page shows. It opens nothing else.
+	PageToken string `json:"page_token,omitempty"`
 }
+
+// Commands that collect.
+const (
+	CommandCollect = "collect"
+	CommandRun     = "run"
+)
 
 // NewSecret returns n random bytes in hexadecimal.
 func NewSecret(n int) string {
@@ -76,7 +90,11 @@ func Remove(dir string) error {
 // Read returns the rendezvous in the run directory; fs.ErrNotExist where there is none yet.
 func Read(dir string) (Rendezvous, error) {
 	path := filepath.Join(dir, File)
-	f, err := os.Open(path)
+	// Neither a link nor a pipe, which would keep us waiting: anybody can put those into a directory that is open to all.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK|syscall.O_CLOEXEC, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return Rendezvous{}, fmt.Errorf("%s: not a rendezvous file", path)
+	}
 	if err != nil {
 		return Rendezvous{}, err
 	}
@@ -94,21 +112,36 @@ func Read(dir string) (Rendezvous, error) {
 	if info.Mode().Perm()&0o077 != 0 {
 		return Rendezvous{}, fmt.Errorf("%s: mode %04o lets others read its token; it has to be 0600", path, info.Mode().Perm())
 	}
-	var r Rendezvous
-	if err := json.NewDecoder(f).Decode(&r); err != nil {
+	data, err := io.ReadAll(io.LimitReader(f, maxFileBytes))
+	if err != nil {
+		return Rendezvous{}, err
+	}
+	r, err := parse(data)
+	if err != nil {
 		return Rendezvous{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return r, r.check(path)
+	return r, nil
 }
 
-func (r Rendezvous) check(path string) error {
+// parse reads the text of a rendezvous. Fields that this version does not know are passed over.
+func parse(data []byte) (Rendezvous, error) {
+	var r Rendezvous
+	if err := json.Unmarshal(data, &r); err != nil {
+		return Rendezvous{}, err
+	}
+	return r, r.check()
+}
+
+func (r Rendezvous) check() error {
 	switch {
 	case r.Run == "" || r.Address == "" || r.Token == "":
-		return fmt.Errorf("%s: run, address or token is missing", path)
+		return errors.New("run, address or token is missing")
 	case !runID.MatchString(r.Run):
-		return fmt.Errorf("%s: %q is not the id of a run", path, r.Run)
+		return fmt.Errorf("%q is not the id of a run", r.Run)
 	case !r.Unix() && len(r.Fingerprint) != 64:
-		return fmt.Errorf("%s: fingerprint of %d characters, want 64", path, len(r.Fingerprint))
+		return fmt.Errorf("fingerprint of %d characters, want 64", len(r.Fingerprint))
+	case strings.ContainsFunc(r.Token, func(c rune) bool { return c < ' ' || c > '~' }):
+		return errors.New("the token is not plain text") // it travels as a header
 	}
 	return nil
 }

@@ -51,11 +51,12 @@ func TestReadRefuses(t *testing.T) {
 	}{
 		{"others may read it", text, 0o644, "0600"},
 		{"no JSON", "hello", 0o600, "invalid"},
-		{"empty", "", 0o600, "EOF"},
+		{"empty", "", 0o600, "unexpected end"},
 		{"too long", text + strings.Repeat(" ", maxFileBytes), 0o600, "not a rendezvous"},
 		{"no token", strings.Replace(text, `"t"}`, `""}`, 1), 0o600, "missing"},
 		{"no run", strings.Replace(text, `"0123456789abcdef"`, `""`, 1), 0o600, "missing"},
 		{"a run that leads elsewhere", strings.Replace(text, "0123456789abcdef", "x/../../victim", 1), 0o600, "not the id of a run"},
+		{"a token that is no header", strings.Replace(text, `"t"}`, `"t\n"}`, 1), 0o600, "plain text"},
 		{"short fingerprint", strings.Replace(text, "aaaa", "a", 1), 0o600, "61 characters"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,10 +87,8 @@ func TestWait(t *testing.T) {
 }
 
 func TestCheckToken(t *testing.T) {
-	in := func(tokens ...string) context.Context {
-		return metadata.NewIncomingContext(context.Background(), metadata.MD{tokenKey: tokens})
-	}
-	for _, bad := range []context.Context{context.Background(), in(), in("x"), in(""), in("t", "t"), in("tt")} {
+	in := func(tokens ...string) metadata.MD { return metadata.MD{tokenKey: tokens} }
+	for _, bad := range []metadata.MD{nil, in(), in("x"), in(""), in("t", "t"), in("tt")} {
 		if sound.CheckToken(bad) == nil {
 			t.Errorf("let in with %v", bad)
 		}

@@ -20,6 +20,7 @@ type Manifest struct {
 	ExitStatus int       `json:"exit_status"`
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended"`
+	EndedBy    string    `json:"ended_by,omitempty"` // what ended the run before its ranks did
 
 	Empty string   `json:"empty,omitempty"` // why there is no burst
 	Notes []string `json:"notes"`

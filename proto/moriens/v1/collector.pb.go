@@ -666,8 +666,10 @@ func (*ReportRequest_ClockExchange) isReportRequest_Body() {}
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Everything up to this sequence number is held by the collector.
-	Acknowledged  uint64      `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
-	ClockReply    *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
+	Acknowledged uint64      `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
+	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
+	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
+	Finish        bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -714,6 +716,13 @@ func (x *ReportResponse) GetClockReply() *ClockReply {
 		return x.ClockReply
 	}
 	return nil
+}
+
+func (x *ReportResponse) GetFinish() bool {
+	if x != nil {
+		return x.Finish
+	}
+	return false
 }
 
 // Hello introduces an agent.
@@ -2806,11 +2815,12 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vclock_probe\x18( \x01(\v2\x16.moriens.v1.ClockProbeH\x00R\n" +
 	"clockProbe\x12B\n" +
 	"\x0eclock_exchange\x18) \x01(\v2\x19.moriens.v1.ClockExchangeH\x00R\rclockExchangeB\x06\n" +
-	"\x04body\"m\n" +
+	"\x04body\"\x85\x01\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
-	"clockReply\"q\n" +
+	"clockReply\x12\x16\n" +
+	"\x06finish\x18\x14 \x01(\bR\x06finish\"q\n" +
 	"\x05Hello\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +

@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"moriens/internal/measure"
+)
+
+type finishCommand struct {
+	Dir     string        `arg:"" help:"Run directory." type:"path"`
+	JSON    bool          `name:"json" help:"Print the result as JSON."`
+	Timeout time.Duration `help:"How long to wait for the results." default:"5m"`
+}
+
+func (f *finishCommand) Run() error {
+	return measure.Finish(measure.FinishConfig{Dir: f.Dir, JSON: f.JSON, Timeout: f.Timeout, Stdout: os.Stdout, Stderr: os.Stderr})
+}

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"moriens/internal/measure"
+)
+
+type statusCommand struct {
+	Dir     string        `arg:"" help:"Run directory." type:"path"`
+	JSON    bool          `name:"json" help:"Print it as JSON."`
+	URL     bool          `name:"url" help:"Print the address of the run's page, with the token that opens it."`
+	Timeout time.Duration `help:"How long to wait for the collector's answer." default:"5s"`
+}
+
+func (s *statusCommand) Run() error {
+	return measure.Status(measure.StatusConfig{Dir: s.Dir, JSON: s.JSON, URL: s.URL, Timeout: s.Timeout, Stdout: os.Stdout})
+}

@@ -1,0 +1,161 @@
+package collector
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"moriens/collector/health"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// stageEvery is how often those who wait for the end are told of a new stage.
+	stageEvery = 100 * time.Millisecond
+	// heardGrace is how long they may take to say that they have heard the outcome.
+	heardGrace = 2 * time.Second
+	// heartbeat is how often they are told of the stage though it is the same, so that they know that we live.
+	heartbeat = 2 * time.Second
+)
+
+// An Outcome is how a run has ended.
+type Outcome struct {
+	Directory string // where the results are; empty = nowhere
+	Err       error  // nil where they are whole
+	Hint      string // what to do about Err
+}
+
+// ending is how far the end of the run has come.
+type ending struct {
+	ordered chan struct{} // closed by Finish
+	once    sync.Once
+
+	mu      sync.Mutex
+	stage   string
+	outcome Outcome // with the stage Done
+	waiting sync.WaitGroup
+}
+
+func newEnding() *ending { return &ending{ordered: make(chan struct{}), stage: health.Collecting} }
+
+func (e *ending) enter(stage string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stage = stage
+}
+
+func (e *ending) now() (stage string, outcome Outcome) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.stage, e.outcome
+}
+
+// await lets one more wait for the outcome, unless that is out already.
+func (e *ending) await() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stage == health.Done {
+		return false
+	}
+	e.waiting.Add(1)
+	return true
+}
+
+// conclude tells those who wait how it ended, and returns when all have heard.
+func (e *ending) conclude(outcome Outcome) {
+	e.mu.Lock()
+	e.stage, e.outcome = health.Done, outcome
+	e.mu.Unlock()
+	e.waiting.Wait()
+}
+
+// Finish ends the run now: the agents are told to send what their ranks have recorded, and to leave them.
+func (c *Collector) Finish() {
+	c.end.once.Do(func() {
+		c.end.enter(health.Finishing)
+		close(c.end.ordered)
+	})
+}
+
+// Finishing is closed when Finish was called.
+func (c *Collector) Finishing() <-chan struct{} { return c.end.ordered }
+
+// control serves the user's own commands.
+type control struct {
+	moriensv1.UnimplementedControlServiceServer
+	collector *Collector
+}
+
+// Status returns the page.
+func (s control) Status(context.Context, *moriensv1.StatusRequest) (*moriensv1.StatusResponse, error) {
+	page, err := json.Marshal(s.collector.Page())
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return &moriensv1.StatusResponse{Page: page}, nil
+}
+
+// Finish ends the run and tells how that goes.
+func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
+	if _, err := stream.Recv(); err != nil {
+		return err
+	}
+	if !s.collector.end.await() {
+		return status.Error(codes.FailedPrecondition, "the run has ended")
+	}
+	defer s.collector.end.waiting.Done()
+	s.collector.log.Info("the user ends the run")
+	s.collector.Finish()
+
+	tick := time.NewTicker(stageEvery)
+	defer tick.Stop()
+	var told string
+	var toldAt time.Time
+	for {
+		stage, outcome := s.collector.end.now()
+		if stage != told || time.Since(toldAt) > heartbeat {
+			told, toldAt = stage, time.Now()
+			response := &moriensv1.FinishResponse{Stage: stage}
+			if stage == health.Done {
+				response.Outcome = &moriensv1.Outcome{Directory: outcome.Directory, Hint: outcome.Hint}
+				if outcome.Err != nil {
+					response.Outcome.Error = outcome.Err.Error()
+				}
+			}
+			if err := stream.Send(response); err != nil {
+				return err
+			}
+			if stage == health.Done {
+				return heard(stream)
+			}
+		}
+		select {
+		case <-stream.Context().Done():
+			return stream.Context().Err() // the order stands
+		case <-tick.C:
+		}
+	}
+}
+
+// heard waits until the other side has read everything: then it closes its half.
+func heard(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
+	closed := make(chan struct{})
+	go func() {
+		for {
+			if _, err := stream.Recv(); err != nil {
+				close(closed)
+				return
+			}
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(heardGrace):
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+// Package gate stands between the network and the collector: it lets in who shows the run's token and turns away
+// everybody else, without letting them cost more than a bounded share of memory and descriptors.
+//
+// A connection comes in by a Gate's listener as a stranger. It becomes trusted with the first stream that shows the
+// token. A stranger that has not done so in time is closed; where there are too many of them the oldest goes, so that
+// a crowd that says nothing cannot keep out an agent, which shows its token within milliseconds. Every refusal is
+// counted by its cause; the first of each cause is logged.
+package gate
+
+import (
+	"container/list"
+	"errors"
+	"log/slog"
+	"maps"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Cause is why somebody was turned away.
+type Cause string
+
+// The causes.
+const (
+	Handshake Cause = "handshake"    // it left, or did not speak our protocol, before it had shown a token
+	Silent    Cause = "silent"       // it did not show a token in time
+	Crowd     Cause = "crowd"        // too many had not shown a token: the oldest went
+	OtherUser Cause = "other_user"   // of a Unix socket
+	Token     Cause = "wrong_token"  // or none
+	OtherRun  Cause = "other_run"    // the token is right, but the agent is another run's
+	NoHello   Cause = "no_hello"     // a stream that does not say whose it is
+	Malformed Cause = "malformed"    // a message that cannot be decoded
+	Oversize  Cause = "oversize"     // a message that is too long
+	Sequence  Cause = "out_of_order" // a message that does not follow the one before it
+)
+
+const (
+	// patience is how long a stranger may take to show its token.
+	patience = 10 * time.Second
+	// maxStrangers is how many may be at it at a time: more than the nodes of a job that all start at once. One that has
+	// come as far as it can without a token holds some 80 KiB.
+	maxStrangers = 1024
+)
+
+// A Gate counts who comes in. All methods may be called concurrently.
+type Gate struct {
+	log      *slog.Logger
+	stream   func() // is told of each stream that is refused
+	patience time.Duration
+	limit    int
+
+	mu        sync.Mutex
+	strangers list.List // of *Conn, the oldest first
+	refused   map[Cause]uint64
+	closed    bool
+}
+
+// New returns a gate, which tells stream of every refusal that is one of a stream. Strangers get at most a quarter of the
+// descriptors that this process may have.
+func New(stream func(), log *slog.Logger) *Gate {
+	g := &Gate{log: log, stream: stream, patience: patience, limit: maxStrangers, refused: make(map[Cause]uint64)}
+	var files unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) == nil {
+		g.limit = int(max(1, min(uint64(g.limit), files.Cur/4)))
+	}
+	return g
+}
+
+// Refused returns how often somebody was turned away, by cause.
+func (g *Gate) Refused() map[Cause]uint64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.refused)
+}
+
+// Refuse counts a refusal, and logs it if it is the first of its cause.
+func (g *Gate) Refuse(cause Cause, from string, err error) {
+	g.mu.Lock()
+	g.refused[cause]++
+	first := g.refused[cause] == 1
+	g.mu.Unlock()
+	switch cause {
+	case Handshake, Silent, Crowd, OtherUser: // it never came to a stream
+	default:
+		g.stream()
+	}
+	if first {
+		g.log.Warn("turned away; further ones of this cause are only counted", "cause", cause, "from", from, "error", err)
+	}
+}
+
+// Close says that connections are about to be closed from this side, which is nobody's fault.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// Listen returns a listener whose connections have to become trusted.
+func (g *Gate) Listen(l net.Listener) net.Listener { return &listener{l, g} }
+
+type listener struct {
+	net.Listener
+	gate *Gate
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.gate.admit(conn), nil
+}
+
+// A Conn is a connection that came in by a gate.
+type Conn struct {
+	net.Conn
+	gate    *Gate
+	place   *list.Element // among the strangers; nil when it is none any more
+	counted bool          // as refused
+	timer   *time.Timer
+}
+
+// NetConn returns the connection itself.
+func (c *Conn) NetConn() net.Conn { return c.Conn }
+
+func (g *Gate) admit(conn net.Conn) *Conn {
+	c := &Conn{Conn: conn, gate: g}
+	g.mu.Lock()
+	var oldest *Conn
+	if g.strangers.Len() >= g.limit {
+		oldest = g.strangers.Front().Value.(*Conn)
+	}
+	c.place = g.strangers.PushBack(c)
+	c.timer = time.AfterFunc(g.patience, func() { c.expel(Silent, errors.New("no token in time")) })
+	g.mu.Unlock()
+	if oldest != nil {
+		oldest.expel(Crowd, errors.New("too many connections have shown no token"))
+	}
+	return c
+}
+
+// Trust says that the connection has shown the token.
+func (c *Conn) Trust() {
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	c.forget()
+}
+
+// forget takes it from the strangers, with gate.mu held.
+func (c *Conn) forget() {
+	c.timer.Stop()
+	if c.place != nil {
+		c.gate.strangers.Remove(c.place)
+		c.place = nil
+	}
+}
+
+// Refuse counts the connection as turned away, once, whatever else becomes of it. A stranger it stays: it may still
+// read the answer, until its time is up.
+func (c *Conn) Refuse(cause Cause, err error) {
+	c.gate.mu.Lock()
+	counted := c.counted || c.gate.closed
+	c.counted = true
+	c.gate.mu.Unlock()
+	if !counted {
+		c.gate.Refuse(cause, c.RemoteAddr().String(), err)
+	}
+}
+
+// expel closes the connection if it is still a stranger.
+func (c *Conn) expel(cause Cause, err error) {
+	c.gate.mu.Lock()
+	stranger := c.place != nil
+	c.forget()
+	c.gate.mu.Unlock()
+	if !stranger {
+		return
+	}
+	c.Refuse(cause, err)
+	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0) // a crowd's connections must not stay behind in the kernel either
+	}
+	c.Conn.Close()
+}
+
+// Close closes the connection. Where it is a stranger still, it went before it had shown a token.
+func (c *Conn) Close() error {
+	c.gate.mu.Lock()
+	stranger := c.place != nil
+	c.forget()
+	c.gate.mu.Unlock()
+	if stranger {
+		c.Refuse(Handshake, errors.New("it went before it had shown a token"))
+	}
+	return c.Conn.Close()
+}

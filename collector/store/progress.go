@@ -1,0 +1,64 @@
+package store
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Progress says who has come and how they are.
+type Progress struct {
+	Totals          Totals
+	Agents          []AgentProgress // by host
+	Finalized       int             // processes by how they ended
+	Died            int
+	Left            int    // still ran when their agent left them
+	Faults          int    // ranks that could not record, or whose record cannot be read
+	CallsUnrecorded uint64 // of threads that could not record
+}
+
+// AgentProgress says how one agent is.
+type AgentProgress struct {
+	Host      string
+	Connected bool
+	Done      bool
+	Away      time.Duration // since its last stream ended; 0 while it has one
+	Processes int
+	Resent    uint64 // messages; known when it is done
+}
+
+// Progress returns the state of this moment.
+func (s *Store) Progress() Progress {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p := Progress{Totals: s.totals}
+	processes := make(map[*Agent]int, len(s.agents))
+	for _, x := range s.processes {
+		processes[x.Agent]++
+		p.CallsUnrecorded += x.End.GetUnrecorded()
+		switch x.End.GetHow() {
+		case moriensv1.ProcessEnd_HOW_FINALIZED:
+			p.Finalized++
+		case moriensv1.ProcessEnd_HOW_RUNS:
+			p.Left++
+		default:
+			if x.End != nil {
+				p.Died++
+			}
+		}
+	}
+	for _, a := range s.agents {
+		p.Faults += len(a.Faults)
+		state := AgentProgress{
+			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
+		}
+		if a.streams == 0 {
+			state.Away = time.Since(a.left)
+		}
+		p.Agents = append(p.Agents, state)
+	}
+	slices.SortFunc(p.Agents, func(a, b AgentProgress) int { return cmp.Compare(a.Host, b.Host) })
+	return p
+}

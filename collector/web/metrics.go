@@ -1,0 +1,123 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"moriens/collector/health"
+)
+
+// A metric is a number of the page, by its Prometheus name.
+type metric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(p *health.Page) float64
+}
+
+func gauge(name, help string, value func(p *health.Page) float64) metric {
+	return metric{prometheus.NewDesc("moriens_"+name, help, nil, nil), prometheus.GaugeValue, value}
+}
+
+func counter(name, help string, value func(p *health.Page) uint64) metric {
+	return metric{prometheus.NewDesc("moriens_"+name+"_total", help, nil, nil), prometheus.CounterValue,
+		func(p *health.Page) float64 { return float64(value(p)) }}
+}
+
+// whole are the metrics without labels. docs/operate.md lists them; a test compares.
+var whole = []metric{
+	gauge("run_seconds", "Time since the collector started.", func(p *health.Page) float64 { return p.Seconds }),
+	counter("mpi_calls", "Outermost MPI calls that came.", func(p *health.Page) uint64 { return p.Calls }),
+	counter("bursts", "Computation bursts that came.", func(p *health.Page) uint64 { return p.Bursts }),
+	counter("transfers", "Sends, receives, one-sided and file operations that came.", func(p *health.Page) uint64 { return p.Transfers }),
+	gauge("bursts_per_second", "Bursts that came in lately, a second.", func(p *health.Page) float64 { return p.BurstsPerSecond }),
+	gauge("clusters", "Provisional clusters.", func(p *health.Page) float64 { return float64(p.Clusters.Count) }),
+	gauge("clustered_bursts", "Bursts that were clustered so far.", func(p *health.Page) float64 { return float64(p.Clusters.Bursts) }),
+	gauge("explained_ratio", "Share of the computing time that is in clusters, 0 to 1.", func(p *health.Page) float64 { return p.Clusters.Explained }),
+	counter("records_dropped", "MPI calls that were not recorded: their ring was full.", func(p *health.Page) uint64 { return p.Losses.RecordsDropped }),
+	counter("calls_abandoned", "MPI calls that were left by longjmp or an exception.", func(p *health.Page) uint64 { return p.Losses.CallsAbandoned }),
+	counter("calls_unrecorded", "MPI calls of threads that could not record.", func(p *health.Page) uint64 { return p.Losses.CallsUnrecorded }),
+	counter("batches_resent", "Messages that agents had to send again; known when an agent is done.", func(p *health.Page) uint64 { return p.Losses.BatchesResent }),
+	counter("batches_duplicate", "Messages that came twice, and were taken once.", func(p *health.Page) uint64 { return p.Losses.BatchesDuplicate }),
+	counter("messages_refused", "Streams and messages that were refused.", func(p *health.Page) uint64 { return p.Losses.MessagesRefused }),
+	counter("ranks_died", "Ranks that ended without MPI_Finalize.", func(p *health.Page) uint64 { return p.Losses.RanksDied }),
+	counter("ranks_unrecorded", "Ranks that could not record.", func(p *health.Page) uint64 { return p.Losses.RanksUnrecorded }),
+}
+
+// journal are those of a collector that keeps a journal.
+var journal = []metric{
+	gauge("journal_bytes", "Size of the journal.", func(p *health.Page) float64 { return float64(p.Journal.Bytes) }),
+	gauge("journal_pending", "Messages that came and are not acknowledged yet.", func(p *health.Page) float64 { return float64(p.Journal.Pending) }),
+	counter("journal_cut_bytes", "Torn off the journal's end when it was taken up again.", func(p *health.Page) uint64 { return p.Journal.CutBytes }),
+	counter("journal_syncs", "Times that the journal was brought to the disk.", func(p *health.Page) uint64 { return p.Journal.Syncs }),
+	{prometheus.NewDesc("moriens_journal_sync_seconds_total", "Time that took.", nil, nil), prometheus.CounterValue,
+		func(p *health.Page) float64 { return p.Journal.SyncSeconds }},
+	gauge("journal_slowest_sync_seconds", "Time that the slowest of them took.", func(p *health.Page) float64 { return p.Journal.SlowestSync }),
+	gauge("journal_failing", "1 while the journal cannot grow.", func(p *health.Page) float64 {
+		if p.Journal.Error != "" {
+			return 1
+		}
+		return 0
+	}),
+}
+
+// Those with a label.
+var (
+	agents = prometheus.NewDesc("moriens_agents", "Agents by state: connected, away (without a stream and not done), done.", []string{"state"}, nil)
+	ranks  = prometheus.NewDesc("moriens_ranks", "MPI processes by state: running, ended (by MPI_Finalize), died, left (they went on unmeasured).", []string{"state"}, nil)
+	turned = prometheus.NewDesc("moriens_turned_away_total", "Connections and streams that were refused, by cause.", []string{"cause"}, nil)
+	info   = prometheus.NewDesc("moriens_run_info", "1; the labels say which run this is.", []string{"run", "host", "version", "stage"}, nil)
+)
+
+// A source makes metrics of a page.
+type source func() health.Page
+
+// Describe names every metric.
+func (s source) Describe(ch chan<- *prometheus.Desc) {
+	for _, list := range [][]metric{whole, journal} {
+		for _, m := range list {
+			ch <- m.desc
+		}
+	}
+	for _, d := range []*prometheus.Desc{agents, ranks, turned, info} {
+		ch <- d
+	}
+}
+
+// Collect reads the page once and tells it.
+func (s source) Collect(ch chan<- prometheus.Metric) {
+	p := s()
+	tell := func(m metric) { ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&p)) }
+	for _, m := range whole {
+		tell(m)
+	}
+	if p.Journal != nil {
+		for _, m := range journal {
+			tell(m)
+		}
+	}
+	labelled := func(d *prometheus.Desc, kind prometheus.ValueType, n float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, kind, n, labels...)
+	}
+	connected, done := p.Connected()
+	labelled(agents, prometheus.GaugeValue, float64(connected), "connected")
+	labelled(agents, prometheus.GaugeValue, float64(len(p.Agents)-connected-done), "away")
+	labelled(agents, prometheus.GaugeValue, float64(done), "done")
+	labelled(ranks, prometheus.GaugeValue, float64(p.Ranks.Running), "running")
+	labelled(ranks, prometheus.GaugeValue, float64(p.Ranks.Ended), "ended")
+	labelled(ranks, prometheus.GaugeValue, float64(p.Ranks.Died), "died")
+	labelled(ranks, prometheus.GaugeValue, float64(p.Ranks.Left), "left")
+	for cause, n := range p.Refused {
+		labelled(turned, prometheus.CounterValue, float64(n), cause)
+	}
+	labelled(info, prometheus.GaugeValue, 1, p.Run, p.Host, p.Version, p.Stage)
+}
+
+// metrics serves what there is as Prometheus text.
+func metrics(page func() health.Page) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(source(page), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}
