@@ -44,8 +44,7 @@ func (d *Directory) Claim() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ring: %w", err)
 	}
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&0o077 != 0 {
+	if info, err := f.Stat(); err != nil || !private(info, os.Getuid()) {
 		f.Close()
 		return nil, fmt.Errorf("ring: %s is not this user's alone: %w", d.path, errors.Join(fs.ErrPermission, err))
 	}
@@ -156,7 +155,8 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 	var list []Leftover
 	for _, path := range paths {
 		info, err := os.Lstat(path)
-		if err != nil || !info.IsDir() || time.Since(info.ModTime()) < sweepAge || inUse(path) {
+		// Anybody can make a directory of that name in a place that is open to all, and files in it that shrink while they are mapped.
+		if err != nil || !info.IsDir() || !private(info, uid) || time.Since(info.ModTime()) < sweepAge || inUse(path) {
 			continue
 		}
 		l := Leftover{Path: path}
@@ -169,6 +169,11 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 		list = append(list, l)
 	}
 	return list, nil
+}
+
+// private says whether a file belongs to the user and is open to nobody else.
+func private(info fs.FileInfo, uid int) bool {
+	return info.Sys().(*syscall.Stat_t).Uid == uint32(uid) && info.Mode().Perm()&0o077 == 0
 }
 
 // Sweep removes the leftovers and returns how many there were.

@@ -36,7 +36,7 @@ func mapFile(path string, minBytes, maxBytes int64, write bool) (*mapping, error
 	if write {
 		flags, prot = os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE
 	}
-	file, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	file, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("ring: %w", err)
 	}

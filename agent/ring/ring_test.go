@@ -546,7 +546,7 @@ func TestSweep(t *testing.T) {
 	shm := t.TempDir()
 	old := time.Now().Add(-time.Hour)
 	make := func(run string, lives bool, at time.Time) string {
-		path := ring.DirectoryPath(shm, 7, run)
+		path := ring.DirectoryPath(shm, os.Getuid(), run)
 		w, err := ringwriter.New(path, ringwriter.Identity{})
 		if err != nil {
 			t.Fatal(err)
@@ -565,11 +565,14 @@ func TestSweep(t *testing.T) {
 		return path
 	}
 	dead := make("dead", false, old)
-	kept := []string{make("alive", true, old), make("young", false, time.Now()), filepath.Join(shm, "moriens-8-other")}
-	if err := os.Mkdir(kept[2], 0o700); err != nil {
+	kept := []string{make("alive", true, old), make("young", false, time.Now()), make("open", false, old), filepath.Join(shm, "moriens-8-other")}
+	if err := os.Chmod(kept[2], 0o755); err != nil {
 		t.Fatal(err)
 	}
-	n, err := ring.Sweep(shm, 7)
+	if err := os.Mkdir(kept[3], 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n, err := ring.Sweep(shm, os.Getuid())
 	if n != 1 || err != nil {
 		t.Errorf("Sweep = %d, %v", n, err)
 	}

@@ -24,16 +24,17 @@ type Cause string
 
 // The causes.
 const (
-	Handshake Cause = "handshake"    // it left, or did not speak our protocol, before it had shown a token
-	Silent    Cause = "silent"       // it did not show a token in time
-	Crowd     Cause = "crowd"        // too many had not shown a token: the oldest went
-	OtherUser Cause = "other_user"   // of a Unix socket
-	Token     Cause = "wrong_token"  // or none
-	OtherRun  Cause = "other_run"    // the token is right, but the agent is another run's
-	NoHello   Cause = "no_hello"     // a stream that does not say whose it is
-	Malformed Cause = "malformed"    // a message that cannot be decoded
-	Oversize  Cause = "oversize"     // a message that is too long
-	Sequence  Cause = "out_of_order" // a message that does not follow the one before it
+	Handshake Cause = "handshake"        // it left, or did not speak our protocol, before it had shown a token
+	Silent    Cause = "silent"           // it did not show a token in time
+	Crowd     Cause = "crowd"            // too many had not shown a token: the oldest went
+	OtherUser Cause = "other_user"       // of a Unix socket
+	Token     Cause = "wrong_token"      // or none
+	PageToken Cause = "wrong_page_token" // a page was asked for with a wrong one, or none
+	OtherRun  Cause = "other_run"        // the token is right, but the agent is another run's
+	NoHello   Cause = "no_hello"         // a stream that does not say whose it is
+	Malformed Cause = "malformed"        // a message that cannot be decoded
+	Oversize  Cause = "oversize"         // a message that is too long
+	Sequence  Cause = "out_of_order"     // a message that does not follow the one before it
 )
 
 const (
@@ -82,7 +83,7 @@ func (g *Gate) Refuse(cause Cause, from string, err error) {
 	first := g.refused[cause] == 1
 	g.mu.Unlock()
 	switch cause {
-	case Handshake, Silent, Crowd, OtherUser: // it never came to a stream
+	case Handshake, Silent, Crowd, OtherUser, PageToken: // it never came to a stream
 	default:
 		g.stream()
 	}
@@ -91,11 +92,19 @@ func (g *Gate) Refuse(cause Cause, from string, err error) {
 	}
 }
 
-// Close says that connections are about to be closed from this side, which is nobody's fault.
+// Close closes the connections of strangers, who would keep the server waiting, and counts nobody any more: what is closed from now
+// on is closed from this side.
 func (g *Gate) Close() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.closed = true
+	var strangers []*Conn
+	for e := g.strangers.Front(); e != nil; e = e.Next() {
+		strangers = append(strangers, e.Value.(*Conn))
+	}
+	g.mu.Unlock()
+	for _, c := range strangers {
+		c.Close()
+	}
 }
 
 // Listen returns a listener whose connections have to become trusted.
@@ -135,7 +144,11 @@ func (g *Gate) admit(conn net.Conn) *Conn {
 	}
 	c.place = g.strangers.PushBack(c)
 	c.timer = time.AfterFunc(g.patience, func() { c.expel(Silent, errors.New("no token in time")) })
+	closed := g.closed
 	g.mu.Unlock()
+	if closed {
+		c.Close()
+	}
 	if oldest != nil {
 		oldest.expel(Crowd, errors.New("too many connections have shown no token"))
 	}

@@ -119,7 +119,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		got := sha256.Sum256([]byte(shown))
 		conn := r.Context().Value(connKey{}).(*gate.Conn)
 		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			conn.Refuse(gate.Token, errors.New("a page was asked for without the right token"))
+			conn.Refuse(gate.PageToken, errors.New("a page was asked for without the right token"))
 			header.Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "wrong token: moriens status DIR --url prints the right address", http.StatusUnauthorized)
 			return

@@ -53,7 +53,13 @@ func (c *exactClock) Now(uint32) (uint64, error) {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, collector: startCollector(t, "127.0.0.1:0"), done: make(chan error, 1), clock: new(exactClock)}
+	return newNode(t, startCollector(t, "127.0.0.1:0"))
+}
+
+// newNode is a node of a collector that is there already.
+func newNode(t *testing.T, c *collector.Collector) *rig {
+	t.Helper()
+	r := &rig{t: t, collector: c, done: make(chan error, 1), clock: new(exactClock)}
 	shm := t.TempDir()
 	r.dir = ring.DirectoryPath(shm, os.Getuid(), "run1")
 	if err := os.Mkdir(r.dir, 0o700); err != nil {

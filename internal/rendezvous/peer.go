@@ -49,8 +49,7 @@ func checkPeer(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
 		err = fmt.Errorf("%w: %d, this is %d", ErrOtherUser, uid, os.Geteuid())
 	}
 	if err != nil {
-		conn.Close()
-		return nil, nil, err
+		return nil, nil, err // who called closes the connection
 	}
 	return conn, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}}, nil
 }

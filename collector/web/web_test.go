@@ -1,0 +1,184 @@
+package web
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"moriens/collector/gate"
+	"moriens/collector/health"
+	"moriens/internal/rendezvous"
+)
+
+const token = "00112233"
+
+var page = health.Page{
+	Format: health.FormatVersion, Version: "1.2", Run: "r", Stage: health.Collecting, Host: "n0",
+	Agents: []health.Agent{{Host: "n0", Connected: true}, {Host: "n1", Done: true, Resent: 2}, {Host: "n2", Away: 3}, {Host: "n3", Connected: true}},
+	Ranks:  health.Ranks{Recorded: 10, Running: 4, Ended: 3, Died: 2, Left: 1},
+	Calls:  7, Bursts: 6, BurstsPerSecond: 1.5, Clusters: health.Clusters{Count: 3, Explained: .75},
+	Losses: health.Losses{RecordsDropped: 5, RanksDied: 2}, Refused: map[string]uint64{"wrong_token": 4},
+	Journal: &health.Journal{Bytes: 100, Pending: 9, CutBytes: 8, Syncs: 2, SyncSeconds: .25, Error: "full"},
+}
+
+type served struct {
+	*Server
+	gate *gate.Gate
+	url  string
+	http *http.Client
+}
+
+func serve(t *testing.T, listen string, page health.Page) served {
+	t.Helper()
+	certificate, err := rendezvous.NewCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := certificate.ServerTLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.DiscardHandler)
+	g := gate.New(func() { t.Error("a page is no stream") }, log)
+	s, err := Start(Config{Listen: listen, Token: token, TLS: config, Gate: g, Page: func() health.Page { return page }, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	pinned := &tls.Config{InsecureSkipVerify: true, VerifyPeerCertificate: func(certs [][]byte, _ [][]*x509.Certificate) error {
+		if string(certs[0]) != string(certificate.DER) {
+			t.Error("not the run's certificate")
+		}
+		return nil
+	}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: pinned}}
+	t.Cleanup(client.CloseIdleConnections)
+	return served{s, g, s.URL(strings.Replace(s.Addr().String(), "[::]", "127.0.0.1", 1)), client}
+}
+
+func (s served) ask(t *testing.T, method, path, bearer string) (status int, body string) {
+	t.Helper()
+	request, err := http.NewRequest(method, s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bearer != "" {
+		request.Header.Set("Authorization", "Bearer "+bearer)
+	}
+	response, err := s.http.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestHealth(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:0", ":0"} {
+		s := serve(t, listen, page)
+		if https := strings.HasPrefix(s.url, "https:"); https != (listen == ":0") {
+			t.Errorf("%s is served at %s", listen, s.url)
+		}
+		status, body := s.ask(t, "GET", health.Path+"?token="+token, "")
+		var got health.Page
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
+			t.Fatalf("status %d, %v", status, err)
+		}
+		if d := cmp.Diff(page, got); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
+// Without the token there is nothing to see, whatever is asked for, and it is counted.
+func TestWithoutToken(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", page)
+	for _, path := range []string{health.Path, MetricsPath, "/", health.Path + "?token=", health.Path + "?token=" + token + "0", MetricsPath + "?token=x"} {
+		status, body := s.ask(t, "GET", path, "")
+		if status != http.StatusUnauthorized || strings.Contains(body, "n1") {
+			t.Errorf("%s: %d, %s", path, status, body)
+		}
+		s.http.CloseIdleConnections()
+	}
+	if status, _ := s.ask(t, "GET", health.Path+"?token="+token, "wrong"); status != http.StatusUnauthorized {
+		t.Errorf("a wrong bearer: %d", status)
+	}
+	if n := s.gate.Refused()[gate.PageToken]; n != 7 {
+		t.Errorf("%d refused", n)
+	}
+}
+
+// The page tells, and does nothing.
+func TestReadOnly(t *testing.T) {
+	s := serve(t, "127.0.0.1:0", page)
+	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
+		if status, _ := s.ask(t, method, health.Path, token); status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", method, status)
+		}
+	}
+	if status, _ := s.ask(t, "GET", "/else", token); status != http.StatusNotFound {
+		t.Errorf("another page: %d", status)
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	_, body := serve(t, "127.0.0.1:0", page).ask(t, "GET", MetricsPath, token)
+	for _, line := range []string{
+		"moriens_bursts_total 6", "moriens_records_dropped_total 5", "moriens_ranks_died_total 2", `moriens_turned_away_total{cause="wrong_token"} 4`,
+		`moriens_agents{state="connected"} 2`, `moriens_agents{state="done"} 1`, `moriens_agents{state="away"} 1`, `moriens_ranks{state="left"} 1`,
+		"moriens_explained_ratio 0.75", "moriens_journal_bytes 100", "moriens_journal_pending 9", "moriens_journal_cut_bytes_total 8",
+		"moriens_journal_sync_seconds_total 0.25", "moriens_journal_failing 1", "process_resident_memory_bytes ",
+	} {
+		if !strings.Contains(body, "\n"+line) {
+			t.Errorf("no line %s", line)
+		}
+	}
+	without := page
+	without.Journal = nil
+	if _, body := serve(t, "127.0.0.1:0", without).ask(t, "GET", MetricsPath, token); strings.Contains(body, "journal") {
+		t.Error("metrics of a journal that there is not")
+	}
+}
+
+// docs/operate.md names every metric, and no other.
+func TestMetricsAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/operate.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if name, found := strings.CutPrefix(line, "| `moriens_"); found {
+			name, _, _ = strings.Cut(name, "`")
+			documented["moriens_"+name] = true
+		}
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(source(func() health.Page { return page }))
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if !documented[f.GetName()] {
+			t.Errorf("docs/operate.md does not name %s", f.GetName())
+		}
+		delete(documented, f.GetName())
+	}
+	for name := range documented {
+		t.Errorf("docs/operate.md names %s, which is no metric", name)
+	}
+}
