@@ -74,7 +74,8 @@ type manifest struct {
 	Seconds  float64
 	Empty    string
 	Notes    []string
-	ExitCode int `json:"exit_status"`
+	ExitCode int    `json:"exit_status"`
+	EndedBy  string `json:"ended_by"`
 	Worlds   []struct {
 		Size          int
 		RanksRecorded int `json:"ranks_recorded"`

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"bytes"
+	"io"
+	"runtime"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// session is what an agent with one rank says, from its first message to its last.
+func session() []*moriensv1.ReportRequest {
+	return []*moriensv1.ReportRequest{
+		{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 2, Clock: moriensv1.Clock_CLOCK_TSC, Events: []string{"A"}}}},
+		{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{Clock: moriensv1.Clock_CLOCK_TSC, Ticks: 5, MonotonicNs: 6}}},
+		{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}},
+		{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: 1, Path: 1, Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16}}}}},
+		{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: 1, Name: 1, Text: "p"}}},
+		{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{
+			Ring: 2, OriginTicks: 7, BurstTicks: []uint64{0, 5, 6}, CallTicks: []uint64{1, 2, 3}, Path: []uint32{0, 1, 1},
+			Function: []uint32{uint32(mpicall.Init), uint32(mpicall.Isend), uint32(mpicall.Isend)}, NoBurst: []uint32{0},
+			PollsRow: []uint32{2}, Polls: []uint64{9}, NoCounts: []uint32{0}, Counts: []*moriensv1.Counts{{Value: []int64{4, 5}}}}}},
+		{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
+			Ring: 2, Ticks: []uint64{0, 1}, What: []moriensv1.Marks_What{1, 2}, Name: []uint32{1, 1}}}},
+		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+			Communicator: 1, Id: 8, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}},
+		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
+		{Body: &moriensv1.ReportRequest_Transfers{Transfers: &moriensv1.Transfers{
+			Ring: 2, Kind: []moriensv1.Transfers_Kind{1}, Row: []int64{1}, Done: []int64{2}, Peer: []int32{1}, Tag: []int32{0}, Comm: []uint32{1}, Bytes: []uint64{8}}}},
+		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
+			Ring: 2, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{0}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-1}}}},
+		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 2, Before: []uint64{1}}}},
+		{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: &moriensv1.ClockExchange{SentTicks: 1, ReceivedTicks: 2, RepliedTicks: 3, ReturnedTicks: 4}}},
+		{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: 3, Marks: 2, Dropped: 1}}},
+		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 1}}},
+		{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED}}},
+		{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{{Module: "/a", Offset: 16, Function: "f", Line: 3}}}}},
+		{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: 1, Text: "n"}}},
+		{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: "c"}}},
+		{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: 1}}},
+	}
+}
+
+func stream(t testing.TB, messages []*moriensv1.ReportRequest) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, m := range messages {
+		if _, err := protodelim.MarshalTo(&b, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return b.Bytes()
+}
+
+// The session that fuzzing starts from is a sound one.
+func TestSession(t *testing.T) {
+	s := New()
+	a, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range session() {
+		m.Sequence = uint64(i + 1)
+		if m.GetClockExchange() != nil {
+			continue // whether it is sound depends on the collector's clocks
+		}
+		a.last = m.Sequence - 1
+		if _, err := s.Apply(a, m); err != nil {
+			t.Errorf("message %d: %v", m.Sequence, err)
+		}
+	}
+}
+
+// FuzzApply has two agents say anything, in any order: nothing panics, what is held grows with what was sent, and the totals are what is
+// there.
+func FuzzApply(f *testing.F) {
+	whole := session()
+	f.Add(stream(f, whole))
+	for i := range whole {
+		f.Add(stream(f, append(whole[:i:i], whole[i+1:]...)))
+	}
+	twice := append(whole[:6:6], whole[5], &moriensv1.ReportRequest{Sequence: 3}, &moriensv1.ReportRequest{Sequence: 1 << 40})
+	f.Add(stream(f, twice))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := New()
+		var agents []*Agent
+		for id := range uint64(2) {
+			a, _, err := s.Greet(&moriensv1.Hello{Agent: id + 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			agents = append(agents, a)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		decoded := 0
+		options := protodelim.UnmarshalOptions{MaxSize: 1 << 16}
+		for r := bytes.NewReader(data); ; {
+			m := new(moriensv1.ReportRequest)
+			err := options.UnmarshalFrom(r, m)
+			if err == io.EOF || err != nil && r.Len() == 0 {
+				break
+			}
+			if err != nil {
+				continue // whatever follows
+			}
+			decoded += proto.Size(m) + 64
+			// Sequence 0 stands for the one that is due.
+			a := agents[decoded%2]
+			if m.Sequence == 0 {
+				m.Sequence = a.last + 1
+			}
+			was := a.last
+			held, err := s.Apply(a, m)
+			if held < was || held > was+1 || held != a.last {
+				t.Fatalf("message %d: held %d after %d, %v", m.Sequence, held, was, err)
+			}
+		}
+		runtime.ReadMemStats(&after)
+		// A message of a few bytes may become a few slices and maps; nothing may become a thousand times what it was.
+		if used := after.TotalAlloc - before.TotalAlloc; used > 1<<20+uint64(decoded+len(data))*200 {
+			t.Errorf("%d bytes took %d", len(data), used)
+		}
+		s.Progress()
+		s.Rings()
+		checkTotals(t, s)
+	})
+}
+
+// checkTotals counts again what a store holds.
+func checkTotals(t *testing.T, s *Store) {
+	t.Helper()
+	f := s.Freeze()
+	var got Totals
+	got.Agents = len(f.Agents)
+	for _, a := range f.Agents {
+		if a.Done != nil {
+			got.AgentsDone++
+		}
+	}
+	for _, p := range f.Processes {
+		got.Processes++
+		if p.End != nil {
+			got.ProcessesEnded++
+		}
+		for _, r := range p.Rings {
+			rows := uint64(0)
+			for i := range r.Chunks {
+				c := &r.Chunks[i]
+				rows += uint64(len(c.Path))
+				got.Bursts += uint64(len(c.Path) - len(c.NoBurst))
+				for _, n := range c.Polls {
+					got.Calls += n - 1
+				}
+				for k := range c.Counts {
+					if n := len(c.Column(k)); n != len(c.Path) {
+						t.Errorf("a column of %d for %d rows", n, len(c.Path))
+					}
+				}
+				for _, path := range c.Path {
+					if int(path) >= len(f.CallPaths) {
+						t.Errorf("call path %d of %d", path, len(f.CallPaths))
+					}
+				}
+			}
+			got.Calls += rows
+			if rows != r.Calls {
+				t.Errorf("ring of %d rows says %d", rows, r.Calls)
+			}
+			if first, last := r.Span(); last < first {
+				t.Errorf("ring from %d to %d", first, last)
+			}
+			if r.End != nil {
+				got.Dropped += r.End.Dropped
+				got.Abandoned += r.End.Abandoned
+				got.Paused += r.End.Paused
+				got.MarksInside += r.End.MarksInside
+			}
+		}
+	}
+	want := f.Totals
+	want.Duplicates, want.Refused, want.Transfers = 0, 0, 0 // not to be told from what is held
+	if got != want {
+		t.Errorf("totals %+v, held %+v", want, got)
+	}
+}
