@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,11 +38,12 @@ func readState(t testing.TB, o outcome) state {
 	return s
 }
 
-// startRun starts `moriens run` on a job that computes for some seconds, and waits until its bursts have come.
-func startRun(t *testing.T, mpi mpitest.MPI, iterations int, options, launcher []string) (run *exec.Cmd, output *strings.Builder, out string) {
+// startRun starts `moriens run` on a job that lasts until its file is made, and waits until its bursts have come.
+func startRun(t *testing.T, mpi mpitest.MPI, options, launcher []string) (run *exec.Cmd, output *strings.Builder, out, over string) {
 	t.Helper()
-	out = filepath.Join(t.TempDir(), "run")
-	job := append(launcher, mpi.Args(2, "", mpi.App(t, "planted"), strconv.Itoa(iterations))...)
+	dir := t.TempDir()
+	out, over = filepath.Join(dir, "run"), filepath.Join(dir, "over")
+	job := append(launcher, mpi.Args(2, "", mpi.App(t, "until"), over)...)
 	args := append([]string{"run", "--out", out, "--shm", t.TempDir()}, options...)
 	run = exec.Command(binary(t), append(append(args, "--"), job...)...)
 	run.Env = mpitest.Environ()
@@ -54,7 +54,15 @@ func startRun(t *testing.T, mpi mpitest.MPI, iterations int, options, launcher [
 	}
 	t.Cleanup(func() { run.Process.Kill() })
 	waitForBursts(t, out, 2)
-	return run, output, out
+	return run, output, out, over
+}
+
+// end lets a job of startRun come to its end.
+func end(t *testing.T, over string) {
+	t.Helper()
+	if err := os.WriteFile(over, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // waitForBursts waits until so many ranks' bursts have come.
@@ -88,7 +96,7 @@ func checkEndedEarly(t *testing.T, m *manifest, by string) {
 // `moriens finish` ends the measurement, and the job goes on to its own end.
 func TestFinishRun(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		run, output, out := startRun(t, mpi, 16, nil, nil)
+		run, output, out, over := startRun(t, mpi, nil, nil)
 		contains(t, execute(t, nil, binary(t), "status", out).stdout, "collecting", "ranks        2, 2 running", "losses       none", "connected")
 
 		o := execute(t, nil, binary(t), "finish", out, "--json", "--timeout", "60s")
@@ -107,7 +115,8 @@ func TestFinishRun(t *testing.T) {
 		if again.status != 0 {
 			t.Errorf("finish again: status %d\n%s", again.status, again.stderr)
 		}
-		contains(t, again.stdout, "MPI_Barrier", "finished 20")
+		contains(t, again.stdout, "MPI_Bcast", "finished 20")
+		end(t, over)
 		if err := run.Wait(); err != nil {
 			t.Errorf("run: %v\n%s", err, output)
 		}
@@ -117,80 +126,76 @@ func TestFinishRun(t *testing.T) {
 	})
 }
 
-// Collector and agent are processes of their own; the job is told nothing.
-func TestFinishCollect(t *testing.T) {
+// apart is a run whose parts are processes of their own, and whose job lasts until over is made.
+type apart struct {
+	collect, agent, job        *exec.Cmd
+	collectOutput, agentOutput *strings.Builder
+	out, over                  string
+}
+
+func startApart(t *testing.T, options ...string) apart {
+	t.Helper()
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
-	app := mpi.App(t, "planted")
-	shm, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	collect, collectOutput := start(t, "collect", "--out", out)
-	agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--wait", "20s")
-	_, meet := readMeeting(t, out, collectOutput)
-	args := mpi.Args(2, library, app, "10")
-	job := exec.Command(args[0], args[1:]...)
-	job.Env = mpitest.Environ("MORIENS_RUN="+meet.Run, "MORIENS_SHM="+shm)
-	if err := job.Start(); err != nil {
+	dir, shm := t.TempDir(), t.TempDir()
+	p := apart{out: filepath.Join(dir, "run"), over: filepath.Join(dir, "over")}
+	p.collect, p.collectOutput = start(t, append([]string{"collect", "--out", p.out}, options...)...)
+	p.agent, p.agentOutput = start(t, "agent", "--dir", p.out, "--shm", shm, "--wait", "20s")
+	_, meet := readMeeting(t, p.out, p.collectOutput)
+	args := mpi.Args(2, library, mpi.App(t, "until"), p.over)
+	p.job = exec.Command(args[0], args[1:]...)
+	p.job.Env = mpitest.Environ("MORIENS_RUN="+meet.Run, "MORIENS_SHM="+shm)
+	if err := p.job.Start(); err != nil {
 		t.Fatal(err)
 	}
-	waitForBursts(t, out, 2)
-	o := execute(t, nil, binary(t), "finish", out, "--timeout", "60s")
+	t.Cleanup(func() { p.job.Process.Kill() })
+	waitForBursts(t, p.out, 2)
+	return p
+}
+
+// expectEnd sees that collector and agent end well though the job goes on, and that the job ends well too.
+func (p apart) expectEnd(t *testing.T, by string) {
+	t.Helper()
+	if err := p.collect.Wait(); err != nil {
+		t.Errorf("collect: %v\n%s", err, p.collectOutput)
+	}
+	if err := p.agent.Wait(); err != nil {
+		t.Errorf("agent: %v\n%s", err, p.agentOutput)
+	}
+	end(t, p.over)
+	if err := p.job.Wait(); err != nil {
+		t.Errorf("job: %v", err)
+	}
+	m := readManifest(t, p.out)
+	checkEndedEarly(t, &m, by)
+	for _, note := range m.Notes {
+		if strings.Contains(note, "did not finish") {
+			t.Error(note)
+		}
+	}
+}
+
+func TestFinishCollect(t *testing.T) {
+	p := startApart(t)
+	o := execute(t, nil, binary(t), "finish", p.out, "--timeout", "60s")
 	if o.status != 0 {
 		t.Fatalf("finish: status %d\n%s", o.status, o.stderr)
 	}
 	contains(t, o.stdout, "2 ranks", "losses: none", "ended by moriens finish")
-	if err := agent.Wait(); err != nil {
-		t.Errorf("agent: %v\n%s", err, agentOutput)
-	}
-	if err := collect.Wait(); err != nil {
-		t.Errorf("collect: %v\n%s", err, collectOutput)
-	}
-	if err := job.Wait(); err != nil {
-		t.Errorf("job: %v", err)
-	}
-	m := readManifest(t, out)
-	checkEndedEarly(t, &m, "moriens finish")
+	p.expectEnd(t, "moriens finish")
 }
 
-// SIGTERM makes the agents send what they have before the collector analyses it.
-func TestCollectIsTerminated(t *testing.T) {
+// A signal makes the agents send what they have before the collector analyses it.
+func TestCollectIsSignalled(t *testing.T) {
 	for _, c := range []struct {
 		options []string
 		signal  syscall.Signal
 	}{{nil, syscall.SIGTERM}, {[]string{"--signal", "USR1"}, syscall.SIGUSR1}} {
 		t.Run(c.signal.String(), func(t *testing.T) {
-			mpi := mpitest.OpenMPI
-			testenv.Need(t, mpi.CC, mpi.Launcher)
-			library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
-			app := mpi.App(t, "planted")
-			shm, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-			collect, collectOutput := start(t, append([]string{"collect", "--out", out}, c.options...)...)
-			agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--wait", "20s")
-			_, meet := readMeeting(t, out, collectOutput)
-			args := mpi.Args(2, library, app, "10")
-			job := exec.Command(args[0], args[1:]...)
-			job.Env = mpitest.Environ("MORIENS_RUN="+meet.Run, "MORIENS_SHM="+shm)
-			if err := job.Start(); err != nil {
-				t.Fatal(err)
-			}
-			waitForBursts(t, out, 2)
-			collect.Process.Signal(c.signal)
-			if err := collect.Wait(); err != nil {
-				t.Errorf("collect: %v\n%s", err, collectOutput)
-			}
-			if err := agent.Wait(); err != nil {
-				t.Errorf("agent: %v\n%s", err, agentOutput)
-			}
-			if err := job.Wait(); err != nil {
-				t.Errorf("job: %v", err)
-			}
-			m := readManifest(t, out)
-			checkEndedEarly(t, &m, c.signal.String())
-			for _, note := range m.Notes {
-				if strings.Contains(note, "did not finish") {
-					t.Error(note)
-				}
-			}
+			p := startApart(t, c.options...)
+			p.collect.Process.Signal(c.signal)
+			p.expectEnd(t, c.signal.String())
 		})
 	}
 }
@@ -198,12 +203,13 @@ func TestCollectIsTerminated(t *testing.T) {
 // The signal that the user names ends the measurement, and the job does not get it: it would be its end.
 func TestRunIsSignalled(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.CC, mpitest.OpenMPI.Launcher)
-	run, output, out := startRun(t, mpitest.OpenMPI, 16, []string{"--signal", "SIGUSR1"}, nil)
+	run, output, out, over := startRun(t, mpitest.OpenMPI, []string{"--signal", "SIGUSR1"}, nil)
 	run.Process.Signal(syscall.SIGUSR1)
 	waitForManifest(t, out, 60*time.Second)
 	if err := run.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("the job did not go on: %v\n%s", err, output)
 	}
+	end(t, over)
 	if err := run.Wait(); err != nil {
 		t.Errorf("run: %v\n%s", err, output)
 	}
@@ -214,12 +220,13 @@ func TestRunIsSignalled(t *testing.T) {
 // SIGTERM may be followed by SIGKILL half a minute later: the results of a job that takes its time to end are there by then.
 func TestRunIsTerminatedAndTheJobIsSlow(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.CC, mpitest.OpenMPI.Launcher)
-	run, output, out := startRun(t, mpitest.OpenMPI, 36, nil, []string{"sh", "-c", `trap "" TERM; "$@"; exit 9`, "sh"})
+	run, output, out, over := startRun(t, mpitest.OpenMPI, nil, []string{"sh", "-c", `trap "" TERM; "$@"; exit 9`, "sh"})
 	run.Process.Signal(syscall.SIGTERM)
 	waitForManifest(t, out, 28*time.Second)
 	if err := run.Process.Signal(syscall.Signal(0)); err != nil {
 		t.Errorf("the job did not go on: %v\n%s", err, output)
 	}
+	end(t, over)
 	run.Wait()
 	if status := run.ProcessState.ExitCode(); status != 9 {
 		t.Errorf("status %d, the job's is 9\n%s", status, output)

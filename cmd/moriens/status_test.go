@@ -89,7 +89,7 @@ sleep 1
 for p in /proc/[0-9]*; do { tr '\0' '\n' <$p/cmdline; tr '\0' '\n' <$p/environ; } >>"$0/processes" 2>/dev/null; done
 wait $!`
 	args := []string{binary(t), "--log", "debug", "--log-format", "json", "run", "--http", "127.0.0.1:0", "--out", out, "--", "sh", "-c", script, seen}
-	o := execute(t, nil, append(args, mpi.Args(2, "", mpi.App(t, "planted"), "4")...)...)
+	o := execute(t, nil, append(args, mpi.Args(2, "", mpi.App(t, "planted"), "2", "200", "200", "200", "900", "30")...)...)
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
