@@ -61,11 +61,13 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 FUZZ = 150s
 
 .PHONY: fuzz
-fuzz: ## fuzz the readers of shared memory, segments and points, for FUZZ=150s each
+fuzz: ## fuzz the readers of shared memory, segments, points, collector.json and messages, for FUZZ=150s each
 	go test ./agent/ring -run '^$$' -fuzz FuzzRing -fuzztime $(FUZZ)
 	go test ./agent/ring -run '^$$' -fuzz FuzzProcess -fuzztime $(FUZZ)
 	go test ./internal/segment -run '^$$' -fuzz FuzzOpen -fuzztime $(FUZZ)
 	go test ./internal/points -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
+	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
+	go test ./collector/store -run '^$$' -fuzz FuzzApply -fuzztime $(FUZZ)
 
 .PHONY: bench-shim
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
