@@ -56,7 +56,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		}
 	}
 	if job.EndedBy != "" {
-		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s: what %d ranks did from then on was not measured", job.EndedBy, left))
+		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that went on unmeasured: %d", job.EndedBy, left))
 	}
 	describeMatching(m, h)
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)

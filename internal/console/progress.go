@@ -108,12 +108,12 @@ func progressLosses(l *health.Losses) string {
 		n    uint64
 		what string
 	}{
-		{l.RecordsDropped, "MPI calls dropped, the ring was full"}, {l.CallsAbandoned, "MPI calls left by longjmp or an exception"},
-		{l.CallsUnrecorded, "MPI calls of threads that could not record"}, {l.RanksDied, "ranks died"}, {l.RanksUnrecorded, "ranks could not record"},
-		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "came twice"},
+		{l.RecordsDropped, "MPI calls dropped because the ring was full"}, {l.CallsAbandoned, "MPI calls left by longjmp or an exception"},
+		{l.CallsUnrecorded, "MPI calls of threads that could not record"}, {l.RanksDied, "ranks that died"}, {l.RanksUnrecorded, "ranks that could not record"},
+		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "messages that came twice"},
 	} {
 		if x.n > 0 {
-			parts = append(parts, Integer(int(x.n))+" "+x.what)
+			parts = append(parts, x.what+": "+Integer(int(x.n)))
 		}
 	}
 	if len(parts) == 0 {

@@ -1,0 +1,56 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/collector/health"
+)
+
+func TestProgress(t *testing.T) {
+	page := health.Page{
+		Run: "r1", Stage: health.Collecting, Host: "n0", PID: 7, Seconds: 3661.5,
+		Agents:   []health.Agent{{Host: "n0", Connected: true, Ranks: 2}, {Host: "n1", Away: 61}, {Host: "n2", Done: true, Ranks: 1}},
+		Ranks:    health.Ranks{Recorded: 3, Running: 2, Died: 1},
+		Calls:    1500,
+		Bursts:   1499,
+		Clusters: health.Clusters{Count: 4, Bursts: 1400, Explained: .912}, BurstsPerSecond: 33.3,
+		Losses:  health.Losses{RanksDied: 1, RecordsDropped: 5},
+		Refused: map[string]uint64{"wrong_token": 2, "crowd": 3000},
+		Memory:  health.Memory{HeapBytes: 1, ResidentBytes: 40e6},
+	}
+	const common = `moriens: run r1 · collecting for 1h1m1s on n0 (pid 7)
+
+agents       3, 1 connected, 1 away, 1 done
+ranks        3, 2 running, 1 died
+MPI calls    1,500
+bursts       1,499, 33/s lately
+clusters     4, with 91.2 % of the time (of 1,400 bursts)
+losses       MPI calls dropped because the ring was full: 5; ranks that died: 1
+turned away  3,000 crowd, 2 wrong token
+memory       40.0 MB
+`
+	const hosts = `
+host  agent          ranks
+n0    connected          2
+n1    away for 1m1s      0
+n2    done               1
+`
+	journal := "journal      3.00 MB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
+	for _, tt := range []struct {
+		journal *health.Journal
+		want    string
+	}{
+		{nil, common + hosts},
+		{&health.Journal{Bytes: 3e6, Pending: 1, Syncs: 2, SyncSeconds: .01, CutBytes: 10, Error: "disk full"}, common + journal + hosts},
+	} {
+		page.Journal = tt.journal
+		var b strings.Builder
+		if err := Progress(&b, &page); err != nil {
+			t.Fatal(err)
+		}
+		if b.String() != tt.want {
+			t.Errorf("printed:\n%swant:\n%s", b.String(), tt.want)
+		}
+	}
+}
