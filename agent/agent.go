@@ -1,13 +1,11 @@
 package agent
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 	"runtime"
+	"slices"
 	"time"
 
 	"moriens/agent/burst"
@@ -23,7 +21,7 @@ const (
 	// batchRequests is of how many requests calls may tell that go into one message, but for those of one look at the ring: a call
 	// can tell of thousands.
 	batchRequests = 16384
-	// batchWait is how long a call may wait for its message to fill.
+	// batchWait is how long a call may wait for its message to fill, and for the transaction that it is part of.
 	batchWait = 200 * time.Millisecond
 )
 
@@ -39,7 +37,8 @@ type Agent struct {
 	nameless  uint64          // marks whose name the log does not define
 	messages  *message.Matcher
 	threads   []*thread
-	ended     bool
+	ended     bool // its process has
+	out       outgoing
 }
 
 // A thread is one ring with the calls that are not sent yet.
@@ -51,7 +50,6 @@ type thread struct {
 	pending []ring.Record
 	// requests is of how many the pending ones tell.
 	requests int
-	since    time.Time // when the first of pending was read
 	corrupt  error
 
 	messages *message.Thread // nil until its process is known
@@ -61,15 +59,16 @@ type thread struct {
 	finalized bool // its last record is MPI_Finalize, after which nothing can be missing
 }
 
-func openAgent(path string, send func(*moriensv1.ReportRequest)) (*Agent, error) {
+func openAgent(path string) (*Agent, error) {
 	p, err := ring.OpenProcess(path)
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{
+	a := &Agent{
 		path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
-		messages: message.New(send),
-	}, nil
+	}
+	a.messages = message.New(a.send)
+	return a, nil
 }
 
 func openThread(path string) (*thread, error) {
@@ -106,7 +105,7 @@ func (t *thread) guard(look func()) {
 	look()
 }
 
-// read moves calls from the ring to the uplink, at most one message of them, and says whether there may
+// read moves calls from the ring to what waits to be committed, at most one message of them, and says whether there may
 // be more.
 func (n *Node) read(a *Agent, t *thread) bool {
 	if t.corrupt != nil {
@@ -132,15 +131,15 @@ func (n *Node) read(a *Agent, t *thread) bool {
 	if t.corrupt != nil {
 		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", t.corrupt)
 	}
-	if got > 0 && have == 0 {
-		t.since = time.Now()
-	}
 	t.pending = t.pending[:have+got]
 	for i := range t.pending[have:] {
 		t.requests += len(t.pending[have+i].Requests)
 	}
+	if len(t.pending) > 0 {
+		a.out.begin()
+	}
 	full := len(t.pending) == batchCalls || t.requests >= batchRequests
-	if full || len(t.pending) > 0 && time.Since(t.since) > batchWait {
+	if full {
 		n.flush(a, t)
 	}
 	return full
@@ -182,7 +181,7 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 	return len(records), nil
 }
 
-// flush sends the calls and marks that wait, and before them the call paths and names that they may name: those are
+// flush forms messages of the calls and marks that wait, and before them the call paths and names that they may name: those are
 // in the process's log before any record that names it is in a ring.
 func (n *Node) flush(a *Agent, t *thread) {
 	if len(t.pending) == 0 {
@@ -190,7 +189,7 @@ func (n *Node) flush(a *Agent, t *thread) {
 	}
 	n.define(a)
 	a.dropUndefined(t.pending)
-	n.sendMarks(a, t, t.pending)
+	a.sendMarks(t, t.pending)
 	n.form(a, t, t.pending)
 	for i := range t.pending {
 		t.pending[i].Clear()
@@ -201,14 +200,14 @@ func (n *Node) flush(a *Agent, t *thread) {
 // form sends the rows of records, and then what those mean.
 func (n *Node) form(a *Agent, t *thread, records []ring.Record) {
 	first := t.former.Calls()
-	n.sendCalls(t.former.Form(records))
+	a.sendCalls(t.former.Form(records))
 	n.addMeaning(a, t, first, records, false)
 }
 
 // sendCalls sends what there is, if there is anything.
-func (n *Node) sendCalls(c *moriensv1.Calls) {
+func (a *Agent) sendCalls(c *moriensv1.Calls) {
 	if c != nil {
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 	}
 }
 
@@ -219,16 +218,17 @@ func (n *Node) define(a *Agent) {
 	l, err := a.process.ReadLog()
 	if err != nil {
 		a.logDead = true
-		n.unreadable(a.path, err)
+		n.config.Log.Error("what a rank left cannot be read", "file", a.path, "error", err)
+		a.send(corruptFile(err))
 	}
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}
 	n.defineComms(a, l.Comms)
 	for _, note := range l.Notes {
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
 	}
-	n.sendNames(a, l.Names)
+	a.sendNames(l.Names)
 	for _, p := range l.Paths {
 		if a.defined[p.ID] {
 			continue
@@ -237,10 +237,10 @@ func (n *Node) define(a *Agent) {
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
 			m := a.modules[f.Module] // none for 0
-			n.sources.add(m, f.Offset)
+			n.addSource(m, f.Offset)
 			c.Frames = append(c.Frames, &moriensv1.Frame{Module: m.Path, BuildId: m.BuildID, Offset: f.Offset})
 		}
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: c}})
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: c}})
 	}
 }
 
@@ -261,9 +261,10 @@ func (a *Agent) dropUndefined(records []ring.Record) {
 	}
 }
 
-// endRing sends the rest of a ring and says that there is no more.
+// endRing sends the rest of a ring, says that there is no more and has its file removed.
 func (n *Node) endRing(a *Agent, t *thread) {
 	for n.read(a, t) {
+		n.commitIfDue(a)
 	}
 	n.flush(a, t)
 	end := &moriensv1.RingEnd{Ring: t.reader.ID}
@@ -282,7 +283,9 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	if t.corrupt != nil {
 		end.Corrupt = t.corrupt.Error()
 	}
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: end}})
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: end}})
+	a.threads = slices.DeleteFunc(a.threads, func(x *thread) bool { return x == t })
+	a.out.leave(t.path, t.close)
 }
 
 // sendLeft sends what the ring's thread had not published when it ended, if it can be what it seems.
@@ -303,7 +306,7 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 	}
 	n.define(a)
 	a.dropUndefined(left)
-	n.sendMarks(a, t, left)
+	a.sendMarks(t, left)
 	if !unfinished {
 		n.form(a, t, left)
 		return
@@ -313,7 +316,7 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 		n.form(a, t, left[:last])
 	}
 	first := t.former.Calls()
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(left[last])}})
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(left[last])}})
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
@@ -354,27 +357,4 @@ func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
 	}
 }
 
-// remove closes and deletes what the process has left.
-func (a *Agent) remove(log *slog.Logger) {
-	a.process.Close()
-	removeFile(a.path, log)
-}
-
-func (t *thread) remove(log *slog.Logger) {
-	t.close()
-	removeFile(t.path, log)
-}
-
 func (t *thread) close() { t.guard(func() { t.reader.Close() }) }
-
-func removeFile(path string, log *slog.Logger) {
-	if err := os.Remove(path); err != nil {
-		log.Warn("a file in shared memory stays", "error", err)
-	}
-}
-
-func randomID() uint64 {
-	var b [8]byte
-	rand.Read(b[:]) // never fails, crypto/rand
-	return binary.LittleEndian.Uint64(b[:])
-}

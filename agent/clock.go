@@ -35,6 +35,7 @@ type sampler struct {
 // readClocks does what is due.
 func (n *Node) readClocks() {
 	now := time.Now()
+	n.sendExchanged()
 	for _, s := range n.clocks {
 		if !now.Before(s.next) {
 			n.sample(s)
@@ -57,6 +58,23 @@ func (n *Node) lastClocks(ctx context.Context) {
 			n.up.AwaitExchange(ctx)
 		}
 	}
+	n.sendExchanged()
+}
+
+// sendExchanged sends what the exchanges have told.
+func (n *Node) sendExchanged() {
+	for _, e := range n.up.Exchanged() {
+		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: e}})
+	}
+}
+
+// addClock takes a clock that a process's ticks are of.
+func (n *Node) addClock(clock uint32) {
+	if n.clocks[clock] == nil {
+		s := &sampler{clock: clock}
+		n.clocks[clock] = s
+		n.sample(s)
+	}
 }
 
 // exchange begins a round of exchanges with the collector, if none is under way.
@@ -77,7 +95,10 @@ func (n *Node) sample(s *sampler) {
 	}
 	s.pause = min(max(2*s.pause, sampleFirst), sampleLast)
 	s.next = time.Now().Add(s.pause)
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
+	cpu, peak := n.use()
+	state := n.out.node()
+	state.CpuNs, state.PeakBytes = uint64(cpu), peak
+	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
 		Clock: moriensv1.Clock(s.clock), Ticks: reading.Ticks, MonotonicNs: reading.MonotonicNS,
 		RealtimeNs: reading.RealtimeNS, UncertaintyNs: reading.UncertaintyNS, Identity: reading.Identity,
 	}}})

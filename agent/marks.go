@@ -6,13 +6,13 @@ import (
 )
 
 // sendNames sends names of phases and events that a process has defined.
-func (n *Node) sendNames(a *Agent, names []ring.Name) {
+func (a *Agent) sendNames(names []ring.Name) {
 	for _, name := range names {
 		if name.Number == 0 || a.names[name.Number] {
 			continue
 		}
 		a.names[name.Number] = true
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{
 			Process: a.process.ID, Name: name.Number, Text: name.Text,
 		}}})
 	}
@@ -20,7 +20,7 @@ func (n *Node) sendNames(a *Agent, names []ring.Name) {
 
 // sendMarks sends the marks among a ring's records. A name that the log does not define, because it was full or is corrupt,
 // becomes an unknown one.
-func (n *Node) sendMarks(a *Agent, t *thread, records []ring.Record) {
+func (a *Agent) sendMarks(t *thread, records []ring.Record) {
 	m := t.marks.Form(records)
 	if m == nil {
 		return
@@ -31,5 +31,5 @@ func (n *Node) sendMarks(a *Agent, t *thread, records []ring.Record) {
 			a.nameless++
 		}
 	}
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}})
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: m}})
 }

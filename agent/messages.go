@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -48,11 +49,10 @@ func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Reco
 	a.advance()
 }
 
-// advance has the matcher go on as far as all that was read allows.
+// advance has the matcher go on as far as all that was read allows. What comes of it goes out with the next transaction.
 func (a *Agent) advance() {
 	a.messages.Expect(a.process.Threads())
 	a.messages.Advance()
-	a.messages.Flush()
 }
 
 // defineComms tells of the communicators that a process's log has defined.
@@ -62,7 +62,7 @@ func (n *Node) defineComms(a *Agent, comms []ring.Comm) {
 			continue
 		}
 		a.messages.Define(c.Number, c.Peers)
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{
 			Process: a.process.ID, Comm: c.Number, Communicator: n.communicator(&c), Rank: uint32(c.Rank),
 		}}})
 	}
@@ -83,12 +83,14 @@ func (n *Node) communicator(c *ring.Comm) uint32 {
 		d.Count = append(d.Count, r.Count)
 		content = fmt.Appendf(content, " %d+%d*%d", r.First, r.Stride, r.Count)
 	}
-	number, known := n.communicators[string(content)]
+	digest := sha256.Sum256(content)
+	number, known := n.communicators[digest]
 	if !known {
 		number = uint32(len(n.communicators)) + 1
-		n.communicators[string(content)] = number
+		n.communicators[digest] = number
+		n.out.node().Communicator = append(n.out.node().Communicator, digest[:])
 		d.Communicator = number
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: d}})
+		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: d}})
 	}
 	return number
 }
@@ -131,10 +133,10 @@ func (n *Node) order(a *Agent, now uint64) {
 }
 
 // endMessages says what became of all that a process has moved.
-func (n *Node) endMessages(a *Agent) {
+func (a *Agent) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
 		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
 		RequestsLost: s.Lost, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
 		CommsLost: a.process.CommsLost(),

@@ -1,19 +1,23 @@
 // Package agent carries what the ranks of one node record to the collector.
 //
 // A Node looks into the run's directory in shared memory; for each process that it finds there it keeps
-// an Agent, which reads the process's rings (agent/ring), forms bursts (agent/burst) and hands them to
-// the node's one uplink (agent/uplink). When a process has ended, its files are read to the end and
-// removed. The ranks never wait for any of this: a ring that is read too slowly drops, and counts.
+// an Agent, which reads the process's rings (agent/ring), forms bursts (agent/burst) and commits them to
+// the node's outbox (agent/spool), from where the one uplink (agent/uplink) sends them. When a process has ended, its files are
+// read to the end and removed. The ranks never wait for any of this: a ring that is read too slowly drops, and counts. An agent that was
+// killed is started again and goes on where it was: see transaction.go.
 package agent
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -21,9 +25,10 @@ import (
 	"moriens/agent/burst"
 	"moriens/agent/mark"
 	"moriens/agent/ring"
+	"moriens/agent/spool"
 	"moriens/agent/uplink"
-	"moriens/internal/rendezvous"
 	"moriens/internal/ticks"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -46,35 +51,51 @@ const (
 
 // Config says which run's processes a node looks for and whom it tells.
 type Config struct {
-	Run     string                // MORIENS_RUN
-	Shm     string                // directory that holds the run's directory of rings
-	Meet    rendezvous.Rendezvous // the collector
-	Idle    time.Duration         // the job is over when no process was there for this long after the last; 0 = only JobOver says so
-	Grace   time.Duration         // how long processes may outlive the job; 0 = 5 s
-	Version string
-	Log     *slog.Logger
-	Clocks  ticks.Clocks // nil = the machine's
+	Run      string        // MORIENS_RUN
+	Shm      string        // directory that holds the run's directory of rings
+	Find     uplink.Find   // the collector
+	Spool    string        // directory for the spool; empty: $TMPDIR, or /tmp
+	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
+	KeepWork bool          // the spool stays when everything is done
+	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
+	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
+	Shared   bool          // this process is more than the agent
+	Version  string
+	Log      *slog.Logger
+	Clocks   ticks.Clocks // nil = the machine's
 }
 
 // A Node is the agent process of one node.
 type Node struct {
 	config    Config
+	spool     *spool.Spool
+	outbox    *spool.Outbox
 	up        *uplink.Uplink
 	directory *ring.Directory
 	claim     *os.File          // closed when the directory is given up
 	agents    map[uint64]*Agent // by process; those that have not ended
 	sources   sources
-	// Numbers of the communicators that the collector was told of, by their content.
-	communicators map[string]uint32
+	// Numbers of the communicators that the collector was told of, by the digests of their contents.
+	communicators map[[sha256.Size]byte]uint32
 	orphans       []*thread // rings whose process file has not been seen yet
 	clocks        map[uint32]*sampler
 	over          chan struct{} // closed when no new process will come
 	overOnce      sync.Once
-	came          bool      // a process has been seen
 	lastSeen      time.Time // when there was a process
+	out           outgoing
+	stalled       error // why the latest transaction could not be kept; nil if it was
+	fullSince     time.Time
+	full          time.Duration // how long the spool had no room, before fullSince
+
+	// What earlier lives of this agent tell.
+	came     bool // a process has been seen
+	done     bool // Done is committed
+	restarts uint32
+	cpu      time.Duration // that they used
+	peak     uint64        // bytes of memory
 }
 
-// New returns the agent of a node. Nothing happens until Run.
+// New returns the agent of a node, which goes on where an earlier one of the run has stopped. Nothing goes to the collector until Run.
 func New(config Config) (*Node, error) {
 	if config.Grace == 0 {
 		config.Grace = defaultGrace
@@ -86,36 +107,42 @@ func New(config Config) (*Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)
 	}
-	up, err := uplink.New(config.Meet, &moriensv1.Hello{
-		Run: config.Run, Agent: randomID(), Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
-	}, config.Log)
-	if err != nil {
-		return nil, err
-	}
-	directory := ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run))
-	claim, err := directory.Claim()
-	if err != nil {
-		return nil, err
-	}
-	return &Node{
-		config:    config,
-		up:        up,
-		directory: directory,
-		claim:     claim,
-		agents:    make(map[uint64]*Agent),
-		sources:   make(sources),
-
-		communicators: make(map[string]uint32),
+	n := &Node{
+		config:        config,
+		directory:     ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run)),
+		agents:        make(map[uint64]*Agent),
+		sources:       make(sources),
+		communicators: make(map[[sha256.Size]byte]uint32),
 		clocks:        make(map[uint32]*sampler),
 		over:          make(chan struct{}),
-	}, nil
+	}
+	if n.claim, err = n.directory.Claim(); err != nil {
+		return nil, err
+	}
+	if n.spool, err = spool.Open(spool.Config{Dir: config.Spool, Max: config.SpoolMax, Run: config.Run, Shm: n.directory.Path()}); err != nil {
+		n.claim.Close()
+		return nil, err
+	}
+	if n.outbox, err = n.spool.Outbox(); err == nil {
+		n.up = uplink.New(config.Find, &moriensv1.Hello{
+			Run: config.Run, Agent: n.spool.Agent, Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
+		}, n.outbox, config.Log)
+		err = n.restore()
+	}
+	if err != nil {
+		n.spool.Close()
+		n.claim.Close()
+		return nil, fmt.Errorf("spool %s: %w", n.spool.Path(), err)
+	}
+	return n, nil
 }
 
 // JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
 // Run watches the node's processes until the job is over and everything that they recorded is
-// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost.
+// acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool stays: an agent
+// that is started again sends what is in it.
 func (n *Node) Run(ctx context.Context) error {
 	defer n.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -123,24 +150,47 @@ func (n *Node) Run(ctx context.Context) error {
 	upDone := make(chan error, 1)
 	go func() { upDone <- n.up.Run(upCtx) }()
 
-	n.watch(ctx)
-	for _, t := range n.orphans {
-		n.unreadable(t.path, errors.New("a ring without its process"))
-		t.close()
+	if !n.done {
+		n.watch(ctx)
+		for _, t := range n.orphans {
+			n.unreadable(t.path, errors.New("a ring without its process"))
+			t.close()
+		}
 	}
 	err := ctx.Err()
 	if err == nil {
-		n.resolve(ctx)
-		n.lastClocks(ctx)
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: n.up.Stats().Resent}}})
-		flush, cancel := context.WithTimeout(ctx, flushGrace)
-		err = n.up.Flush(flush)
-		cancel()
+		err = n.conclude(ctx)
 	}
 	stop()
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
-	return errors.Join(err, n.directory.Remove())
+	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil {
+		return errors.Join(fmt.Errorf("%w; it stays in %s", err, n.spool.Path()), closeErr, n.spool.Close())
+	}
+	if n.config.KeepWork {
+		return errors.Join(err, n.spool.Close(), n.directory.Remove())
+	}
+	return errors.Join(err, n.spool.Remove(), n.directory.Remove())
+}
+
+// conclude says what there is to say when all processes have ended, and waits until the collector has everything.
+func (n *Node) conclude(ctx context.Context) error {
+	if !n.done {
+		n.resolve(ctx)
+		n.lastClocks(ctx)
+		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: n.describeDone()}})
+		n.out.node().Done = true
+	}
+	ctx, cancel := context.WithTimeout(ctx, flushGrace)
+	defer cancel()
+	for err := n.commitNode(); err != nil; err = n.commitNode() {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(scanEvery):
+		}
+	}
+	return n.up.Flush(ctx)
 }
 
 // watch looks at the rings again and again until the job is over and all its processes have ended.
@@ -164,7 +214,7 @@ func (n *Node) watch(ctx context.Context) {
 		switch {
 		case len(n.agents) > 0:
 			n.lastSeen = now
-			if !overSince.IsZero() && now.Sub(overSince) > n.config.Grace {
+			if !overSince.IsZero() && now.Sub(overSince) > n.grace() {
 				n.leave()
 				return
 			}
@@ -196,21 +246,36 @@ func (n *Node) watch(ctx context.Context) {
 	}
 }
 
-// drain reads all rings and returns how full the fullest was, 0–1. Where the uplink has no room the
+// grace is how long the end of the job may be ago: processes that have ended wait for room in the spool alone.
+func (n *Node) grace() time.Duration {
+	for _, a := range n.agents {
+		if !a.ended {
+			return n.config.Grace
+		}
+	}
+	return max(n.config.Grace, flushGrace)
+}
+
+// drain reads all rings and returns how full the fullest was, 0–1. Where the spool has no room the
 // rings wait, and drop in the end.
 func (n *Node) drain() (fullest float64) {
 	n.readClocks()
+	defer n.commitDue()
 	for _, a := range n.agents {
+		if a.out.ended {
+			continue
+		}
 		now, err := uint64(0), error(nil)
 		if len(a.threads) > 1 {
 			now, err = n.config.Clocks.Now(a.process.Clock)
 		}
 		for _, t := range a.threads {
-			if !n.up.Room() {
+			if !n.room() {
 				return 0 // looking more often does not help
 			}
 			fullest = max(fullest, t.fill())
-			for n.up.Room() && n.read(a, t) {
+			for n.room() && n.read(a, t) {
+				n.commitIfDue(a)
 			}
 		}
 		if len(a.threads) > 1 && err == nil {
@@ -227,7 +292,8 @@ func (n *Node) scan() {
 		n.config.Log.Error("look for ranks", "error", err) // those that are known may still end
 	}
 	for _, f := range found.Faults {
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
+		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
+		n.out.node().Reported = append(n.out.node().Reported, f.Name)
 	}
 	for _, path := range found.Processes {
 		n.addProcess(path)
@@ -240,7 +306,9 @@ func (n *Node) scan() {
 		// A process that has ended is closed one scan later: its last ring may have got its name after
 		// this scan's listing.
 		if a.ended {
-			n.end(a)
+			if n.room() || a.out.ended {
+				n.end(a)
+			}
 			continue
 		}
 		a.ended = a.hasEnded(n.config.Log)
@@ -250,20 +318,19 @@ func (n *Node) scan() {
 
 // endThreads gives back the rings of threads that have ended: a program may start thousands of them.
 func (n *Node) endThreads(a *Agent) {
-	kept := a.threads[:0]
-	for _, t := range a.threads {
-		if !t.reader.Closed() || !n.up.Room() {
-			kept = append(kept, t)
-			continue
+	before := len(a.out.files)
+	for _, t := range slices.Clone(a.threads) {
+		if t.reader.Closed() && n.room() {
+			n.endRing(a, t)
 		}
-		n.endRing(a, t)
-		t.remove(n.config.Log)
 	}
-	a.threads = kept
+	if len(a.out.files) > before {
+		n.commit(a) // what fails is tried again
+	}
 }
 
 func (n *Node) addProcess(path string) {
-	a, err := openAgent(path, n.up.Send)
+	a, err := openAgent(path)
 	if err != nil {
 		n.unreadable(path, err)
 		return
@@ -275,12 +342,9 @@ func (n *Node) addProcess(path string) {
 	}
 	n.agents[a.process.ID] = a
 	n.came = true
-	if n.clocks[a.process.Clock] == nil {
-		s := &sampler{clock: a.process.Clock}
-		n.clocks[a.process.Clock] = s
-		n.sample(s)
-	}
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: a.describe()}})
+	n.out.node().Came = true
+	n.addClock(a.process.Clock)
+	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: a.describe()}})
 	n.config.Log.Info("rank", "rank", a.process.Rank, "of", a.process.Size, "pid", a.process.PID)
 }
 
@@ -305,7 +369,7 @@ func (n *Node) adopt() {
 		t.former, t.marks = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
 		t.messages = a.messages.Thread(t.reader.ID)
 		a.threads = append(a.threads, t)
-		n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
 			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),
 		}}})
 	}
@@ -320,19 +384,28 @@ func (n *Node) unreadable(path string, err error) {
 		return
 	}
 	n.config.Log.Error("what a rank left cannot be read", "file", path, "error", err)
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: err.Error()}}})
+	n.send(corruptFile(err))
+	n.out.node().Reported = append(n.out.node().Reported, filepath.Base(path))
+}
+
+func corruptFile(err error) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: err.Error()}}}
 }
 
 // end reads what a process has left to the end, says how it ended, and removes its files.
 func (n *Node) end(a *Agent) {
-	for _, t := range a.threads {
-		n.endRing(a, t)
-		t.remove(n.config.Log)
+	if !a.out.ended {
+		for len(a.threads) > 0 {
+			n.endRing(a, a.threads[0])
+		}
+		a.endMessages()
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
+		a.out.leave(a.path, func() { a.process.Close() })
+		a.out.ended = true
 	}
-	n.endMessages(a)
-	n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
-	a.remove(n.config.Log)
-	delete(n.agents, a.process.ID)
+	if n.commit(a) == nil {
+		delete(n.agents, a.process.ID)
+	}
 }
 
 // resolveGrace is how long the places of the call paths may be looked for at the end.

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -29,18 +30,31 @@ type source struct {
 	offsets map[uint64]bool
 }
 
-func (s sources) add(m ring.Module, offset uint64) {
-	if m.Path == "" {
-		return
-	}
-	id := moduleID{m.Path, string(m.BuildID)}
+// add says whether the frame is new.
+func (s sources) add(path string, buildID []byte, offset uint64) bool {
+	id := moduleID{path, string(buildID)}
 	if s[id] == nil {
 		s[id] = &source{offsets: make(map[uint64]bool)}
 		if len(s) <= maxOpen {
-			s[id].module = symbol.Open(m.Path, m.BuildID)
+			s[id].module = symbol.Open(path, buildID)
 		}
 	}
+	known := s[id].offsets[offset]
 	s[id].offsets[offset] = true
+	return !known
+}
+
+// addSource adds a frame of a call path; the next life of this agent has to know of it too.
+func (n *Node) addSource(m ring.Module, offset uint64) {
+	if m.Path == "" || !n.sources.add(m.Path, m.BuildID, offset) {
+		return
+	}
+	state := n.out.node()
+	if last := len(state.Source) - 1; last >= 0 && state.Source[last].Module == m.Path && bytes.Equal(state.Source[last].BuildId, m.BuildID) {
+		state.Source[last].Offset = append(state.Source[last].Offset, offset)
+		return
+	}
+	state.Source = append(state.Source, &moriensv1.SourceFrames{Module: m.Path, BuildId: m.BuildID, Offset: []uint64{offset}})
 }
 
 func (s sources) close() {
@@ -70,7 +84,7 @@ func (n *Node) resolve(ctx context.Context) {
 				})
 			}
 			if len(message.Frames) == symbolsPerMessage || i == len(places)-1 && len(message.Frames) > 0 {
-				n.up.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
+				n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
 				message = &moriensv1.Symbols{}
 			}
 		}

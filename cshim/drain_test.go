@@ -151,5 +151,6 @@ func readAll(t *testing.T, r *ring.Reader) []ring.Record {
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Release()
 	return records[:n]
 }

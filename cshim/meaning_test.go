@@ -404,6 +404,7 @@ func drain(j job) error {
 		if _, err := r.Read(make([]ring.Record, r.Slots()+1)); err != nil {
 			return err
 		}
+		r.Release()
 	}
 	return os.WriteFile(filepath.Join(j.out, "read"), nil, 0o600)
 }

@@ -23,7 +23,8 @@ func DirectoryPath(shm string, uid int, run string) string {
 
 // Fault says that a rank could not record at all.
 type Fault struct {
-	Rank  int // -1 = unknown
+	Name  string // of the file that says so
+	Rank  int    // -1 = unknown
 	Errno syscall.Errno
 }
 
@@ -64,6 +65,24 @@ var ErrClaimed = errors.New("another agent serves this run on this node")
 
 // Forget makes the next Scan report a file again: it could not be opened for want of descriptors.
 func (d *Directory) Forget(path string) { delete(d.seen, filepath.Base(path)) }
+
+// Path is where the directory is.
+func (d *Directory) Path() string { return d.path }
+
+// Pass makes Scan pass over files, by name: an earlier agent has dealt with them.
+func (d *Directory) Pass(names ...string) {
+	for _, name := range names {
+		d.seen[name] = true
+	}
+}
+
+// ProcessFile is the name of a process's file, and RingFile that of the ring of one of its threads.
+func ProcessFile(process uint64) string { return fmt.Sprintf("%016x.process", process) }
+
+// RingFile is described with ProcessFile.
+func RingFile(process uint64, thread uint32) string {
+	return fmt.Sprintf("%016x.%d.ring", process, thread)
+}
 
 // Directory is the directory of one run. One goroutine at a time may use it.
 type Directory struct {
@@ -106,7 +125,7 @@ func (d *Directory) Scan() (Found, error) {
 		case fault != nil:
 			rank, _ := strconv.Atoi(fault[1])
 			errno, _ := strconv.Atoi(fault[2])
-			found.Faults = append(found.Faults, Fault{Rank: rank, Errno: syscall.Errno(errno)})
+			found.Faults = append(found.Faults, Fault{Name: name, Rank: rank, Errno: syscall.Errno(errno)})
 		default:
 			continue
 		}
@@ -192,8 +211,13 @@ func Sweep(shm string, uid int) (int, error) {
 
 const sweepAge = 10 * time.Minute
 
-// inUse says whether a process of the run lives, or whether that cannot be told.
+// inUse says whether a process of the run lives, or its agent does, or whether that cannot be told.
 func inUse(path string) bool {
+	claim, err := NewDirectory(path).Claim()
+	if err != nil {
+		return true
+	}
+	claim.Close()
 	found, err := NewDirectory(path).Scan()
 	if err != nil {
 		return true

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"math"
 	"strings"
 	"sync/atomic"
 	"unsafe"
@@ -65,11 +66,17 @@ type Name struct {
 // ReadLog decodes what the process has defined since the last call. A module comes before the first
 // path that names it. After an error, which wraps ErrCorrupt, what is returned with it is good and
 // nothing more can be decoded.
-func (p *Process) ReadLog() (Log, error) {
+func (p *Process) ReadLog() (Log, error) { return p.ReadLogTo(math.MaxUint64) }
+
+// LogRead is how many bytes of the log were decoded.
+func (p *Process) LogRead() uint64 { return p.read }
+
+// ReadLogTo is ReadLog up to what was LogRead for an earlier reader.
+func (p *Process) ReadLogTo(end uint64) (Log, error) {
 	if p.err != nil {
 		return Log{}, p.err
 	}
-	head := atomic.LoadUint64(&p.header.Log_head)
+	head := min(atomic.LoadUint64(&p.header.Log_head), end)
 	if head < p.read || head > uint64(len(p.log)) {
 		p.err = corrupt(p.name, "log of %d bytes, %d read, room for %d", head, p.read, len(p.log))
 		return Log{}, p.err

@@ -140,6 +140,7 @@ func TestManyRequests(t *testing.T) {
 		if n, err := r.Read(records); n != 1 || err != nil {
 			t.Fatal(n, err)
 		}
+		r.Release()
 		if got := records[0].Requests; len(got) != c.requests || cap(got) > c.requests+c.requests/4+1 || got[c.requests-1].Handle != uint64(c.requests-1) {
 			t.Errorf("%d requests, with room for %d, want %d", len(got), cap(got), c.requests)
 		}

@@ -14,7 +14,7 @@ import (
 // maxSlots bounds what a header may ask us to map: 2 GiB.
 const maxSlots = 1 << 26
 
-// Reader reads one ring and gives its slots back. One goroutine at a time may use it.
+// Reader reads one ring and, when it is told to, gives its slots back. One goroutine at a time may use it.
 type Reader struct {
 	// What the header says of the ring; it never changes.
 	ID      uint64
@@ -26,11 +26,13 @@ type Reader struct {
 	m      *mapping
 	header *shmabi.Ring
 	slots  uint64
-	tail   uint64
-	err    error // the first corruption met: the ring ends there
+	tail   uint64 // slots that were read
+	// released is how many of them were given back.
+	released uint64
+	err      error // the first corruption met: the ring ends there
 }
 
-// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts where the last reader, if any, stopped.
+// OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was released.
 func OpenReader(path string) (*Reader, error) {
 	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+maxSlots*shmabi.SlotBytes, true)
 	if err != nil {
@@ -65,6 +67,7 @@ func (r *Reader) check() error {
 	r.ID, r.Process, r.Thread, r.TID = h.Ring, h.Process, int(h.Thread), int(h.Tid)
 	r.slots = uint64(h.Slots)
 	r.tail = atomic.LoadUint64(&r.header.Tail)
+	r.released = r.tail
 	_, err := r.readable()
 	return err
 }
@@ -72,7 +75,7 @@ func (r *Reader) check() error {
 // readable is the head, once it is known that the slots from tail to it are ours to read.
 func (r *Reader) readable() (uint64, error) {
 	head := atomic.LoadUint64(&r.header.Head)
-	if head < r.tail || head-r.tail > r.slots {
+	if head < r.tail || head-r.released > r.slots {
 		return 0, corrupt(r.name, "head %d, tail %d, %d slots", head, r.tail, r.slots)
 	}
 	return head, nil
@@ -82,8 +85,8 @@ func (r *Reader) slot(number uint64) *shmabi.Slot {
 	return at[shmabi.Slot](r.m, shmabi.HeaderBytes+(number&(r.slots-1))*shmabi.SlotBytes)
 }
 
-// Read copies published records into dst, oldest first, gives their slots back to the writer and
-// returns how many there were; 0 means that all is read. The memory of dst's slices is used again. After
+// Read copies published records into dst, oldest first, and returns how many there were; 0 means that all
+// is read. Their slots stay the reader's until Release. The memory of dst's slices is used again. After
 // an error, which wraps ErrCorrupt, the records returned with it are good and nothing more can be read.
 func (r *Reader) Read(dst []Record) (int, error) {
 	if r.err != nil {
@@ -109,8 +112,28 @@ func (r *Reader) Read(dst []Record) (int, error) {
 		n++
 		r.tail += uint64(s.Slots)
 	}
-	atomic.StoreUint64(&r.header.Tail, r.tail)
 	return n, r.err
+}
+
+// Release gives the slots of all records that were read back to the writer: whoever opens the ring next does not
+// see them any more.
+func (r *Reader) Release() {
+	atomic.StoreUint64(&r.header.Tail, r.tail)
+	r.released = r.tail
+}
+
+// Held is how many slots were read and not released.
+func (r *Reader) Held() int { return int(r.tail - r.released) }
+
+// Resume goes on behind the slots that an earlier reader has read by its own account, of which it may not have released the last
+// ones. What it has released and does not know of is an error, and so is what was never written.
+func (r *Reader) Resume(tail uint64) error {
+	if head := r.Head(); tail < r.released || tail > head {
+		return fmt.Errorf("ring: %s: %d slots were read, %d released, of %d", r.name, tail, r.released, head)
+	}
+	r.tail = tail
+	r.Release()
+	return nil
 }
 
 // decode fills in rec from the record whose first slot, s, has that number, and returns the poll that is

@@ -52,6 +52,7 @@ func readAll(t *testing.T, r *ring.Reader) []ring.Record {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Release()
 		if n == 0 {
 			return all
 		}
@@ -154,6 +155,7 @@ func TestCounts(t *testing.T) {
 		if err != nil || n != 1 {
 			t.Fatal(n, err)
 		}
+		r.Release()
 		if diff := cmp.Diff(rec, buf[0], cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("record %d:\n%s", i, diff)
 		}
@@ -350,11 +352,51 @@ func TestReaderGoesOnWhereTheLastStopped(t *testing.T) {
 	if n, err := r.Read(make([]ring.Record, 4)); n != 4 || err != nil {
 		t.Fatal(n, err)
 	}
+	r.Release()
+	if n, err := r.Read(make([]ring.Record, 1)); n != 1 || err != nil || r.Held() != 1 { // and is not released
+		t.Fatal(n, r.Held(), err)
+	}
 	second, err := ring.OpenReader(filepath.Join(dir, w.FileName()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer second.Close()
+	if got := readAll(t, second); len(got) != 2 || got[0].Enter != 4 {
+		t.Errorf("read %+v", got)
+	}
+}
+
+// TestResume is an agent that was killed after it had written down what it had read, and before it released it.
+func TestResume(t *testing.T) {
+	p, dir := process(t, ringwriter.Identity{})
+	defer p.Exit()
+	w, first := thread(t, p, dir, 8)
+	for i := range 6 {
+		w.Call(mpicall.Send, 0, uint64(i), uint64(i))
+	}
+	for range 2 {
+		first.Release()
+		if n, err := first.Read(make([]ring.Record, 2)); n != 2 || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	reopen := func() *ring.Reader {
+		r, err := ring.OpenReader(filepath.Join(dir, w.FileName()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { r.Close() })
+		return r
+	}
+	for _, wrong := range []uint64{0, 1, 7} {
+		if err := reopen().Resume(wrong); err == nil {
+			t.Errorf("it resumes at %d", wrong)
+		}
+	}
+	second := reopen()
+	if err := second.Resume(4); err != nil || second.Held() != 0 {
+		t.Fatal(err)
+	}
 	if got := readAll(t, second); len(got) != 2 || got[0].Enter != 4 {
 		t.Errorf("read %+v", got)
 	}
@@ -382,6 +424,7 @@ func TestConcurrent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Release()
 		for _, rec := range buf[:n] {
 			if rec.Enter < next || uint64(rec.Path) != rec.Enter || rec.Exit != rec.Enter || rec.Lost != (rec.Enter > next) {
 				t.Fatalf("expected call %d, got %+v", next, rec)
@@ -519,7 +562,7 @@ func TestDirectory(t *testing.T) {
 	}
 	expect(ring.Found{
 		Rings:  []string{filepath.Join(path, thread.FileName())},
-		Faults: []ring.Fault{{Rank: 5, Errno: syscall.ENOSPC}},
+		Faults: []ring.Fault{{Name: "fault-5-28", Rank: 5, Errno: syscall.ENOSPC}},
 	})
 	expect(ring.Found{})
 	// What is not ours stays, and so does the directory.
@@ -641,6 +684,7 @@ func BenchmarkRead(b *testing.B) {
 			if n == 0 {
 				break
 			}
+			r.Release()
 			records += n
 		}
 	}

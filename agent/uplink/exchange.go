@@ -20,7 +20,7 @@ type round struct {
 }
 
 // Exchange begins a round of exchanges, which compare a clock with the collector's, if none is under way. read
-// reads the clock. The round's result is sent like any message.
+// reads the clock. Exchanged gives the round's result.
 func (u *Uplink) Exchange(clock moriensv1.Clock, read func() (uint64, error)) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -30,6 +30,15 @@ func (u *Uplink) Exchange(clock moriensv1.Clock, read func() (uint64, error)) bo
 	u.round = round{clock: clock, read: read, left: probes, number: u.round.number}
 	u.changed.Broadcast()
 	return true
+}
+
+// Exchanged returns the results of the rounds that have ended since it was last called.
+func (u *Uplink) Exchanged() []*moriensv1.ClockExchange {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	results := u.results
+	u.results = nil
+	return results
 }
 
 // AwaitExchange waits until no round is under way, ctx ends, or the collector has refused this agent.
@@ -87,12 +96,9 @@ func (u *Uplink) replied(reply *moriensv1.ClockReply) {
 		u.mu.Unlock()
 		return
 	}
-	best := r.best
-	u.mu.Unlock()
-	if best != nil {
-		u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: best}})
+	if r.best != nil {
+		u.results = append(u.results, r.best)
 	}
-	u.mu.Lock()
 	u.endRound()
 	u.mu.Unlock()
 }

@@ -1,8 +1,8 @@
-// Package uplink carries an agent's messages to the collector: in order, numbered, each kept until the
-// collector has acknowledged it and sent again when a stream breaks.
+// Package uplink carries an agent's messages to the collector: in order, from the outbox (agent/spool) that keeps each until the
+// collector has acknowledged it, and again when a stream breaks.
 //
-// It never blocks its caller. What waits to be acknowledged is bounded by the caller, who asks Room
-// before it reads more bursts from the rings.
+// It never blocks who fills the outbox. Where to find the collector it asks anew for each stream: one that was started
+// again may listen elsewhere.
 package uplink
 
 import (
@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -20,13 +21,10 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
 
+	"moriens/agent/spool"
 	"moriens/internal/rendezvous"
 	moriensv1 "moriens/proto/moriens/v1"
 )
-
-// windowCalls is how many calls, transfers and collectives may wait for an acknowledgement before Room says no. A call with its
-// burst takes 24 bytes here, a transfer 40, so the window is 12 to 20 MiB.
-const windowCalls = 512 << 10
 
 // keepaliveTime is how long the collector's host may be silent before it is asked, and then before it is
 // given up. The server allows no less than half of it.
@@ -44,66 +42,42 @@ type Stats struct {
 	Streams uint64 // streams that were opened
 }
 
+// A Find says where the collector is now; fs.ErrNotExist while there is none.
+type Find func() (rendezvous.Rendezvous, error)
+
+// At is the Find of a collector that stays where it is.
+func At(meet rendezvous.Rendezvous) Find {
+	return func() (rendezvous.Rendezvous, error) { return meet, nil }
+}
+
 // An Uplink is the way from one agent to the collector. All methods may be called concurrently.
 type Uplink struct {
-	conn  *grpc.ClientConn
-	meet  rendezvous.Rendezvous
-	hello *moriensv1.Hello
-	log   *slog.Logger
+	find   Find
+	hello  *moriensv1.Hello
+	outbox *spool.Outbox
+	log    *slog.Logger
 
 	mu      sync.Mutex
 	changed sync.Cond
-	queue   []*moriensv1.ReportRequest // not acknowledged, in order of sequence
-	sent    int                        // of queue, on the present stream
-	high    uint64                     // highest sequence ever sent
-	next    uint64                     // last sequence given out
-	calls   int                        // in queue
-	broke   error                      // why the last stream broke, nil while one lives
-	fatal   error                      // the collector will not have us
-	round   round                      // of exchanges that compare clocks
+	greeted bool   // the collector has said what it holds, on the present stream
+	sent    uint64 // sequence up to which messages went, on the present stream
+	high    uint64 // highest sequence ever sent
+	broke   error  // why the last stream broke, nil while one lives
+	fatal   error  // the collector will not have us
+	round   round  // of exchanges that compare clocks
+	results []*moriensv1.ClockExchange
 	stats   Stats
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
 }
 
-// New returns an uplink to the collector of a rendezvous. Nothing is sent until Run.
-func New(meet rendezvous.Rendezvous, hello *moriensv1.Hello, log *slog.Logger) (*Uplink, error) {
-	conn, err := grpc.NewClient(meet.Address,
-		grpc.WithTransportCredentials(meet.ClientCredentials()),
-		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTime}),
-		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20))
-	if err != nil {
-		return nil, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
-	}
-	u := &Uplink{conn: conn, meet: meet, hello: hello, log: log, finish: make(chan struct{})}
+// New returns an uplink from an outbox to the collector. Nothing is sent until Run.
+func New(find Find, hello *moriensv1.Hello, outbox *spool.Outbox, log *slog.Logger) *Uplink {
+	u := &Uplink{find: find, hello: hello, outbox: outbox, log: log, finish: make(chan struct{})}
 	u.changed.L = &u.mu
-	return u, nil
-}
-
-// Send queues a message and gives it its sequence number; the message is the uplink's from then on.
-func (u *Uplink) Send(m *moriensv1.ReportRequest) {
-	u.mu.Lock()
-	u.next++
-	m.Sequence = u.next
-	u.queue = append(u.queue, m)
-	u.calls += rows(m)
-	u.changed.Broadcast()
-	u.mu.Unlock()
-}
-
-// rows is what a message counts for in the window.
-func rows(m *moriensv1.ReportRequest) int {
-	return len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) +
-		len(m.GetTransfers().GetKind()) + len(m.GetCollectives().GetRow())
-}
-
-// Room says whether the window has room for more calls.
-func (u *Uplink) Room() bool {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.calls < windowCalls
+	outbox.Notify(u.wake)
+	return u
 }
 
 // Finish is closed when the collector ends the run: what the ranks have recorded is still wanted.
@@ -116,30 +90,33 @@ func (u *Uplink) Stats() Stats {
 	return u.stats
 }
 
-// Flush waits until everything queued is acknowledged. It returns an error when ctx ends first or the
-// collector has refused this agent; what is left then stays queued.
+// waiting is how many messages the collector is not known to hold.
+func (u *Uplink) waiting() uint64 { return u.outbox.Last() - u.outbox.Held() }
+
+// Flush waits until everything in the outbox is acknowledged. It returns an error when ctx ends first or the
+// collector has refused this agent; what is left then stays there.
 func (u *Uplink) Flush(ctx context.Context) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for len(u.queue) > 0 && u.fatal == nil && ctx.Err() == nil {
+	for u.waiting() > 0 && u.fatal == nil && ctx.Err() == nil {
 		u.changed.Wait()
 	}
-	switch {
-	case len(u.queue) == 0:
+	switch n := u.waiting(); {
+	case n == 0:
 		return nil
 	case u.fatal != nil:
 		return u.fatal
+	default:
+		return fmt.Errorf("%d messages not acknowledged: %w", n, errors.Join(ctx.Err(), u.broke))
 	}
-	return fmt.Errorf("%d messages not acknowledged: %w", len(u.queue), errors.Join(ctx.Err(), u.broke))
 }
 
 // Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good.
 func (u *Uplink) Run(ctx context.Context) error {
-	defer u.conn.Close()
 	backoff := backoffMin
 	for {
-		acknowledged, err := u.stream(ctx)
+		acknowledged, err := u.connect(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -154,11 +131,14 @@ func (u *Uplink) Run(ctx context.Context) error {
 			backoff = backoffMin
 		}
 		u.mu.Lock()
+		news := u.broke == nil || u.broke.Error() != err.Error()
 		u.broke = err
 		u.mu.Unlock()
 		// Full jitter: a thousand agents must not come back in the same instant.
 		pause := time.Duration(rand.Int64N(int64(backoff))) + backoffMin/2
-		u.log.Warn("stream to the collector broke", "error", err, "again_in", pause)
+		if news {
+			u.log.Warn("no stream to the collector", "error", err, "waiting", u.waiting())
+		}
 		select {
 		case <-ctx.Done():
 			return nil
@@ -168,80 +148,145 @@ func (u *Uplink) Run(ctx context.Context) error {
 	}
 }
 
-// refused says whether trying again cannot help.
-func refused(err error) bool {
+// errRefused is a refusal that no retry can change.
+var errRefused = errors.New("refused")
+
+func refused(err error) bool { return errors.Is(err, errRefused) }
+
+// judge marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
+// address may be another's by now.
+func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition:
-		return true
+		if now, again := u.find(); again == nil && now == meet {
+			return fmt.Errorf("%w: %w", errRefused, err)
+		}
 	}
-	return false
+	return err
 }
 
-// stream opens one stream and serves it until it breaks; it says whether anything was acknowledged.
-func (u *Uplink) stream(ctx context.Context) (acknowledged bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := moriensv1.NewCollectorServiceClient(u.conn).Report(u.meet.ShowToken(ctx))
+// connect finds the collector, opens a stream and serves it until it breaks; it says whether anything was acknowledged.
+func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
+	meet, err := u.find()
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("there is no collector now: %w", err)
+	}
 	if err != nil {
 		return false, err
 	}
-	err = stream.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: u.hello}})
+	conn, err := grpc.NewClient(meet.Address,
+		grpc.WithTransportCredentials(meet.ClientCredentials()),
+		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTime}),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{})),
+		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20))
+	if err != nil {
+		return false, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
+	}
+	defer conn.Close()
+	acknowledged, err = u.stream(meet.ShowToken(ctx), conn)
+	return acknowledged, u.judge(meet, err)
+}
+
+type stream = grpc.BidiStreamingClient[moriensv1.ReportRequest, moriensv1.ReportResponse]
+
+// stream opens one stream and serves it until it breaks.
+func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn) (acknowledged bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := moriensv1.NewCollectorServiceClient(conn).Report(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: u.hello}})
 	if err != nil && !errors.Is(err, io.EOF) { // with EOF the reason comes from Recv
 		return false, err
 	}
 	u.mu.Lock()
-	u.sent = 0
+	u.greeted, u.sent = false, 0
 	u.round.again()
 	u.stats.Streams++
 	u.mu.Unlock()
 
 	received := make(chan error, 1)
 	go func() {
-		for {
-			response, err := stream.Recv()
-			if err != nil {
-				cancel()
-				received <- err
-				return
-			}
-			acknowledged = true
-			if response.ClockReply != nil {
-				u.replied(response.ClockReply)
-			}
-			u.acknowledge(response.Acknowledged)
-			if response.Finish {
-				u.finishOnce.Do(func() { close(u.finish) })
-			}
-		}
+		err := u.receive(s, &acknowledged)
+		cancel()
+		received <- err
 	}()
-	u.send(ctx, stream)
+	sendErr := u.send(ctx, s)
 	cancel()
-	err = <-received
-	return acknowledged, err
+	return acknowledged, errors.Join(sendErr, <-received)
 }
 
-// send sends what is queued and what comes until ctx ends or the stream breaks.
-func (u *Uplink) send(ctx context.Context, stream grpc.BidiStreamingClient[moriensv1.ReportRequest, moriensv1.ReportResponse]) {
+// receive takes what the collector says until the stream breaks.
+func (u *Uplink) receive(s stream, acknowledged *bool) error {
+	for {
+		response, err := s.Recv()
+		if err != nil {
+			return err
+		}
+		*acknowledged = true
+		if response.ClockReply != nil {
+			u.replied(response.ClockReply)
+		}
+		if err := u.acknowledge(response.Acknowledged); err != nil {
+			return err
+		}
+		if response.Finish {
+			u.finishOnce.Do(func() { close(u.finish) })
+		}
+	}
+}
+
+// acknowledge takes what the collector holds. The first time on a stream that is of what earlier ones have brought.
+func (u *Uplink) acknowledge(held uint64) error {
+	if known := u.outbox.Held(); held < known {
+		return fmt.Errorf("%w: it holds message %d, and has held %d: what it had is lost", errRefused, held, known)
+	}
+	if err := u.outbox.Acknowledge(held); err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	u.mu.Lock()
+	u.broke = nil
+	u.greeted = true
+	u.sent = max(u.sent, held)
+	u.mu.Unlock()
+	u.wake()
+	return nil
+}
+
+// send sends what is in the outbox and what comes until ctx ends, the stream breaks or the outbox cannot be read.
+func (u *Uplink) send(ctx context.Context, s stream) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for u.sent == len(u.queue) && !u.round.due() && ctx.Err() == nil {
+		for !u.ready() && !u.round.due() && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
 			u.mu.Unlock()
-			return
+			return nil
 		}
 		if u.round.due() {
 			m := u.probe()
 			u.mu.Unlock()
-			if m != nil && stream.Send(m) != nil {
-				return
+			if m != nil && s.Send(m) != nil {
+				return nil // the reason comes from Recv
 			}
 			continue
 		}
-		m := u.queue[u.sent]
-		u.sent++
+		after := u.sent
+		u.mu.Unlock()
+		m, there, err := u.outbox.Next(after)
+		if err != nil {
+			return err
+		}
+		if !there { // the collector has got it by an earlier stream
+			continue
+		}
+		u.mu.Lock()
+		u.sent = max(u.sent, m.Sequence)
 		if m.Sequence > u.high {
 			u.high = m.Sequence
 			u.stats.Sent++
@@ -249,34 +294,20 @@ func (u *Uplink) send(ctx context.Context, stream grpc.BidiStreamingClient[morie
 			u.stats.Resent++
 		}
 		u.mu.Unlock()
-		if stream.Send(m) != nil {
-			return // the reason comes from Recv
+		if s.SendMsg(encoded(m.Body)) != nil {
+			return nil
 		}
 	}
+}
+
+// ready says whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
+func (u *Uplink) ready() bool {
+	return u.greeted && max(u.sent, u.outbox.Held()) < u.outbox.Last()
 }
 
 // wake makes waiters look again. Without the lock a waiter between its test and its wait would miss it.
 func (u *Uplink) wake() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.changed.Broadcast()
-}
-
-func (u *Uplink) acknowledge(sequence uint64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	// The first acknowledgement of a stream is of what the last one brought there, not yet sent on this.
-	n := 0
-	for n < len(u.queue) && u.queue[n].Sequence <= min(sequence, u.high) {
-		u.calls -= rows(u.queue[n])
-		u.queue[n] = nil
-		n++
-	}
-	u.broke = nil
-	u.queue = u.queue[n:]
-	u.sent = max(0, u.sent-n)
-	if len(u.queue) == 0 {
-		u.queue = nil
-	}
 	u.changed.Broadcast()
 }

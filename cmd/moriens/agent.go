@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"moriens/internal/measure"
+	"moriens/internal/units"
 )
 
 type agentCommand struct {
@@ -12,6 +13,18 @@ type agentCommand struct {
 	Wait time.Duration `help:"How long to wait for the collector to appear." default:"60s"`
 	Idle time.Duration `help:"End when no rank has run here for this long after the last." default:"5s"`
 	shmFlag
+	spoolFlags
+}
+
+// spoolFlags say where what the collector has not acknowledged waits.
+type spoolFlags struct {
+	Spool    string      `help:"Directory on a disk of the node for what waits for the collector; $$TMPDIR, or /tmp, if not given." placeholder:"DIR" type:"path"`
+	SpoolMax units.Bytes `help:"Bound of that; 1 GiB or a tenth of what is free there, whichever is less, if not given." placeholder:"SIZE"`
+	KeepWork bool        `help:"Leave it there when everything is done."`
+}
+
+func (f *spoolFlags) spool() measure.Spool {
+	return measure.Spool{Dir: f.Spool, Max: f.SpoolMax, Keep: f.KeepWork}
 }
 
 // shmFlag says where the shim puts its rings.
@@ -21,6 +34,6 @@ type shmFlag struct {
 
 func (a *agentCommand) Run(log *slog.Logger) error {
 	return measure.Agent(measure.AgentConfig{
-		Dir: a.Dir, Shm: a.Shm, Wait: a.Wait, Idle: a.Idle, Program: program(), Log: log,
+		Dir: a.Dir, Shm: a.Shm, Wait: a.Wait, Idle: a.Idle, Spool: a.spool(), Program: program(), Log: log,
 	})
 }

@@ -24,6 +24,7 @@ type runCommand struct {
 	earlyFlags
 	analysisFlags
 	shmFlag
+	spoolFlags
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
 }
 
@@ -53,8 +54,8 @@ func (r *runCommand) Run(log *slog.Logger) error {
 		return err
 	}
 	status, err := measure.Run(measure.RunConfig{
-		Command: command, Out: r.Out, Shm: r.Shm, Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP), Signal: signal,
-		Options: options, Program: program(), Log: log,
+		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
+		Signal: signal, Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

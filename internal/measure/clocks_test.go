@@ -9,6 +9,7 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/uplink"
 	"moriens/collector/moriens"
 	"moriens/cshim/ringwriter"
 	"moriens/internal/mpicall"
@@ -75,7 +76,7 @@ func TestTwoClocks(t *testing.T) {
 				if err := os.Mkdir(dir, 0o700); err != nil {
 					t.Fatal(err)
 				}
-				node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Meet: c.Rendezvous(), Log: quiet, Clocks: clock})
+				node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: uplink.At(c.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: clock})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -18,6 +18,7 @@ import (
 	"moriens/collector/moriens"
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -82,6 +83,7 @@ type AgentConfig struct {
 	Shm     string        // where the rings' directory is
 	Wait    time.Duration // for the rendezvous
 	Idle    time.Duration // the job is over when no rank has run for this long
+	Spool   Spool
 	Program rundir.Program
 	Log     *slog.Logger
 }
@@ -98,14 +100,29 @@ func Agent(c AgentConfig) error {
 		return hint.With(err, "the collector writes it; do not change it")
 	}
 	node, err := agent.New(agent.Config{
-		Run: meet.Run, Shm: c.Shm, Meet: meet, Idle: c.Idle, Version: c.Program.Version, Log: c.Log,
+		Run: meet.Run, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
+		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep, Idle: c.Idle, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {
 		return hint.With(err, "one agent per node is enough, however many ranks run there")
 	}
 	if err != nil {
-		return err
+		return spoolHint(err)
 	}
 	defer context.AfterFunc(ctx, node.JobOver)()
 	return node.Run(context.Background())
+}
+
+// A Spool says where an agent keeps what the collector has not acknowledged.
+type Spool struct {
+	Dir  string      // empty: $TMPDIR, or /tmp
+	Max  units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
+	Keep bool        // it stays when everything is done
+}
+
+func spoolHint(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, fs.ErrNotExist) {
+		return hint.With(err, "name a directory on a disk of the node with --spool")
+	}
+	return err
 }

@@ -7,15 +7,29 @@ import (
 	"testing"
 	"time"
 
+	"moriens/agent/spool"
+	"moriens/agent/uplink"
 	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
+
+// commitExchanged has the rounds' results sent.
+func commitExchanged(t *testing.T, u *uplink.Uplink, outbox *spool.Outbox) {
+	t.Helper()
+	for _, e := range u.Exchanged() {
+		m := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockExchange{ClockExchange: e}}
+		if err := outbox.Commit(spool.Transaction{Messages: []*moriensv1.ReportRequest{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // A round of exchanges leaves its quickest one with the collector. Both sides read one counter here, so that the four
 // times have to follow each other.
 func TestExchange(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
-	u, _ := startUplink(t, c.Rendezvous(), "run1")
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	var reads atomic.Int64
@@ -36,6 +50,7 @@ func TestExchange(t *testing.T) {
 		t.Fatal("no round begins")
 	}
 	u.AwaitExchange(ctx)
+	commitExchanged(t, u, outbox)
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -61,13 +76,14 @@ func TestExchangeSurvivesCuts(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
 	meet.Address = cutter(t, meet.Address)
-	u, _ := startUplink(t, meet, "run1")
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, meet, "run1")
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	kind := ticks.Usual()
 	read := func() (uint64, error) { return ticks.Now(kind) }
 	const messages = 400
-	sendRing(u, messages)
+	sendRing(t, outbox, messages)
 	rounds := 0
 	for u.Stats().Streams < 4 && ctx.Err() == nil {
 		if u.Exchange(moriensv1.Clock(kind), read) {
@@ -79,6 +95,7 @@ func TestExchangeSurvivesCuts(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	u.AwaitExchange(ctx)
+	commitExchanged(t, u, outbox)
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,8 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/spool"
+	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/collector/moriens"
@@ -38,6 +40,7 @@ type RunConfig struct {
 	Command []string
 	Out     string // run directory; empty = a new one named by date and time
 	Shm     string // where the rings' directory is made
+	Spool   Spool
 	Events  string // what to count; empty: what is usual where the job runs
 	// Callpath is how many frames a call path has; 0 = as MORIENS_CALLPATH says, else 1.
 	Callpath int
@@ -80,6 +83,9 @@ func Run(c RunConfig) (status int, err error) {
 	if n, err := ring.Sweep(c.Shm, os.Getuid()); err != nil || n > 0 {
 		c.Log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
 	}
+	if n, err := spool.Sweep(c.Spool.Dir); err != nil || n > 0 {
+		c.Log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
+	}
 	out, err := makeOut(c.Out)
 	if err != nil {
 		return 1, err
@@ -104,11 +110,13 @@ func Run(c RunConfig) (status int, err error) {
 	}
 	defer rendezvous.Remove(out)
 	node, err := agent.New(agent.Config{
-		Run: run, Shm: c.Shm, Meet: col.Rendezvous(), Version: c.Program.Version, Log: c.Log,
+		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep,
+		Shared: true, Version: c.Program.Version, Log: c.Log,
 	})
 	if err != nil {
 		col.Stop()
-		return 1, err
+		os.Remove(out) // only if empty: nothing ran
+		return 1, spoolHint(err)
 	}
 	agentCtx, stopAgent := context.WithCancel(context.Background())
 	defer stopAgent()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
@@ -33,12 +34,24 @@ func startCollector(t *testing.T, listen string) *collector.Collector {
 	return c
 }
 
-func startUplink(t *testing.T, meet rendezvous.Rendezvous, run string) (*uplink.Uplink, <-chan error) {
+// openOutbox opens the outbox of a spool of which nobody but the test knows.
+func openOutbox(t *testing.T) *spool.Outbox {
 	t.Helper()
-	u, err := uplink.New(meet, &moriensv1.Hello{Run: run, Agent: 42, Host: "n1"}, quiet)
+	s, err := spool.Open(spool.Config{Dir: t.TempDir(), Run: "run1", Shm: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
+	outbox, err := s.Outbox()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { outbox.Close(); s.Close() })
+	return outbox
+}
+
+func startUplink(t *testing.T, outbox *spool.Outbox, meet rendezvous.Rendezvous, run string) (*uplink.Uplink, <-chan error) {
+	t.Helper()
+	u := uplink.New(uplink.At(meet), &moriensv1.Hello{Run: run, Agent: 42, Host: "n1"}, outbox, quiet)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- u.Run(ctx) }()
@@ -49,9 +62,15 @@ func startUplink(t *testing.T, meet rendezvous.Rendezvous, run string) (*uplink.
 // rows is how many calls each of the test's messages has.
 const rows = 100
 
-func sendRing(u *uplink.Uplink, messages int) {
-	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1}}})
-	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}})
+func sendRing(t *testing.T, outbox *spool.Outbox, messages int) {
+	t.Helper()
+	send := func(m *moriensv1.ReportRequest) {
+		if err := outbox.Commit(spool.Transaction{Messages: []*moriensv1.ReportRequest{m}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}})
 	for i := range messages {
 		c := &moriensv1.Calls{Ring: 2, First: uint64(i * rows)}
 		for range rows {
@@ -60,10 +79,10 @@ func sendRing(u *uplink.Uplink, messages int) {
 			c.Function = append(c.Function, 1)
 			c.Path = append(c.Path, 0)
 		}
-		u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 	}
-	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: uint64(messages * rows)}}})
-	u.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: uint64(messages * rows)}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 }
 
 func flush(t *testing.T, u *uplink.Uplink) {
@@ -101,8 +120,9 @@ func checkRing(t *testing.T, c *collector.Collector, messages int) {
 func TestStream(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", "unix:" + filepath.Join(t.TempDir(), "s")} {
 		c := startCollector(t, listen)
-		u, _ := startUplink(t, c.Rendezvous(), "run1")
-		sendRing(u, 1000)
+		outbox := openOutbox(t)
+		u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
+		sendRing(t, outbox, 1000)
 		flush(t, u)
 		checkRing(t, c, 1000)
 		if s := u.Stats(); s.Resent != 0 || s.Streams != 1 {
@@ -143,8 +163,9 @@ func TestStreamSurvivesCuts(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
 	meet.Address = cutter(t, meet.Address)
-	u, _ := startUplink(t, meet, "run1")
-	sendRing(u, 400)
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, meet, "run1")
+	sendRing(t, outbox, 400)
 	flush(t, u)
 	if s := u.Stats(); s.Streams < 2 || s.Resent == 0 {
 		t.Errorf("nothing was cut: %+v", s)
@@ -168,8 +189,9 @@ func TestStreamRefuses(t *testing.T) {
 			c := startCollector(t, "127.0.0.1:0")
 			meet := c.Rendezvous()
 			tt.change(&meet)
-			u, done := startUplink(t, meet, tt.run)
-			sendRing(u, 1)
+			outbox := openOutbox(t)
+			u, done := startUplink(t, outbox, meet, tt.run)
+			sendRing(t, outbox, 1)
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			if err := u.Flush(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -190,8 +212,9 @@ func TestStreamChecksCertificate(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
 	meet.Fingerprint = strings.Repeat("0", 64)
-	u, _ := startUplink(t, meet, "run1")
-	sendRing(u, 1)
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, meet, "run1")
+	sendRing(t, outbox, 1)
 	for deadline := time.Now().Add(20 * time.Second); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		err := u.Flush(ctx)

@@ -14,6 +14,7 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	"moriens/collector"
@@ -66,7 +67,7 @@ func newNode(t *testing.T, c *collector.Collector) *rig {
 		t.Fatal(err)
 	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Meet: r.collector.Rendezvous(), Log: quiet, Clocks: r.clock, Grace: 200 * time.Millisecond,
+		Run: "run1", Shm: shm, Find: uplink.At(r.collector.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: r.clock, Grace: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -326,7 +327,7 @@ func TestDrops(t *testing.T) {
 		w.Call(barrier, 0, 1_000_000_000+i*100, 1_000_000_000+i*100+10)
 	}
 	p.Exit()
-	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Meet: c.Rendezvous(), Log: quiet, Clocks: new(exactClock)})
+	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: uplink.At(c.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: new(exactClock)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2124,10 +2124,17 @@ func (x *Fault) GetCorrupt() string {
 
 // Done is an agent's last message.
 type Done struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Resent        uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"` // messages that it had to send again
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Resent         uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"`                                         // messages that it had to send again
+	Restarts       uint32                 `protobuf:"varint,2,opt,name=restarts,proto3" json:"restarts,omitempty"`                                     // times that the agent was started again
+	CpuNs          uint64                 `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`                              // that its process has used
+	PeakBytes      uint64                 `protobuf:"varint,4,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`                  // of memory, resident
+	Shared         bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                                         // its process is the collector's and the launcher's as well: these two are theirs too
+	SpoolPeakBytes uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"` // most that waited in the outbox at a time, files' overhead included
+	SpoolFullNs    uint64                 `protobuf:"varint,7,opt,name=spool_full_ns,json=spoolFullNs,proto3" json:"spool_full_ns,omitempty"`          // how long the spool had no room, so that the rings had to wait
+	SpoolCutBytes  uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`    // of unfinished writes, cut off when the agent was started again
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Done) Reset() {
@@ -2163,6 +2170,55 @@ func (*Done) Descriptor() ([]byte, []int) {
 func (x *Done) GetResent() uint64 {
 	if x != nil {
 		return x.Resent
+	}
+	return 0
+}
+
+func (x *Done) GetRestarts() uint32 {
+	if x != nil {
+		return x.Restarts
+	}
+	return 0
+}
+
+func (x *Done) GetCpuNs() uint64 {
+	if x != nil {
+		return x.CpuNs
+	}
+	return 0
+}
+
+func (x *Done) GetPeakBytes() uint64 {
+	if x != nil {
+		return x.PeakBytes
+	}
+	return 0
+}
+
+func (x *Done) GetShared() bool {
+	if x != nil {
+		return x.Shared
+	}
+	return false
+}
+
+func (x *Done) GetSpoolPeakBytes() uint64 {
+	if x != nil {
+		return x.SpoolPeakBytes
+	}
+	return 0
+}
+
+func (x *Done) GetSpoolFullNs() uint64 {
+	if x != nil {
+		return x.SpoolFullNs
+	}
+	return 0
+}
+
+func (x *Done) GetSpoolCutBytes() uint64 {
+	if x != nil {
+		return x.SpoolCutBytes
 	}
 	return 0
 }
@@ -2959,9 +3015,17 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
-	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\x1e\n" +
+	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\xfe\x01\n" +
 	"\x04Done\x12\x16\n" +
-	"\x06resent\x18\x01 \x01(\x04R\x06resent\"\x9e\x02\n" +
+	"\x06resent\x18\x01 \x01(\x04R\x06resent\x12\x1a\n" +
+	"\brestarts\x18\x02 \x01(\rR\brestarts\x12\x15\n" +
+	"\x06cpu_ns\x18\x03 \x01(\x04R\x05cpuNs\x12\x1d\n" +
+	"\n" +
+	"peak_bytes\x18\x04 \x01(\x04R\tpeakBytes\x12\x16\n" +
+	"\x06shared\x18\x05 \x01(\bR\x06shared\x12(\n" +
+	"\x10spool_peak_bytes\x18\x06 \x01(\x04R\x0espoolPeakBytes\x12\"\n" +
+	"\rspool_full_ns\x18\a \x01(\x04R\vspoolFullNs\x12&\n" +
+	"\x0fspool_cut_bytes\x18\b \x01(\x04R\rspoolCutBytes\"\x9e\x02\n" +
 	"\fCommunicator\x12\"\n" +
 	"\fcommunicator\x18\x01 \x01(\rR\fcommunicator\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x06R\x02id\x12\x12\n" +

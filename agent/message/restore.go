@@ -1,0 +1,219 @@
+package message
+
+import (
+	"errors"
+	"fmt"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// errState is what is wrong with a snapshot that no Snapshot has made.
+var errState = errors.New("not the state of a matcher")
+
+// Restore returns a Matcher that goes on where the one of a snapshot was, and its threads that have not ended, by ring. The process's communicators have to
+// be defined anew.
+func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
+	m := New(send)
+	m.came, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
+	r := reader{m: m}
+	live := make(map[uint64]*Thread)
+	for _, x := range s.GetThread() {
+		if x == nil {
+			return nil, nil, errState
+		}
+		t := &Thread{m: m, ring: x.Ring}
+		r.threads = append(r.threads, t)
+		if x.Gone {
+			continue
+		}
+		m.threads = append(m.threads, t)
+		if !x.Ended {
+			if live[x.Ring] != nil {
+				return nil, nil, fmt.Errorf("%w: ring %016x twice", errState, x.Ring)
+			}
+			live[x.Ring] = t
+		}
+	}
+	for i, t := range r.threads {
+		r.thread(t, s.Thread[i])
+	}
+	r.requests(s)
+	r.probed(s)
+	r.numbers(s)
+	if r.err != nil {
+		return nil, nil, r.err
+	}
+	return m, live, nil
+}
+
+// A reader makes a Matcher of a MatcherState. After an error it reads nothing more.
+type reader struct {
+	m       *Matcher
+	threads []*Thread
+	err     error
+}
+
+func (r *reader) fail(what string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("%w: %s", errState, what)
+	}
+}
+
+// same says whether columns have one length.
+func (r *reader) same(what string, n int, lengths ...int) bool {
+	for _, l := range lengths {
+		if l != n {
+			r.fail(what)
+		}
+	}
+	return r.err == nil
+}
+
+func (r *reader) numbered(n uint32) *Thread {
+	if n == 0 {
+		return nil
+	}
+	if int(n) > len(r.threads) {
+		r.fail("a thread that is not there")
+		return nil
+	}
+	return r.threads[n-1]
+}
+
+func (r *reader) thread(t *Thread, s *moriensv1.MatcherThread) {
+	t.lastTicks, t.lastExit, t.until, t.gap, t.ended, t.took = s.LastTicks, s.LastExit, s.Until, s.Gap, s.Ended, s.Took
+	if t.took {
+		list := r.operations(s.Taken)
+		if len(list) != 1 {
+			r.fail("what a probe took")
+			return
+		}
+		t.taken = list[0]
+	}
+	n := len(s.What)
+	list := r.requestList(s.Request)
+	if !r.same("events", n, len(s.Ticks), len(s.Row), len(s.Handle), len(s.Bytes), len(s.Peer), len(s.Tag), len(list)) {
+		return
+	}
+	last := uint64(0)
+	for i := range n {
+		e := event{
+			what: eventKind(s.What[i]), ticks: s.Ticks[i], row: s.Row[i], handle: s.Handle[i], request: list[i],
+			bytes: s.Bytes[i], peer: s.Peer[i], tag: s.Tag[i],
+		}
+		held := e.request.operations[0].thread != nil
+		if s.What[i] > uint32(matched) || e.ticks < last || (e.what == probed || e.what == matched) && !held {
+			r.fail("an event")
+			return
+		}
+		last = e.ticks
+		t.queue = append(t.queue, e)
+	}
+	r.m.held += n
+}
+
+func (r *reader) requests(s *moriensv1.MatcherState) {
+	list := r.requestList(s.GetRequest())
+	if !r.same("handles", len(s.GetHandle()), len(s.GetLast()), len(s.GetLength())) {
+		return
+	}
+	for i, handle := range s.GetHandle() {
+		n := int(s.Length[i])
+		if n > len(list) || r.m.requests.queues[handle] != nil {
+			r.fail("the requests of a handle")
+			return
+		}
+		q := &queue{last: s.Last[i]}
+		for _, x := range list[:n] {
+			r.m.requests.add(q, x)
+		}
+		r.m.requests.queues[handle] = q
+		list = list[n:]
+	}
+	r.same("requests without a handle", 0, len(list))
+}
+
+func (r *reader) requestList(s *moriensv1.MatcherRequests) []request {
+	operations := r.operations(s.GetOperation())
+	n := len(s.GetFlags())
+	if !r.same("requests", n, len(s.GetBy()), len(s.GetHeld())) {
+		return nil
+	}
+	list := make([]request, n)
+	for i := range list {
+		x, held := &list[i], int(s.Held[i])
+		count := s.Flags[i] >> countShift
+		if held > len(x.operations) || held > len(operations) || int(count) > held {
+			r.fail("a request's operations")
+			return nil
+		}
+		x.count, x.by = uint8(count), r.numbered(s.By[i])
+		x.persistent, x.active = s.Flags[i]&flagPersistent != 0, s.Flags[i]&flagActive != 0
+		copy(x.operations[:], operations[:held])
+		operations = operations[held:]
+		for k := range x.operations[:count] {
+			if x.operations[k].thread == nil {
+				r.fail("an operation of no thread")
+			}
+		}
+	}
+	r.same("operations without a request", 0, len(operations))
+	return list
+}
+
+func (r *reader) operations(s *moriensv1.MatcherOperations) []operation {
+	n := len(s.GetKind())
+	if !r.same("operations", n, len(s.GetThread()), len(s.GetRow()), len(s.GetPeer()), len(s.GetTag()), len(s.GetComm()), len(s.GetBytes()), len(s.GetChannel())) {
+		return nil
+	}
+	list := make([]operation, n)
+	for i := range list {
+		list[i] = operation{
+			kind: moriensv1.Transfers_Kind(s.Kind[i]), thread: r.numbered(s.Thread[i]), row: s.Row[i], peer: s.Peer[i], tag: s.Tag[i],
+			comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i],
+		}
+	}
+	return list
+}
+
+func (r *reader) probed(s *moriensv1.MatcherState) {
+	list := r.operations(s.GetProbed())
+	if !r.same("matched probes", len(s.GetMessage()), len(s.GetMessageLength())) {
+		return
+	}
+	for _, o := range list {
+		if o.thread == nil {
+			r.fail("a message of no thread")
+			return
+		}
+	}
+	r.m.probed = len(list)
+	for i, handle := range s.GetMessage() {
+		n := int(s.MessageLength[i])
+		if n == 0 || n > len(list) || r.m.messages[handle] != nil {
+			r.fail("the messages of a handle")
+			return
+		}
+		r.m.messages[handle], list = list[:n:n], list[n:]
+	}
+	r.same("messages without a handle", 0, len(list))
+}
+
+// numbers restores what is counted.
+func (r *reader) numbers(s *moriensv1.MatcherState) {
+	channels := r.operations(s.GetChannel())
+	if !r.same("ordinals", len(s.GetComm()), len(s.GetOrdinal())) || !r.same("channels", len(channels), len(s.GetChannels())) {
+		return
+	}
+	for i, comm := range s.GetComm() {
+		r.m.ordinals[comm] = s.Ordinal[i]
+	}
+	for i, o := range channels {
+		r.m.channels[channel{o.kind, o.comm, o.peer, o.tag}] = s.Channels[i]
+	}
+	x := s.GetStats()
+	r.m.stats = Stats{
+		Transfers: x.GetTransfers(), EndsUnknown: x.GetEndsUnknown(), StartsUnknown: x.GetStartsUnknown(), Lost: x.GetLost(),
+		Open: x.GetOpen(), Shared: x.GetShared(), Cancelled: x.GetCancelled(), Late: x.GetLate(),
+	}
+}

@@ -1,0 +1,169 @@
+package message
+
+import (
+	"math"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Snapshot sends what has gathered and returns what Restore needs to go on behind it. Communicators are left out: the
+// process's log has them.
+func (m *Matcher) Snapshot() *moriensv1.MatcherState {
+	m.Flush()
+	w := writer{places: make(map[*Thread]uint32), state: &moriensv1.MatcherState{
+		Came: uint32(m.came), Coming: uint32(m.coming), Gaps: uint32(m.gaps), Unrecorded: m.unrecorded,
+		Request: &moriensv1.MatcherRequests{Operation: &moriensv1.MatcherOperations{}},
+		Probed:  &moriensv1.MatcherOperations{},
+		Channel: &moriensv1.MatcherOperations{},
+		Stats: &moriensv1.MatcherStats{
+			Transfers: m.stats.Transfers, EndsUnknown: m.stats.EndsUnknown, StartsUnknown: m.stats.StartsUnknown, Lost: m.stats.Lost,
+			Open: m.stats.Open, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
+		},
+	}}
+	for _, t := range m.threads {
+		w.place(t).Gone = false
+	}
+	for i, t := range m.threads {
+		w.thread(w.state.Thread[i], t)
+	}
+	w.requests(&m.requests, m.settled())
+	for handle, list := range m.messages {
+		w.state.Message = append(w.state.Message, handle)
+		w.state.MessageLength = append(w.state.MessageLength, uint32(len(list)))
+		for i := range list {
+			w.operation(w.state.Probed, &list[i])
+		}
+	}
+	for comm, ordinal := range m.ordinals {
+		w.state.Comm = append(w.state.Comm, comm)
+		w.state.Ordinal = append(w.state.Ordinal, ordinal)
+	}
+	for c, n := range m.channels {
+		w.operation(w.state.Channel, &operation{kind: c.kind, comm: c.comm, peer: c.peer, tag: c.tag})
+		w.state.Channels = append(w.state.Channels, n)
+	}
+	return w.state
+}
+
+// settled is the time before which nothing can come any more: events of a thread ascend, and a thread that has not come here yet begins
+// later than what was applied.
+func (m *Matcher) settled() uint64 {
+	if m.came < m.coming {
+		return 0
+	}
+	time := uint64(math.MaxUint64)
+	if len(m.threads) < 2 {
+		return time
+	}
+	for _, t := range m.threads {
+		if at, waits := t.head(); waits {
+			time = min(time, at)
+		} else if !t.ended {
+			time = min(time, t.lastTicks)
+		}
+	}
+	return time
+}
+
+// A writer puts a Matcher into a MatcherState.
+type writer struct {
+	state  *moriensv1.MatcherState
+	places map[*Thread]uint32 // in state.Thread, from 1
+}
+
+// place gives a thread a place, if it has none. One that is not the Matcher's any more is gone.
+func (w *writer) place(t *Thread) *moriensv1.MatcherThread {
+	n := w.places[t]
+	if n == 0 {
+		w.state.Thread = append(w.state.Thread, &moriensv1.MatcherThread{Ring: t.ring, Gone: true})
+		n = uint32(len(w.state.Thread))
+		w.places[t] = n
+	}
+	return w.state.Thread[n-1]
+}
+
+func (w *writer) number(t *Thread) uint32 {
+	if t == nil {
+		return 0
+	}
+	w.place(t)
+	return w.places[t]
+}
+
+func (w *writer) thread(s *moriensv1.MatcherThread, t *Thread) {
+	s.LastTicks, s.LastExit, s.Until = t.lastTicks, t.lastExit, t.until
+	s.Gap, s.Ended, s.Took = t.gap, t.ended, t.took
+	if t.took {
+		s.Taken = &moriensv1.MatcherOperations{}
+		w.operation(s.Taken, &t.taken)
+	}
+	if len(t.queue) == t.next {
+		return
+	}
+	s.Request = &moriensv1.MatcherRequests{Operation: &moriensv1.MatcherOperations{}}
+	for i := range t.queue[t.next:] {
+		e := &t.queue[t.next+i]
+		s.What = append(s.What, uint32(e.what))
+		s.Ticks = append(s.Ticks, e.ticks)
+		s.Row = append(s.Row, e.row)
+		s.Handle = append(s.Handle, e.handle)
+		s.Bytes = append(s.Bytes, e.bytes)
+		s.Peer = append(s.Peer, e.peer)
+		s.Tag = append(s.Tag, e.tag)
+		w.request(s.Request, &e.request)
+	}
+}
+
+// requests leaves out handles that no request has and of which nothing before the latest event can come.
+func (w *writer) requests(t *table, settled uint64) {
+	s := w.state
+	for handle, q := range t.queues {
+		if len(q.list) == 0 && q.last <= settled {
+			continue
+		}
+		s.Handle = append(s.Handle, handle)
+		s.Last = append(s.Last, q.last)
+		s.Length = append(s.Length, uint32(len(q.list)))
+		for i := range q.list {
+			w.request(s.Request, &q.list[i])
+		}
+	}
+}
+
+// Bits of MatcherRequests.flags.
+const (
+	flagPersistent = 1
+	flagActive     = 2
+	countShift     = 2
+)
+
+func (w *writer) request(s *moriensv1.MatcherRequests, r *request) {
+	flags := uint32(r.count) << countShift
+	if r.persistent {
+		flags |= flagPersistent
+	}
+	if r.active {
+		flags |= flagActive
+	}
+	held := len(r.operations)
+	for held > 0 && r.operations[held-1] == (operation{}) {
+		held--
+	}
+	s.Flags = append(s.Flags, flags)
+	s.By = append(s.By, w.number(r.by))
+	s.Held = append(s.Held, uint32(held))
+	for i := range r.operations[:held] {
+		w.operation(s.Operation, &r.operations[i])
+	}
+}
+
+func (w *writer) operation(s *moriensv1.MatcherOperations, o *operation) {
+	s.Kind = append(s.Kind, uint32(o.kind))
+	s.Thread = append(s.Thread, w.number(o.thread))
+	s.Row = append(s.Row, o.row)
+	s.Peer = append(s.Peer, o.peer)
+	s.Tag = append(s.Tag, o.tag)
+	s.Comm = append(s.Comm, o.comm)
+	s.Bytes = append(s.Bytes, o.bytes)
+	s.Channel = append(s.Channel, o.channel)
+}

@@ -1,0 +1,33 @@
+package spool
+
+import "sync/atomic"
+
+// A Budget shares a spool's bytes: what waits in the outbox goes before windows of full detail. Its methods may be called concurrently.
+type Budget struct {
+	max    int64
+	outbox atomic.Int64
+	peak   atomic.Int64
+}
+
+// NewBudget returns a budget of so many bytes.
+func NewBudget(bytes int64) *Budget { return &Budget{max: bytes} }
+
+// Max is the bytes of the whole spool.
+func (b *Budget) Max() int64 { return b.max }
+
+// setOutbox says how many bytes the outbox takes.
+func (b *Budget) setOutbox(bytes int64) {
+	b.outbox.Store(bytes)
+	if bytes > b.peak.Load() { // there is one writer
+		b.peak.Store(bytes)
+	}
+}
+
+// Room says whether the outbox may grow.
+func (b *Budget) Room() bool { return b.outbox.Load() < b.max }
+
+// OutboxPeak is the most that the outbox has taken.
+func (b *Budget) OutboxPeak() int64 { return b.peak.Load() }
+
+// Windows is how many bytes windows of full detail may take now.
+func (b *Budget) Windows() int64 { return max(0, b.max-b.outbox.Load()) }

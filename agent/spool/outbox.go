@@ -1,0 +1,291 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/segment"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	segmentKind = "outbox"
+	// formatVersion is that of the records.
+	formatVersion = 1
+	// recentBytes is how much of the newest messages stays in memory.
+	recentBytes = 4 << 20
+	// A file has an eighth of the spool, within these bounds: only whole files are removed.
+	minFileBytes, maxFileBytes = 128 << 10, 8 << 20
+)
+
+// A Message is one that waits for the collector.
+type Message struct {
+	Sequence uint64
+	Body     []byte // moriensv1.ReportRequest
+}
+
+// A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
+type Transaction struct {
+	Messages []*moriensv1.ReportRequest
+	Node     *moriensv1.NodeState // what comes to it; nil: nothing
+	Process  uint64               // that the messages are of; 0: none
+	State    *moriensv1.ProcessState
+	Ended    bool // of the process nothing more will come, and State is forgotten
+}
+
+// State is what an agent that was started again goes on with.
+type State struct {
+	Node      *moriensv1.NodeState
+	Processes map[uint64]*moriensv1.ProcessState
+}
+
+// An Outbox is a log of transactions. Its methods may be called concurrently.
+type Outbox struct {
+	mu        sync.Mutex
+	log       *segment.Log
+	budget    *Budget
+	fileBytes int64
+	begun     bool // the last file says what was known before it
+	node      *moriensv1.NodeState
+	processes map[uint64][]byte // their encoded states
+	last      uint64            // sequence given out
+	held      uint64            // by the collector
+	files     []messageFile     // oldest first
+	recent    []Message         // the newest
+	bytes     int               // of recent
+	behind    behind
+	notify    func()
+}
+
+// A messageFile is a file of the log.
+type messageFile struct {
+	number uint64
+	last   uint64 // sequence of its last message, or of the last one before it
+}
+
+// Outbox opens the spool's outbox, as its last writer has left it.
+func (s *Spool) Outbox() (*Outbox, error) {
+	log, err := segment.Open(filepath.Join(s.path, outboxDir), segmentKind, math.MaxInt64)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	o := &Outbox{
+		log: log, budget: s.Budget, fileBytes: min(max(s.Budget.Max()/8, minFileBytes), maxFileBytes),
+		node: &moriensv1.NodeState{}, processes: make(map[uint64][]byte), notify: func() {},
+	}
+	if err := o.recover(); err != nil {
+		return nil, errors.Join(fmt.Errorf("outbox: %w", err), log.Close())
+	}
+	o.budget.setOutbox(log.Bytes())
+	return o, nil
+}
+
+// Notify has a function called after every transaction and acknowledgement. It is to be called before there are any.
+func (o *Outbox) Notify(f func()) { o.notify = f }
+
+// Commit gives a transaction's messages their sequences and keeps it, safe from the death of this process. After an error, such as
+// a full disk, nothing of it is kept, and it may be tried again.
+func (o *Outbox) Commit(t Transaction) error {
+	o.mu.Lock()
+	err := o.commit(&t)
+	o.mu.Unlock()
+	o.notify()
+	return err
+}
+
+func (o *Outbox) commit(t *Transaction) error {
+	if err := o.begin(); err != nil {
+		return err
+	}
+	x := &moriensv1.OutboxTransaction{First: o.last + 1, Node: t.Node, Process: t.Process, Ended: t.Ended}
+	for i, m := range t.Messages {
+		m.Sequence = x.First + uint64(i)
+		body, err := proto.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("outbox: message %d: %w", m.Sequence, err)
+		}
+		x.Message = append(x.Message, body)
+	}
+	if t.State != nil {
+		var err error
+		if x.State, err = proto.Marshal(t.State); err != nil {
+			return fmt.Errorf("outbox: process %016x: %w", t.Process, err)
+		}
+	}
+	if err := o.append(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}}); err != nil {
+		return err
+	}
+	o.take(x)
+	for i, body := range x.Message {
+		o.recent = append(o.recent, Message{x.First + uint64(i), body})
+		o.bytes += len(body)
+	}
+	n := 0
+	for ; o.bytes > recentBytes; n++ {
+		o.bytes -= len(o.recent[n].Body)
+	}
+	o.forget(n)
+	return nil
+}
+
+// append writes records in one go.
+func (o *Outbox) append(records ...*moriensv1.OutboxRecord) error {
+	encoded := make([][]byte, len(records))
+	for i, r := range records {
+		var err error
+		if encoded[i], err = proto.Marshal(r); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+	}
+	_, err := o.log.Append(encoded...)
+	o.budget.setOutbox(o.log.Bytes())
+	if err != nil {
+		return fmt.Errorf("outbox: %w", err)
+	}
+	return nil
+}
+
+// take makes a transaction part of what is known.
+func (o *Outbox) take(x *moriensv1.OutboxTransaction) {
+	o.last += uint64(len(x.Message))
+	o.files[len(o.files)-1].last = o.last
+	o.node = merge(o.node, x.Node)
+	switch {
+	case x.Ended:
+		delete(o.processes, x.Process)
+	case x.Process != 0:
+		o.processes[x.Process] = x.State
+	}
+}
+
+// merge adds to a node's state what has come.
+func merge(node, came *moriensv1.NodeState) *moriensv1.NodeState {
+	if came == nil {
+		return node
+	}
+	node.Communicator = append(node.Communicator, came.Communicator...)
+	node.Source = append(node.Source, came.Source...)
+	node.Reported = append(node.Reported, came.Reported...)
+	node.Finished = append(node.Finished, came.Finished...)
+	node.CpuNs = max(node.CpuNs, came.CpuNs)
+	node.PeakBytes = max(node.PeakBytes, came.PeakBytes)
+	node.Restarts = max(node.Restarts, came.Restarts)
+	node.Came = node.Came || came.Came
+	node.Done = node.Done || came.Done
+	return node
+}
+
+// Removed says that finished files are gone, so that they need not be known any more.
+func (o *Outbox) Removed(finished ...string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	gone := make(map[string]bool, len(finished))
+	for _, name := range finished {
+		gone[name] = true
+	}
+	kept := make([]string, 0, len(o.node.Finished))
+	for _, name := range o.node.Finished {
+		if !gone[name] {
+			kept = append(kept, name)
+		}
+	}
+	o.node.Finished = kept
+}
+
+// begin sees that there is a file to write to that tells what was known before it.
+func (o *Outbox) begin() error {
+	if o.begun && o.log.End().Offset < o.fileBytes {
+		return nil
+	}
+	if o.begun {
+		if err := o.log.Rotate(); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		o.begun = false
+		o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
+	}
+	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
+		Version: formatVersion, Sequence: o.last, Node: o.node, Processes: uint32(len(o.processes)),
+	}}}}
+	for process, state := range o.processes {
+		records = append(records, &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Process{
+			Process: &moriensv1.OutboxProcess{Process: process, State: state},
+		}})
+	}
+	if err := o.append(records...); err != nil {
+		return err
+	}
+	o.begun = true
+	return o.trim()
+}
+
+// Acknowledge says that the collector holds everything up to a sequence.
+func (o *Outbox) Acknowledge(sequence uint64) error {
+	o.mu.Lock()
+	err := o.acknowledge(sequence)
+	o.mu.Unlock()
+	o.notify()
+	return err
+}
+
+func (o *Outbox) acknowledge(sequence uint64) error {
+	if sequence > o.last {
+		return fmt.Errorf("outbox: the collector holds message %d, the last one here is %d: what lay between is lost", sequence, o.last)
+	}
+	o.held = max(o.held, sequence)
+	n := 0
+	for ; n < len(o.recent) && o.recent[n].Sequence <= o.held; n++ {
+		o.bytes -= len(o.recent[n].Body)
+	}
+	o.forget(n)
+	return o.trim()
+}
+
+// forget takes the first recent messages out of memory.
+func (o *Outbox) forget(n int) {
+	clear(o.recent[:n])
+	if o.recent = o.recent[n:]; len(o.recent) == 0 {
+		o.recent = nil
+	}
+}
+
+// trim removes files of which all messages are held and on whose state nothing rests.
+func (o *Outbox) trim() error {
+	for o.begun && len(o.files) > 1 && o.files[0].last <= o.held {
+		if err := o.log.Remove(o.files[0].number); err != nil {
+			return fmt.Errorf("outbox: %w", err)
+		}
+		o.files = o.files[1:]
+	}
+	o.budget.setOutbox(o.log.Bytes())
+	return nil
+}
+
+// Held is the sequence up to which the collector is known to hold everything, and Last the last one given out.
+func (o *Outbox) Held() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.held
+}
+
+// Last is described with Held.
+func (o *Outbox) Last() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last
+}
+
+// Cut is how many bytes of an unfinished write the last writer had left.
+func (o *Outbox) Cut() int64 { return o.log.Cut() }
+
+// Close closes the outbox. What it holds stays.
+func (o *Outbox) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.log.Close()
+}

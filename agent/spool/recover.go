@@ -1,0 +1,187 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/segment"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// errRecord is what is wrong with a record that no Outbox has written.
+var errRecord = errors.New("not a record of an outbox")
+
+func decode(record []byte) (*moriensv1.OutboxRecord, error) {
+	r := &moriensv1.OutboxRecord{}
+	if err := proto.Unmarshal(record, r); err != nil {
+		return nil, fmt.Errorf("%w: %w", errRecord, err)
+	}
+	if r.Body == nil {
+		return nil, errRecord
+	}
+	return r, nil
+}
+
+// recover reads what the last writer knew, and begins a file of its own.
+func (o *Outbox) recover() error {
+	files := o.log.Files()
+	from := len(files) - 1
+	for ; from >= 0; from-- {
+		if whole, err := o.isWhole(files[from].Number); err != nil {
+			return err
+		} else if whole {
+			break
+		}
+	}
+	if from < 0 {
+		// The first writer died before it had kept anything, or this is the first.
+		for _, f := range files {
+			o.files = append(o.files, messageFile{number: f.Number})
+		}
+		return nil
+	}
+	if err := o.replay(files[from:]); err != nil {
+		return err
+	}
+	// Files before that one hold messages alone.
+	var earlier []messageFile
+	for _, f := range files[:from] {
+		last, err := o.lastOf(f.Number)
+		if err != nil {
+			return err
+		}
+		earlier = append(earlier, messageFile{f.Number, last})
+	}
+	o.files = append(earlier, o.files...)
+	if err := o.log.Rotate(); err != nil {
+		return err
+	}
+	o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
+	if first, err := o.firstKept(); err != nil {
+		return err
+	} else if first > 0 {
+		o.held = first - 1
+	}
+	return nil
+}
+
+var errEnough = errors.New("enough was read")
+
+// isWhole says whether a file tells all that was known before it.
+func (o *Outbox) isWhole(number uint64) (bool, error) {
+	missing := -1
+	err := o.log.ReadFile(number, func(_ segment.Position, record []byte) error {
+		r, err := decode(record)
+		if err != nil {
+			return err
+		}
+		switch {
+		case missing < 0 && r.GetWhole() == nil:
+			return errRecord
+		case missing < 0:
+			if v := r.GetWhole().Version; v != formatVersion {
+				return fmt.Errorf("it has format version %d, this agent reads %d", v, formatVersion)
+			}
+			missing = int(r.GetWhole().Processes)
+		case r.GetProcess() != nil && missing > 0:
+			missing--
+		}
+		if missing == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return false, err
+	}
+	return missing == 0, nil
+}
+
+// replay takes the records of files of which the first one tells all that was known before it.
+func (o *Outbox) replay(files []segment.File) error {
+	for i, f := range files {
+		o.files = append(o.files, messageFile{number: f.Number, last: o.last})
+		err := o.log.ReadFile(f.Number, func(end segment.Position, record []byte) error {
+			r, err := decode(record)
+			if err != nil {
+				return err
+			}
+			switch body := r.Body.(type) {
+			case *moriensv1.OutboxRecord_Whole:
+				if i == 0 {
+					o.last = body.Whole.Sequence
+					o.node = merge(o.node, body.Whole.Node)
+				}
+			case *moriensv1.OutboxRecord_Process:
+				if i == 0 {
+					o.processes[body.Process.Process] = body.Process.State
+				}
+			case *moriensv1.OutboxRecord_Transaction:
+				if body.Transaction.First != o.last+1 {
+					return fmt.Errorf("%w: message %d after %d, before offset %d of file %d", errRecord, body.Transaction.First, o.last, end.Offset, end.File)
+				}
+				o.take(body.Transaction)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastOf is the sequence of a file's last message, or of the last one before it.
+func (o *Outbox) lastOf(number uint64) (last uint64, err error) {
+	err = o.log.ReadFile(number, func(_ segment.Position, record []byte) error {
+		r, err := decode(record)
+		if err != nil {
+			return err
+		}
+		last = max(last, r.GetWhole().GetSequence())
+		if t := r.GetTransaction(); t != nil {
+			last = max(last, t.First+uint64(len(t.Message))-1)
+		}
+		return nil
+	})
+	return last, err
+}
+
+// firstKept is the sequence of the oldest message that is kept; 0 where none is.
+func (o *Outbox) firstKept() (first uint64, err error) {
+	err = o.log.Read(segment.Position{}, func(_ segment.Position, record []byte) error {
+		r, err := decode(record)
+		if err != nil {
+			return err
+		}
+		if t := r.GetTransaction(); t != nil && len(t.Message) > 0 {
+			first = t.First
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	if first == 0 && err == nil {
+		first = o.last + 1
+	}
+	return first, err
+}
+
+// State is what the outbox's last writer knew. It is to be asked before the first Commit.
+func (o *Outbox) State() (State, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := State{Node: proto.CloneOf(o.node), Processes: make(map[uint64]*moriensv1.ProcessState)}
+	for process, encoded := range o.processes {
+		p := &moriensv1.ProcessState{}
+		if err := proto.Unmarshal(encoded, p); err != nil {
+			return s, fmt.Errorf("outbox: process %016x: %w: %w", process, errRecord, err)
+		}
+		s.Processes[process] = p
+	}
+	return s, nil
+}

@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/agent/spool"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A process's records become messages, which wait here, with what has to be known to go on behind them, until they are committed to
+// the outbox as one transaction. Only then their slots are given back to the ring, and only then they go to the collector. An agent that
+// is killed before that has done nothing: its next life finds the records where they were. What belongs to the node as a
+// whole goes with whichever transaction is next, of any process: it may be named there.
+
+const (
+	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests are under
+	// way, transactions are larger and fewer.
+	batchShare = 32
+	// releaseShare is what part of a ring may wait for its transaction.
+	releaseShare = 4
+)
+
+// outgoing is messages that wait to be committed.
+type outgoing struct {
+	messages []*moriensv1.ReportRequest
+	rows     int
+	since    time.Time // when the first record that went into them was read; zero: none did
+	state    *moriensv1.NodeState
+	files    []leaving // that are read to the end
+	bytes    int       // of the process's state in the latest transaction
+	ended    bool      // nothing more will come of the process
+}
+
+// leaving is a file that is removed once the transaction that ends it is committed.
+type leaving struct {
+	path  string
+	close func()
+}
+
+func (o *outgoing) add(m *moriensv1.ReportRequest) {
+	o.messages = append(o.messages, m)
+	o.rows += len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()) +
+		len(m.GetTransfers().GetKind()) + len(m.GetCollectives().GetRow())
+	o.begin()
+}
+
+func (o *outgoing) begin() {
+	if o.since.IsZero() {
+		o.since = time.Now()
+	}
+}
+
+// node is what comes to the node's state.
+func (o *outgoing) node() *moriensv1.NodeState {
+	if o.state == nil {
+		o.state = &moriensv1.NodeState{}
+	}
+	return o.state
+}
+
+// leave has a file removed with the next transaction.
+func (o *outgoing) leave(path string, close func()) {
+	o.files = append(o.files, leaving{path, close})
+	o.node().Finished = append(o.node().Finished, filepath.Base(path))
+}
+
+// send has a message of the process go with its next transaction.
+func (a *Agent) send(m *moriensv1.ReportRequest) { a.out.add(m) }
+
+// send has a message of the node go with the next transaction.
+func (n *Node) send(m *moriensv1.ReportRequest) { n.out.add(m) }
+
+// due says whether it is time for a transaction.
+func (a *Agent) due(now time.Time) bool {
+	if a.out.since.IsZero() {
+		return false
+	}
+	if a.out.rows >= max(batchCalls, a.out.bytes/batchShare) {
+		return true
+	}
+	wait := batchWait
+	if a.out.bytes > batchShare*batchCalls {
+		wait *= 5
+	}
+	if now.Sub(a.out.since) > wait {
+		return true
+	}
+	for _, t := range a.threads {
+		if t.finishes() || t.corrupt == nil && t.reader.Held() > t.reader.Slots()/releaseShare {
+			return true
+		}
+	}
+	return false
+}
+
+// finishes says whether the latest call that was read is one after which the process waits for the slots of its rings to be
+// given back.
+func (t *thread) finishes() bool {
+	if len(t.pending) == 0 {
+		return t.finalized && t.corrupt == nil && t.reader.Held() > 0
+	}
+	last := t.pending[len(t.pending)-1].Call
+	return last == mpicall.Finalize || last == mpicall.SessionFinalize
+}
+
+// commit makes a transaction of all that was read of a process.
+func (n *Node) commit(a *Agent) error {
+	for _, t := range a.threads {
+		n.flush(a, t)
+	}
+	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
+	if !a.out.ended {
+		t.State = a.snapshot()
+		a.out.bytes = proto.Size(t.State)
+	}
+	if err := n.transact(t, &a.out); err != nil {
+		return err
+	}
+	for _, t := range a.threads {
+		if t.corrupt == nil {
+			t.guard(t.reader.Release)
+		}
+	}
+	return nil
+}
+
+// commitNode makes a transaction of what belongs to no process.
+func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
+
+// transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are not read on.
+func (n *Node) transact(t spool.Transaction, of *outgoing) error {
+	t.Messages = slices.Concat(n.out.messages, of.messages)
+	t.Node = n.out.state
+	if of.state != nil {
+		t.Node = proto.CloneOf(n.out.node())
+		proto.Merge(t.Node, of.state)
+	}
+	if len(t.Messages) == 0 && t.Node == nil && t.State == nil && !t.Ended {
+		return nil
+	}
+	err := n.outbox.Commit(t)
+	if err != nil {
+		if n.stalled == nil {
+			n.config.Log.Error("the spool cannot be written to; the rings wait", "spool", n.spool.Path(), "error", err)
+		}
+		n.stalled = err
+		return err
+	}
+	n.stalled = nil
+	n.out = outgoing{}
+	for _, f := range of.files {
+		f.close()
+		n.remove(filepath.Base(f.path))
+	}
+	*of = outgoing{bytes: of.bytes}
+	return nil
+}
+
+// remove removes a file in shared memory that is read to the end.
+func (n *Node) remove(name string) {
+	removeFile(filepath.Join(n.directory.Path(), name), n.config.Log)
+	n.outbox.Removed(name)
+}
+
+func removeFile(path string, log *slog.Logger) {
+	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		log.Warn("a file in shared memory stays", "error", err)
+	}
+}
+
+// snapshot is what the next life of this agent would need to go on behind what waits to be committed.
+func (a *Agent) snapshot() *moriensv1.ProcessState {
+	s := &moriensv1.ProcessState{
+		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.undefined, Nameless: a.nameless, Matcher: a.messages.Snapshot(),
+	}
+	for _, t := range a.threads {
+		x := &moriensv1.ThreadState{
+			Thread: uint32(t.reader.Thread), Ring: t.reader.ID, Tail: t.reader.Tail(), Missed: t.missed, Covered: t.covered, Finalized: t.finalized,
+			Burst: t.former.Snapshot(), Mark: t.marks.Snapshot(),
+		}
+		if t.corrupt != nil {
+			x.Corrupt = t.corrupt.Error()
+		}
+		s.Thread = append(s.Thread, x)
+	}
+	return s
+}
+
+// room says whether more may be read of the rings.
+func (n *Node) room() bool {
+	switch room := n.spool.Budget.Room() && n.stalled == nil; {
+	case room && !n.fullSince.IsZero():
+		n.full += time.Since(n.fullSince)
+		n.fullSince = time.Time{}
+		return true
+	case !room && n.fullSince.IsZero():
+		n.fullSince = time.Now()
+		n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
+		return false
+	default:
+		return room
+	}
+}
+
+// commitDue makes the transactions that are due. What was said of a process that has ended is left to its end.
+func (n *Node) commitDue() {
+	for _, a := range n.agents {
+		n.commitIfDue(a)
+	}
+	if n.stalled != nil || !n.out.since.IsZero() && time.Since(n.out.since) > batchWait {
+		n.commitNode() // what fails is tried again
+	}
+}
+
+func (n *Node) commitIfDue(a *Agent) {
+	if n.stalled == nil && !a.out.ended && a.due(time.Now()) {
+		n.commit(a) // what fails is tried again
+	}
+}
