@@ -61,9 +61,11 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 FUZZ = 150s
 
 .PHONY: fuzz
-fuzz: ## fuzz the readers of shared memory, segments, points, collector.json and messages, for FUZZ=150s each
+fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; for FUZZ=150s each
 	go test ./agent/ring -run '^$$' -fuzz FuzzRing -fuzztime $(FUZZ)
 	go test ./agent/ring -run '^$$' -fuzz FuzzProcess -fuzztime $(FUZZ)
+	go test ./agent/message -run '^$$' -fuzz FuzzRestore -fuzztime $(FUZZ)
+	go test ./agent/spool -run '^$$' -fuzz FuzzOutbox -fuzztime $(FUZZ)
 	go test ./internal/segment -run '^$$' -fuzz FuzzOpen -fuzztime $(FUZZ)
 	go test ./internal/points -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
 	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)

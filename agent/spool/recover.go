@@ -67,6 +67,9 @@ func (o *Outbox) recover() error {
 	return nil
 }
 
+// maxSequence is more than any agent sends.
+const maxSequence = 1 << 62
+
 var errEnough = errors.New("enough was read")
 
 // isWhole says whether a file tells all that was known before it.
@@ -110,6 +113,9 @@ func (o *Outbox) replay(files []segment.File) error {
 			}
 			switch body := r.Body.(type) {
 			case *moriensv1.OutboxRecord_Whole:
+				if body.Whole.Sequence > maxSequence {
+					return fmt.Errorf("%w: message %d", errRecord, body.Whole.Sequence)
+				}
 				if i == 0 {
 					o.last = body.Whole.Sequence
 					o.node = merge(o.node, body.Whole.Node)

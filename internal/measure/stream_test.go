@@ -24,8 +24,13 @@ var quiet = slog.New(slog.DiscardHandler)
 
 func startCollector(t *testing.T, listen string) *collector.Collector {
 	t.Helper()
+	return startRun(t, "run1", listen)
+}
+
+func startRun(t *testing.T, run, listen string) *collector.Collector {
+	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Run: "run1", Listen: listen, Log: quiet,
+		Run: run, Listen: listen, Log: quiet,
 		Options: partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}},
 	})
 	if err != nil {
