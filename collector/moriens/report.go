@@ -45,6 +45,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
 		}
 	}
+	m.Agents = describeAgents(f.Agents)
 	h.clocks.describe(m)
 	left := 0
 	for i, w := range h.worlds {

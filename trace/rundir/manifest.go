@@ -35,6 +35,7 @@ type Manifest struct {
 
 	Worlds   []World   `json:"worlds"`
 	Hosts    []Host    `json:"hosts"`
+	Agents   []Agent   `json:"agents"`
 	Clocks   []Clock   `json:"clocks"`
 	Order    Order     `json:"order"`
 	Counters []Counter `json:"counters"`

@@ -29,6 +29,7 @@ func filled() (*Manifest, *Clusters) {
 	m := &Manifest{
 		Moriens: Program{"0.1.0", "abc1234"}, Run: "f00d", Command: []string{"mpirun", "-n", "2", "/opt/app", "<&>"}, ExitStatus: 137,
 		Started: at, Ended: at.Add(21 * time.Millisecond), Notes: []string{"no PMU"}, Dropped: 3,
+		Agents:       []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
 		Clocks:       []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
 		Order:        Order{CallsMoved: 3, LargestNS: 900, TotalNS: 1200, OffNS: 950, Unordered: 1, Contradicted: 2, Refused: 4},
 		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9"}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},

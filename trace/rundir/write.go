@@ -77,6 +77,7 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Notes)
 	some(&m.Worlds)
 	some(&m.Hosts)
+	some(&m.Agents)
 	some(&m.Clocks)
 	some(&m.Counters)
 	some(&m.Messages.Unmatched)
