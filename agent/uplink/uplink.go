@@ -23,6 +23,7 @@ import (
 
 	"moriens/agent/spool"
 	"moriens/internal/rendezvous"
+	"moriens/internal/wire"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -178,7 +179,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
 		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTime}),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{})),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.UseCompressor(wire.Name)),
 		grpc.WithInitialWindowSize(4<<20), grpc.WithInitialConnWindowSize(16<<20))
 	if err != nil {
 		return false, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)

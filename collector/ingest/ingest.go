@@ -15,6 +15,7 @@ import (
 
 	"moriens/collector/gate"
 	"moriens/collector/store"
+	_ "moriens/internal/wire" // agents may compress
 	moriensv1 "moriens/proto/moriens/v1"
 )
 

@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 }
 
 // child starts this test's program as something else.
-func child(t *testing.T, env, dir string) *exec.Cmd {
+func child(t testing.TB, env, dir string) *exec.Cmd {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {

@@ -27,7 +27,7 @@ func startCollector(t *testing.T, listen string) *collector.Collector {
 	return startRun(t, "run1", listen)
 }
 
-func startRun(t *testing.T, run, listen string) *collector.Collector {
+func startRun(t testing.TB, run, listen string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
 		Run: run, Listen: listen, Log: quiet,
