@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -77,6 +78,9 @@ func Collect(c CollectConfig) error {
 	return err
 }
 
+// gcPercent keeps an agent's memory small; what it has at a time is little, and the memory is the application's.
+const gcPercent = 30
+
 // An AgentConfig says which collector an agent reports to.
 type AgentConfig struct {
 	Dir     string        // run directory, with the collector's rendezvous
@@ -109,6 +113,7 @@ func Agent(c AgentConfig) error {
 	if err != nil {
 		return spoolHint(err)
 	}
+	debug.SetGCPercent(gcPercent)
 	defer context.AfterFunc(ctx, node.JobOver)()
 	return node.Run(context.Background())
 }
