@@ -291,6 +291,25 @@ func (a *absent) find() (rendezvous.Rendezvous, error) {
 	return a.meet, nil
 }
 
+// bytesBelow is what the files below a directory hold.
+func bytesBelow(t *testing.T, dir string) (n int64) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			n += info.Size()
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
 // that has no more room than these 1 MiB the rings drop and count.
 func TestAbsentCollector(t *testing.T) {
@@ -305,7 +324,8 @@ func TestAbsentCollector(t *testing.T) {
 			shm := t.TempDir()
 			away := &absent{meet: c.Rendezvous()}
 			planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), "run1"), 1<<12)
-			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: t.TempDir(), SpoolMax: tt.max, Log: quiet})
+			spool := t.TempDir()
+			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: spool, SpoolMax: tt.max, Log: quiet})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -313,7 +333,11 @@ func TestAbsentCollector(t *testing.T) {
 			go func() { done <- node.Run(context.Background()) }()
 			stop, written := make(chan struct{}), make(chan struct{})
 			go func() { write(planters, stop, tt.calls); close(written) }()
-			time.Sleep(2 * time.Second)
+			time.Sleep(time.Second)
+			for deadline := time.Now().Add(time.Minute); tt.full && bytesBelow(t, spool) < int64(tt.max) && time.Now().Before(deadline); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			time.Sleep(time.Second) // in which the rings fill
 			away.here.Store(true)
 			time.Sleep(200 * time.Millisecond)
 			close(stop)
