@@ -33,7 +33,7 @@ func TestAgentIsGone(t *testing.T) {
 			t.Run(c.name, func(t *testing.T) {
 				planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
 				collect, collectOutput := start(t, "collect", "--out", out)
-				agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
+				agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--spool", t.TempDir(), "--idle", "500ms", "--wait", "20s")
 				_, meet := readMeeting(t, out, collectOutput)
 
 				args := mpi.Args(2, library, app, "1", "600", "18000", "60000", "100", "10")
