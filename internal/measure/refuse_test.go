@@ -97,8 +97,9 @@ func TestRefusedMessages(t *testing.T) {
 			if refused := c.Page().Refused; len(refused) != 1 || refused[tt.cause] != 1 {
 				t.Errorf("refused %v", refused)
 			}
-			u, _ := startUplink(t, meet, "run1")
-			sendRing(u, 10)
+			outbox := openOutbox(t)
+			u, _ := startUplink(t, outbox, meet, "run1")
+			sendRing(t, outbox, 10)
 			flush(t, u)
 			if f := c.Stop(); len(f.Processes) != 1 || len(f.Processes[0].Rings[0].Chunks) != 10 {
 				t.Errorf("%d processes", len(f.Processes))
@@ -175,8 +176,9 @@ func TestSocketOfAnotherUser(t *testing.T) {
 	if refused := c.Page().Refused; refused["other_user"] != 1 {
 		t.Errorf("refused %v", refused)
 	}
-	u, _ := startUplink(t, c.Rendezvous(), "run1")
-	sendRing(u, 10)
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
+	sendRing(t, outbox, 10)
 	flush(t, u)
 	checkRing(t, c, 10)
 }
