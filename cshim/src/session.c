@@ -9,16 +9,6 @@
 static int open_sessions; /* atomic; changes under the lock, so that the process's state changes with it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Adds to the sessions that are open, and returns how many there are. The first sets the process running again, if another has ended it. */
-static int add_sessions(int n)
-{
-	pthread_mutex_lock(&lock);
-	int open = __atomic_add_fetch(&open_sessions, n, __ATOMIC_ACQ_REL);
-	if (n > 0 && open == 1 && moriens_run_state() == MORIENS_RUN_RECORDS)
-		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
-	pthread_mutex_unlock(&lock);
-	return open;
-}
 
 /* No session is open, unless another thread has opened one since. */
 static void finalize(void)
@@ -34,10 +24,29 @@ int moriens_sessions(void)
 	return __atomic_load_n(&open_sessions, __ATOMIC_ACQUIRE);
 }
 
+/* One more is open. The first sets the process running again, if another has ended it, and is made known under the lock: a thread that
+ * opens the second one must find it known when it returns. If it did not, it would count as opened a session whose end, in a
+ * thread that records nothing yet, no one counts, and the process would run for ever. */
 static void opened(word session)
 {
-	if (add_sessions(1) == 1 && moriens_run_state() != MORIENS_RUN_OFF)
-		moriens_mpi_set_session(session);
+	pthread_mutex_lock(&lock);
+	if (moriens_sessions() == 0) {
+		if (moriens_run_state() != MORIENS_RUN_OFF)
+			moriens_mpi_set_session(session);
+		if (moriens_run_state() == MORIENS_RUN_RECORDS)
+			moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
+	}
+	__atomic_fetch_add(&open_sessions, 1, __ATOMIC_ACQ_REL);
+	pthread_mutex_unlock(&lock);
+}
+
+/* One less is; returns how many there are. */
+static int closed(void)
+{
+	pthread_mutex_lock(&lock);
+	int open = __atomic_sub_fetch(&open_sessions, 1, __ATOMIC_ACQ_REL);
+	pthread_mutex_unlock(&lock);
+	return open;
 }
 
 MORIENS_COLD void moriens_session_opened(struct moriens_span *span, int result, word session)
@@ -54,7 +63,7 @@ MORIENS_COLD void moriens_session_opened_fortran(struct moriens_span *span, word
 
 MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 {
-	if (span->kind == MORIENS_SPAN_NONE || result != 0 || add_sessions(-1) != 0)
+	if (span->kind == MORIENS_SPAN_NONE || result != 0 || closed() != 0)
 		return;
 	if (moriens_run_state() != MORIENS_RUN_RECORDS || moriens_mpi_world_open(span->site))
 		return;
