@@ -117,4 +117,18 @@ func TestThreadSanitizer(t *testing.T) {
 			t.Errorf("%s: %d rings, %v\n%s", run, len(p.threads), p.State(), diff)
 		}
 	}
+	p = race("communicators", "commrace")
+	want = map[string]int{"MPI_Init": 1, "MPI_Barrier": 3, "MPI_Comm_dup": 3, "MPI_Comm_free": 3, "MPI_Finalize": 1}
+	if diff := cmp.Diff(want, p.calls()); diff != "" {
+		t.Error(diff)
+	}
+	ids := make(map[uint64]bool)
+	for _, c := range p.comms {
+		if ids[c.ID] = true; c.Guessed {
+			t.Errorf("the making of communicator %+v was forgotten", c)
+		}
+	}
+	if len(p.comms) != 4 || len(ids) != 4 {
+		t.Errorf("%d communicators with %d ids", len(p.comms), len(ids))
+	}
 }

@@ -53,5 +53,5 @@ void moriens_freed(void)
 	struct moriens_thread *t = &moriens_thread;
 
 	if (t->comm != NULL)
-		moriens_comm_freed(t->comm);
+		moriens_comm_freed(t->comm, t->serial);
 }

@@ -148,6 +148,7 @@ void moriens_collective(struct moriens_span *span, enum moriens_shape shape, wor
 	t->comm = c;
 	if (unlikely(c == NULL))
 		return;
+	t->serial = c->serial;
 	t->ordinal = moriens_comm_next(c);
 	struct moriens_collective *slot = moriens_extend(span);
 	if (unlikely(slot == NULL))

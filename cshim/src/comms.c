@@ -17,6 +17,7 @@
 uint64_t moriens_comm_frees;
 
 static struct moriens_handles comms = MORIENS_HANDLES(struct moriens_comm);
+static uint64_t serials; /* given; under the lock of comms */
 static uint32_t defined; /* in the log; under the log's lock */
 
 static struct {
@@ -117,6 +118,7 @@ static struct moriens_comm *insert(const struct moriens_comm *what, word key)
 	if (c == NULL)
 		return NULL;
 	memcpy((char *)c + sizeof c->key, (const char *)what + sizeof c->key, sizeof *c - sizeof c->key);
+	c->serial = ++serials;
 	moriens_handles_add(&comms, c, key);
 	return c;
 }
@@ -247,11 +249,13 @@ void moriens_comm_made(word reference, const struct moriens_birth *birth)
 	pthread_mutex_unlock(&comms.lock);
 }
 
-void moriens_comm_freed(struct moriens_comm *c)
+void moriens_comm_freed(struct moriens_comm *c, uint64_t serial)
 {
 	pthread_mutex_lock(&comms.lock);
-	moriens_handles_remove(&comms, c);
-	__atomic_fetch_add(&moriens_comm_frees, 1, __ATOMIC_ACQ_REL);
+	if (c->serial == serial) {
+		moriens_handles_remove(&comms, c);
+		__atomic_fetch_add(&moriens_comm_frees, 1, __ATOMIC_ACQ_REL);
+	}
 	pthread_mutex_unlock(&comms.lock);
 }
 

@@ -28,6 +28,7 @@ enum moriens_comm_kind {
 
 struct moriens_comm {
 	struct moriens_handle key; /* of its C reference */
+	uint64_t serial;  /* no other has it, not even one that is given this one's memory */
 	uint64_t id;
 	uint32_t number;  /* atomic: in the process's log, 0 = not defined */
 	uint32_t ordinal; /* atomic: of the next collective call */
@@ -101,8 +102,9 @@ struct moriens_birth {
 /* An object was made, and has this reference. */
 void moriens_comm_made(word reference, const struct moriens_birth *birth);
 
-/* It was freed. */
-void moriens_comm_freed(struct moriens_comm *c);
+/* The one with that serial number was freed, which lay there. It may have been taken away already: MPI gives a freed handle to the next
+ * communicator at once, which another thread may have made before this is called, and one more that then lies there. */
+void moriens_comm_freed(struct moriens_comm *c, uint64_t serial);
 
 /* Fills in its neighbours. */
 void moriens_comm_neighbours(struct moriens_comm *c);

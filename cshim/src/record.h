@@ -52,7 +52,8 @@ struct moriens_thread {
 	struct moriens_requests requests;
 	uint32_t transfers; /* of its record, and their slots: */
 	struct moriens_transfer *transfer[2];
-	struct moriens_comm *comm;            /* whose collective it is */
+	struct moriens_comm *comm;            /* whose collective it is, */
+	uint64_t serial;                      /* and its serial number */
 	uint32_t ordinal;                     /* as such */
 };
 

@@ -66,7 +66,33 @@ FAKE int PMPI_Send(word buf, word count, word type, word dest, word tag, word co
 	return MPI_Barrier(comm);
 }
 
-/* Handles are ints, as in MPICH. */
+/* Handles are ints, as in MPICH; the least that is free is given. */
+#define DERIVED 0x84000000u
+
+static unsigned given; /* atomic: bits of the handles from DERIVED on */
+
+FAKE void (*fake_comm_freed)(void);
+
+FAKE int PMPI_Comm_dup(word comm, unsigned *newcomm)
+{
+	unsigned bits = __atomic_load_n(&given, __ATOMIC_ACQUIRE);
+
+	(void)comm;
+	while (!__atomic_compare_exchange_n(&given, &bits, bits | (bits + 1), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		;
+	*newcomm = DERIVED + (unsigned)__builtin_ctz(~bits);
+	return 0;
+}
+
+FAKE int PMPI_Comm_free(unsigned *comm)
+{
+	__atomic_fetch_and(&given, ~(1u << (*comm - DERIVED)), __ATOMIC_ACQ_REL);
+	*comm = 0x04000000;
+	if (fake_comm_freed != NULL)
+		fake_comm_freed();
+	return 0;
+}
+
 FAKE int PMPI_Session_init(word info, word errhandler, int *session)
 {
 	(void)info, (void)errhandler;

@@ -272,6 +272,12 @@ func losses(m *rundir.Manifest) string {
 	add(l.PhaseEndsUnmatched, "end of a phase that had not begun", "ends of phases that had not begun", "")
 	add(l.PhasesUnfinished, "phase that was never ended", "phases that were never ended", "")
 	add(l.CommunicatorsLost, "communicator", "communicators", " not named, the table was full")
+	q := &m.Messages.Requests
+	add(q.EndsUnknown, "end of a request that was not seen to begin", "ends of requests that were not seen to begin", "")
+	add(q.StartsUnknown, "start of a request that was not seen to be made", "starts of requests that were not seen to be made", "")
+	add(q.Lost, "request", "requests", " given up, what ends them may not have been seen")
+	add(q.Late, "event of a request", "events of requests", " read too late to be put in order")
+	add(q.Open, "request that never ended", "requests that never ended", "")
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	for _, d := range l.RanksDied {
