@@ -12,7 +12,7 @@ const perMessage = 4096
 func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.gather()
 	if t.transfers == nil {
-		t.transfers, t.lastRow = &moriensv1.Transfers{Ring: t.ring}, 0
+		t.transfers, t.lastRow = newTransfers(t.ring, t.usual), 0
 	}
 	x := t.transfers
 	n := uint32(len(x.Kind))
@@ -42,6 +42,14 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.m.stats.Transfers++
 	if n+1 == perMessage {
 		t.flushTransfers()
+	}
+}
+
+// newTransfers has columns with room for n rows.
+func newTransfers(ring uint64, n int) *moriensv1.Transfers {
+	return &moriensv1.Transfers{
+		Ring: ring, Kind: make([]moriensv1.Transfers_Kind, 0, n), Row: make([]int64, 0, n), Done: make([]int64, 0, n),
+		Peer: make([]int32, 0, n), Tag: make([]int32, 0, n), Comm: make([]uint32, 0, n), Bytes: make([]uint64, 0, n),
 	}
 }
 
@@ -117,6 +125,7 @@ func (t *Thread) flush() {
 
 func (t *Thread) flushTransfers() {
 	if t.transfers != nil {
+		t.usual = len(t.transfers.Kind)
 		t.m.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: t.transfers}})
 		t.transfers = nil
 	}

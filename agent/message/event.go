@@ -21,8 +21,19 @@ const (
 	matched // that message is received
 )
 
-var endings = map[ring.RequestEvent]eventKind{
-	ring.Completed: completed, ring.Cancelled: cancelled, ring.Freed: freed, ring.Matched: matched,
+// ending is the event of a request that a call has ended.
+func ending(of ring.RequestEvent) (what eventKind, ends bool) {
+	switch of {
+	case ring.Completed:
+		return completed, true
+	case ring.Cancelled:
+		return cancelled, true
+	case ring.Freed:
+		return freed, true
+	case ring.Matched:
+		return matched, true
+	}
+	return 0, false
 }
 
 // An event is one thing that a call did to a request, or the edge of a gap.
@@ -38,14 +49,14 @@ type event struct {
 }
 
 // addEvent passes an event on at once where its order among other threads' does not matter or is known.
-func (t *Thread) addEvent(e event) {
+func (t *Thread) addEvent(e *event) {
 	t.lastTicks = max(t.lastTicks, e.ticks)
 	e.ticks = t.lastTicks
 	if len(t.m.threads) == 1 && t.m.came >= t.m.coming && len(t.queue) == t.next {
-		t.m.apply(t, &e)
+		t.m.apply(t, e)
 		return
 	}
-	t.queue = append(t.queue, e)
+	t.queue = append(t.queue, *e)
 	t.m.held++
 	if t.m.held > maxHeld {
 		t.m.advance(true)

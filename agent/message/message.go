@@ -89,10 +89,23 @@ type channel struct {
 	peer, tag int32
 }
 
-var kinds = map[ring.TransferKind]moriensv1.Transfers_Kind{
-	ring.Sent: moriensv1.Transfers_KIND_SENT, ring.Received: moriensv1.Transfers_KIND_RECEIVED,
-	ring.Put: moriensv1.Transfers_KIND_PUT, ring.Got: moriensv1.Transfers_KIND_GOT,
-	ring.Written: moriensv1.Transfers_KIND_WRITTEN, ring.Read: moriensv1.Transfers_KIND_READ,
+// kindOf is 0 for what moves nothing: a probe.
+func kindOf(k ring.TransferKind) moriensv1.Transfers_Kind {
+	switch k {
+	case ring.Sent:
+		return moriensv1.Transfers_KIND_SENT
+	case ring.Received:
+		return moriensv1.Transfers_KIND_RECEIVED
+	case ring.Put:
+		return moriensv1.Transfers_KIND_PUT
+	case ring.Got:
+		return moriensv1.Transfers_KIND_GOT
+	case ring.Written:
+		return moriensv1.Transfers_KIND_WRITTEN
+	case ring.Read:
+		return moriensv1.Transfers_KIND_READ
+	}
+	return 0
 }
 
 func (o *operation) receives() bool { return o.kind == moriensv1.Transfers_KIND_RECEIVED }

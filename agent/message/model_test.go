@@ -158,7 +158,7 @@ func (p *program) post(th *planned) {
 		r.Transfers = []ring.Transfer{{Kind: kind, Bytes: bytes, Request: x.handle, Peer: asked, Tag: askedTag, Comm: 1}}
 	}
 	row := p.record(th, call, r)
-	x.posted = sent{Kind: kinds[kind], Ring: th.ring, Row: row, Peer: asked, Tag: askedTag, Comm: 1, Bytes: bytes}
+	x.posted = sent{Kind: kindOf(kind), Ring: th.ring, Row: row, Peer: asked, Tag: askedTag, Comm: 1, Bytes: bytes}
 	x.resolved = sent{Peer: peer, Tag: tag, Bytes: bytes / 2}
 	x.active, x.ready = !x.persistent, r.Exit
 	p.live = append(p.live, x)

@@ -25,6 +25,7 @@ type Thread struct {
 
 	transfers   *moriensv1.Transfers
 	lastRow     uint64 // in transfers
+	usual       int    // rows of the latest transfers that were sent: about so many will follow
 	collectives *moriensv1.Collectives
 	lastCall    uint64 // in collectives
 	gaps        *moriensv1.Gaps
@@ -44,7 +45,7 @@ func (t *Thread) Missing() { t.missing(max(t.lastExit, t.until)) }
 func (t *Thread) missing(since uint64) {
 	if !t.gap {
 		t.gap = true
-		t.addEvent(event{what: gapBegins, ticks: since})
+		t.addEvent(&event{what: gapBegins, ticks: since})
 	}
 }
 
@@ -61,7 +62,7 @@ func (t *Thread) End(rows uint64, missing bool) {
 	}
 	if t.gap {
 		t.gapBefore(rows)
-		t.addEvent(event{what: gapEnds, ticks: t.lastTicks})
+		t.addEvent(&event{what: gapEnds, ticks: t.lastTicks})
 	}
 	t.until, t.ended = math.MaxUint64, true
 }
@@ -74,7 +75,7 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 	if t.gap {
 		t.gap = false
 		t.gapBefore(row)
-		t.addEvent(event{what: gapEnds, ticks: r.Enter})
+		t.addEvent(&event{what: gapEnds, ticks: r.Enter})
 	}
 	t.lastExit = r.Exit
 	if unfinished {
@@ -94,7 +95,7 @@ func (t *Thread) Add(row uint64, r *ring.Record, unfinished bool) {
 func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 	for i := range r.Requests {
 		q := &r.Requests[i]
-		what, ends := endings[q.Event]
+		what, ends := ending(q.Event)
 		if !ends {
 			continue
 		}
@@ -103,7 +104,7 @@ func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 			message = true
 			e.request = t.received(row, r)
 		}
-		t.addEvent(e)
+		t.addEvent(&e)
 	}
 	return message
 }
@@ -129,7 +130,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 		case x.Kind == ring.Probed:
 			if x.Request != 0 {
 				o.kind = moriensv1.Transfers_KIND_RECEIVED
-				t.addEvent(event{what: probed, ticks: r.Exit, row: row, handle: x.Request, request: request{operations: [2]operation{o}}})
+				t.addEvent(&event{what: probed, ticks: r.Exit, row: row, handle: x.Request, request: request{operations: [2]operation{o}}})
 			}
 		case unfinished:
 			t.m.leave(&o)
@@ -139,7 +140,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			}
 		case i > 0 && r.Transfers[i-1].Request == x.Request: // made together with the one before
 		default:
-			t.addEvent(event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(row, r, i, rest)})
+			t.addEvent(&event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(row, r, i, rest)})
 		}
 	}
 	for i := range r.Requests {
@@ -147,9 +148,9 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 		case ring.Made:
 			made := event{what: made, ticks: r.Exit, row: row, handle: q.Handle}
 			made.request = request{persistent: rest, active: !rest, by: t}
-			t.addEvent(made)
+			t.addEvent(&made)
 		case ring.Started:
-			t.addEvent(event{what: started, ticks: r.Exit, row: row, handle: q.Handle})
+			t.addEvent(&event{what: started, ticks: r.Exit, row: row, handle: q.Handle})
 		}
 	}
 }
@@ -184,6 +185,6 @@ func (m *Matcher) channel(o *operation) int64 {
 
 func (t *Thread) operation(row uint64, x *ring.Transfer) operation {
 	return operation{
-		kind: kinds[x.Kind], thread: t, row: row, peer: x.Peer, tag: x.Tag, comm: x.Comm, bytes: x.Bytes, channel: -1,
+		kind: kindOf(x.Kind), thread: t, row: row, peer: x.Peer, tag: x.Tag, comm: x.Comm, bytes: x.Bytes, channel: -1,
 	}
 }
