@@ -6,13 +6,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"moriens/internal/bench"
 )
 
 // ringCost times the ring without MPI, clock and call paths.
-func (b *bench) ringCost() error {
+func (b *benchmark) ringCost() error {
 	app := filepath.Join(b.work, "ring")
 	source := filepath.Join(b.root, "cshim")
-	if _, err := output(nil, "gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-I", source+"/include", "-I", source+"/src",
+	if _, err := bench.Output(nil, "gcc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-I", source+"/include", "-I", source+"/src",
 		"-o", app, source+"/bench/programs/ring.c", source+"/src/ring.c"); err != nil {
 		return err
 	}
@@ -23,14 +25,14 @@ func (b *bench) ringCost() error {
 	fmt.Fprintln(b.out, "| the ring alone | ns |")
 	fmt.Fprintln(b.out, "|---|---|")
 	for _, k := range f.kinds {
-		fmt.Fprintf(b.out, "| %s | %.1f |\n", k, f.values[k])
+		fmt.Fprintf(b.out, "| %s | %.1f |\n", k, f.median(k))
 	}
 	return nil
 }
 
 // memoryCost compares the resident memory of ranks with and without the library: of a rank with one thread, and of each
 // further thread that calls MPI.
-func (b *bench) memoryCost() error {
+func (b *benchmark) memoryCost() error {
 	fmt.Fprintln(b.out, "| MPI | memory of | plain, MiB | added, MiB |")
 	fmt.Fprintln(b.out, "|---|---|---|---|")
 	worst := 0.0
@@ -53,8 +55,8 @@ func (b *bench) memoryCost() error {
 			return err
 		}
 		for _, k := range plain.kinds {
-			added := with.values[k] - plain.values[k]
-			fmt.Fprintf(b.out, "| %s | %s | %.2f | %.2f |\n", m.name, k, plain.values[k], added)
+			added := with.median(k) - plain.median(k)
+			fmt.Fprintf(b.out, "| %s | %s | %.2f | %.2f |\n", m.name, k, plain.median(k), added)
 			worst = max(worst, added)
 		}
 	}
@@ -63,7 +65,7 @@ func (b *bench) memoryCost() error {
 }
 
 // startCost times /bin/true with and without the library.
-func (b *bench) startCost() error {
+func (b *benchmark) startCost() error {
 	var plain, added []float64
 	start := func(preload string) (float64, error) {
 		cmd := exec.Command("/bin/true")
@@ -72,7 +74,7 @@ func (b *bench) startCost() error {
 		err := cmd.Run()
 		return float64(time.Since(begin).Microseconds()) / 1000, err
 	}
-	for range 20 * b.pairs {
+	for range 20 * b.runs {
 		without, err := start("")
 		if err != nil {
 			return err
@@ -84,8 +86,8 @@ func (b *bench) startCost() error {
 		plain = append(plain, without)
 		added = append(added, with-without)
 	}
-	low, mid, high := quartiles(added)
-	_, base, _ := quartiles(plain)
+	low, mid, high := bench.Quartiles(added)
+	_, base, _ := bench.Quartiles(plain)
 	fmt.Fprintln(b.out, "| start of /bin/true, ms | added, ms | quartiles |")
 	fmt.Fprintln(b.out, "|---|---|---|")
 	fmt.Fprintf(b.out, "| %.2f | %.2f | %.2f … %.2f |\n", base, mid, low, high)

@@ -1,32 +1,29 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"moriens/internal/bench"
 )
 
-// compare alternates plain and measured runs of a job, prints a row for each kind of call and returns the largest median.
-func (b *bench) compare(m mpi, v variant, job []string) (worst float64, err error) {
-	plain, added := map[string][]float64{}, map[string][]float64{}
-	var kinds []string
+// compare runs a job under measurement, which times plain rounds and measured ones in turn, prints a row for each kind of call and returns
+// the largest median of what is added.
+func (b *benchmark) compare(m mpi, v variant, job []string) (worst float64, err error) {
+	var all figures
 	var dropped int64
-	for range b.pairs {
-		without, err := medians(nil, job...)
-		if err != nil {
-			return 0, err
-		}
+	for range b.runs {
 		run := filepath.Join(b.work, "run")
-		with, err := medians(v.env, append([]string{filepath.Join(b.bin, "moriens"), "run", "--out", run, "--"}, job...)...)
+		text, err := bench.Output(v.env, append([]string{filepath.Join(b.bin, "moriens"), "run", "--out", run, "--"}, job...)...)
 		if err != nil {
 			return 0, err
 		}
+		all.add(text)
 		n, err := droppedCalls(run)
 		if err != nil {
 			return 0, err
@@ -35,20 +32,16 @@ func (b *bench) compare(m mpi, v variant, job []string) (worst float64, err erro
 		if err := os.RemoveAll(run); err != nil {
 			return 0, err
 		}
-		kinds = without.kinds
-		for _, k := range kinds {
-			plain[k] = append(plain[k], without.values[k])
-			added[k] = append(added[k], with.values[k]-without.values[k])
-		}
 	}
-	for _, k := range kinds {
-		low, mid, high := quartiles(added[k])
-		_, base, _ := quartiles(plain[k])
-		fmt.Fprintf(b.out, "| %s | %s | %s | %.1f | %.1f | %.1f … %.1f |\n", m.name, v.name, k, base, mid, low, high)
+	for _, k := range all.kinds {
+		low, mid, high := bench.Quartiles(all.added(k))
+		_, plain, _ := bench.Quartiles(all.values[k][0])
+		least := slices.Min(all.values[k][1]) - slices.Min(all.values[k][0])
+		fmt.Fprintf(b.out, "| %s | %s | %s | %.1f | %.1f | %.1f … %.1f | %.1f |\n", m.name, v.name, k, plain, mid, low, high, least)
 		worst = max(worst, mid)
 	}
 	if dropped > 0 { // which costs less than recording
-		fmt.Fprintf(b.out, "| %s | %s | (%d calls in %d runs found the ring full) | | | |\n", m.name, v.name, dropped, b.pairs)
+		fmt.Fprintf(b.out, "| %s | %s | (%d calls in %d runs found the ring full) | | | | |\n", m.name, v.name, dropped, b.runs)
 	}
 	return worst, nil
 }
@@ -64,49 +57,58 @@ func droppedCalls(run string) (int64, error) {
 	return manifest.Dropped, err
 }
 
-// figures are the medians over the rounds of a run, by kind of call.
+// figures are the lines "kind number…" that the programs print.
 type figures struct {
-	kinds  []string // in the order of their first line
-	values map[string]float64
+	kinds  []string               // in the order of their first line
+	values map[string][][]float64 // by kind and column
 }
 
-func medians(env []string, command ...string) (figures, error) {
-	text, err := output(env, command...)
-	if err != nil {
-		return figures{}, err
+// add takes the lines of a program among what moriens prints.
+func (f *figures) add(text string) {
+	if f.values == nil {
+		f.values = map[string][][]float64{}
 	}
-	f := figures{values: map[string]float64{}}
-	values := map[string][]float64{}
 	for line := range strings.Lines(text) {
-		kind, number, found := strings.Cut(strings.TrimSpace(line), "\t")
-		ns, err := strconv.ParseFloat(number, 64)
-		if !found || err != nil {
-			continue // what moriens prints
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		kind := fields[0]
+		var row []float64
+		for _, field := range fields[1:] {
+			if x, err := strconv.ParseFloat(field, 64); err == nil {
+				row = append(row, x)
+			}
 		}
-		if values[kind] == nil {
+		if len(row) == 0 || len(row) != len(fields)-1 {
+			continue
+		}
+		if f.values[kind] == nil {
 			f.kinds = append(f.kinds, kind)
+			f.values[kind] = make([][]float64, len(row))
 		}
-		values[kind] = append(values[kind], ns)
+		for i, x := range row {
+			f.values[kind][i] = append(f.values[kind][i], x)
+		}
 	}
-	for kind, list := range values {
-		_, f.values[kind], _ = quartiles(list)
-	}
-	return f, nil
 }
 
-func quartiles(list []float64) (low, mid, high float64) {
-	sorted := slices.Sorted(slices.Values(list))
-	at := func(q int) float64 { return sorted[(len(sorted)-1)*q/4] }
-	return at(1), at(2), at(3)
+// added is by how much the second column is above the first, row by row.
+func (f *figures) added(kind string) []float64 {
+	v := f.values[kind]
+	added := make([]float64, len(v[0]))
+	for i := range added {
+		added[i] = v[1][i] - v[0][i]
+	}
+	return added
 }
 
-func output(env []string, command ...string) (string, error) {
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(os.Environ(), env...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, stderr.String())
-	}
-	return stdout.String(), nil
+// median is that of a kind's only column.
+func (f *figures) median(kind string) float64 {
+	_, mid, _ := bench.Quartiles(f.values[kind][0])
+	return mid
+}
+
+// medians runs a command that prints lines of one number.
+func medians(env []string, command ...string) (f figures, err error) {
+	text, err := bench.Output(env, command...)
+	f.add(text)
+	return f, err
 }

@@ -47,7 +47,7 @@ var rules = []rule{
 	{"internal/layout", []string{}, []string{}},
 	{"proto", []string{}, nil},
 	{"cshim/gen", []string{}, []string{}},
-	{"cshim/bench", []string{}, []string{}},
+	{"cshim/bench", []string{"internal/bench"}, []string{}},
 	{"cshim", []string{"internal"}, nil},
 	{"agent/symbol", []string{}, []string{"github.com/ianlancetaylor/demangle"}},
 	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},

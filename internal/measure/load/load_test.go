@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -54,29 +53,5 @@ func TestJob(t *testing.T) {
 			}
 		}
 		last = c
-	}
-}
-
-func TestUsage(t *testing.T) {
-	before, err := usageOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	big := make([]byte, 64<<20)
-	for i := range big {
-		big[i] = byte(i)
-	}
-	after, err := usageOf(os.Getpid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := after.resident - before.resident; got < 48<<20 || after.cpu < before.cpu {
-		t.Errorf("64 MiB more are %g bytes; %g s, then %g s", got, before.cpu, after.cpu)
-	}
-	if big[len(big)-1] != 255 {
-		t.Error("not kept")
-	}
-	if _, err := usageOf(0); err == nil {
-		t.Error("process 0 has a usage")
 	}
 }

@@ -12,9 +12,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -76,7 +78,7 @@ func measure(out io.Writer, bin string, nodes, bursts, pace int, name string) er
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, said.String())
 	}
-	before, err := usageOf(cmd.Process.Pid)
+	before, err := bench.UsageOf(cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func measure(out io.Writer, bin string, nodes, bursts, pace int, name string) er
 		return fmt.Errorf("%w\n%s", err, said.String())
 	}
 	took := time.Since(start).Seconds()
-	after, err := usageOf(cmd.Process.Pid)
+	after, err := bench.UsageOf(cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
@@ -97,9 +99,15 @@ func measure(out io.Writer, bin string, nodes, bursts, pace int, name string) er
 	_, median, _ := bench.Quartiles(latencies)
 	sent := float64(l.bursts())
 	_, err = fmt.Fprintf(out, "| %d | %s | %.0f | %s | %s | %.1f | %.0f | %.1f | %.1f |\n", nodes, name, sent,
-		millions(sent/(after.cpu-before.cpu)), millions(sent/took), float64(l.wire.Load())/sent, (after.resident-before.resident)/sent,
+		millions(sent/(after.CPU-before.CPU)), millions(sent/took), float64(l.wire.Load())/sent, (after.Resident-before.Resident)/sent,
 		median, percentile(latencies, .99))
 	return err
 }
 
 func millions(x float64) string { return fmt.Sprintf("%.2f M", x/1e6) }
+
+// percentile returns the value below which a share p of the list lies.
+func percentile(list []float64, p float64) float64 {
+	sorted := slices.Sorted(slices.Values(list))
+	return sorted[int(math.Ceil(p*float64(len(sorted))))-1]
+}

@@ -1,0 +1,30 @@
+package bench
+
+import (
+	"os"
+	"testing"
+)
+
+func TestUsage(t *testing.T) {
+	before, err := UsageOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	big := make([]byte, 64<<20)
+	for i := range big {
+		big[i] = byte(i)
+	}
+	after, err := UsageOf(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := after.Resident - before.Resident; got < 48<<20 || after.CPU < before.CPU {
+		t.Errorf("64 MiB more are %g bytes; %g s, then %g s", got, before.CPU, after.CPU)
+	}
+	if big[len(big)-1] != 255 {
+		t.Error("not kept")
+	}
+	if _, err := UsageOf(0); err == nil {
+		t.Error("process 0 has a usage")
+	}
+}
