@@ -97,6 +97,30 @@ func TestManyComponents(t *testing.T) {
 	}
 }
 
+// TestUnavailableEventsAreCounted asks for more events that are not there than the process file has room to name.
+func TestUnavailableEventsAreCounted(t *testing.T) {
+	const asked = 60
+	library := mpitest.Library(t)
+	var events []string
+	for i := range asked {
+		events = append(events, fmt.Sprintf("sw:there-is-no-event-%d", i))
+	}
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		o := job{mpi: mpi, preload: library, ranks: 1, program: []string{mpi.App(t, "polls"), "each", "5"}, env: []string{"MORIENS_EVENTS=" + strings.Join(events, ",")}}.run(t)
+		succeed(t, o)
+		p := expectExact(t, o)[0]
+		for i, text := range p.Unavailable {
+			if name, _, _ := strings.Cut(text, ":"); !strings.HasPrefix(text, events[i]) {
+				t.Errorf("%q instead of %s", name, events[i])
+			}
+		}
+		want := fmt.Sprintf("%d more events cannot be counted: there is no room for their names", asked-len(p.Unavailable))
+		if len(p.Unavailable) == 0 || len(p.Unavailable) == asked || !slices.Contains(p.notes, want) {
+			t.Errorf("%d are named, notes %q, want %q", len(p.Unavailable), p.notes, want)
+		}
+	})
+}
+
 // TestKernelEvents needs no PAPI: the library's name leads nowhere.
 func TestKernelEvents(t *testing.T) {
 	library := mpitest.Library(t)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"moriens/analysis/dbscan"
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/internal/points"
 )
@@ -44,7 +45,7 @@ func (c *clusterCommand) Run(*slog.Logger) error {
 	case c.Threads == 0:
 		c.Threads = runtime.NumCPU()
 	}
-	if sameFile(c.Points, c.Out) {
+	if files.Same(c.Points, c.Out) {
 		return usage(fmt.Errorf("--out %s is the file of points", c.Out), "name another file: the labels would take the points' place")
 	}
 	m, err := points.ReadFile(c.Points)
@@ -69,12 +70,6 @@ func (c *clusterCommand) Run(*slog.Logger) error {
 		return hint.With(err, "choose another file with --out")
 	}
 	return json.NewEncoder(os.Stdout).Encode(said)
-}
-
-func sameFile(a, b string) bool {
-	x, errA := os.Stat(a)
-	y, errB := os.Stat(b)
-	return errA == nil && errB == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 func writeLabels(path string, labels []int32) error {

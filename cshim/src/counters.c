@@ -65,6 +65,7 @@ struct choice {
 	const char *papi_missing; /* why */
 	char *unavailable;
 	size_t unavailable_bytes;
+	uint32_t unnamed; /* events that are not there for want of room */
 };
 
 static void leave_out(struct choice *c, const char *name, const char *reason)
@@ -75,7 +76,8 @@ static void leave_out(struct choice *c, const char *name, const char *reason)
 	if (append(c->unavailable, c->unavailable_bytes, line))
 		return;
 	snprintf(line, sizeof line, "%s\n", name);
-	(void)append(c->unavailable, c->unavailable_bytes, line);
+	if (!append(c->unavailable, c->unavailable_bytes, line))
+		c->unnamed++;
 }
 
 static void destroy(int *set)
@@ -186,7 +188,7 @@ static void probe_sets(struct choice *c)
 	}
 }
 
-void moriens_counters_choose(const char *list, const char *papi, char *names, size_t names_bytes, char *unavailable, size_t unavailable_bytes)
+uint32_t moriens_counters_choose(const char *list, const char *papi, char *names, size_t names_bytes, char *unavailable, size_t unavailable_bytes)
 {
 	struct choice choice = {.papi_library = papi, .unavailable = unavailable, .unavailable_bytes = unavailable_bytes};
 	int saved = errno;
@@ -213,6 +215,7 @@ void moriens_counters_choose(const char *list, const char *papi, char *names, si
 		event_count = i;
 	}
 	errno = saved;
+	return choice.unnamed;
 }
 
 static int start_set(const struct event_set *s)

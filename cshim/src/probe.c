@@ -15,6 +15,7 @@
 #include "unwind.h"
 
 #include <dlfcn.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -87,10 +88,12 @@ static void say_events(const struct moriens_options *options)
 	char names[4096], unavailable[8192];
 	struct moriens_thread_counters counters;
 
-	moriens_counters_choose(options->events != NULL ? options->events : USUAL_EVENTS, options->papi, names, sizeof names,
+	uint32_t unnamed = moriens_counters_choose(options->events != NULL ? options->events : USUAL_EVENTS, options->papi, names, sizeof names,
 		unavailable, sizeof unavailable);
 	say_each("event", names, ",");
 	say_each("no-event", unavailable, "\n");
+	if (unnamed != 0)
+		printf("no-event\t%" PRIu32 " more: there is no room for their names\n", unnamed);
 	moriens_counters_begin(&counters);
 	if (counters.on) {
 		uint64_t start = moriens_os_monotonic_us();

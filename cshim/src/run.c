@@ -157,7 +157,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	struct moriens_identity identity = {.rank = -1, .size = 0};
 	moriens_mpi_learn(site);
 	bool ranked = moriens_mpi_rank(site, &identity.rank, &identity.size);
-	uint32_t depth;
+	uint32_t depth, unnamed;
 	int directory = -1;
 	int error;
 
@@ -177,7 +177,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	moriens_polls_limit(options.poll_gap_us);
 	moriens_drain_limit(options.drain_ms);
 	identify(site, &identity);
-	moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
+	unnamed = moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
 		identity.unavailable, sizeof identity.unavailable);
 	error = moriens_os_open_directory(directory_path, &directory);
 	if (error == 0 && !ranked)
@@ -187,6 +187,11 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	if (error == 0 && options.not_numbers[0] != '\0') {
 		char text[160];
 		snprintf(text, sizeof text, "not obeyed, being no whole number:%s", options.not_numbers);
+		moriens_process_note(&moriens_run.process, text);
+	}
+	if (error == 0 && unnamed != 0) {
+		char text[160];
+		snprintf(text, sizeof text, "%" PRIu32 " more events cannot be counted: there is no room for their names", unnamed);
 		moriens_process_note(&moriens_run.process, text);
 	}
 	if (error == 0 && depth != options.callpath)

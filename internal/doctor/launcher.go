@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"moriens/internal/files"
 )
 
 // launcherPatterns fit the names under which MPI libraries and Debian install launchers.
@@ -38,18 +40,12 @@ func probeLaunchers(ctx context.Context) []Launcher {
 
 func addLauncher(list []Launcher, name, path string) []Launcher {
 	for i := range list {
-		if sameFile(list[i].Path, path) {
+		if files.Same(list[i].Path, path) {
 			list[i].Names = append(list[i].Names, name)
 			return list
 		}
 	}
 	return append(list, Launcher{Names: []string{name}, Path: path})
-}
-
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func (l *Launcher) identify(s said) {

@@ -4,6 +4,8 @@ import (
 	"debug/elf"
 	"os"
 	"os/exec"
+
+	"moriens/internal/files"
 )
 
 // Static returns those words of a command line that are statically linked programs: the dynamic loader
@@ -13,7 +15,7 @@ func Static(argv []string) []string {
 	self, _ := os.Executable() // a moriens in a moriens is no MPI program
 	for _, word := range argv {
 		path, err := exec.LookPath(word)
-		if err != nil || sameFile(path, self) {
+		if err != nil || files.Same(path, self) {
 			continue
 		}
 		f, err := elf.Open(path)
@@ -26,12 +28,6 @@ func Static(argv []string) []string {
 		f.Close()
 	}
 	return static
-}
-
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func hasInterpreter(f *elf.File) bool {

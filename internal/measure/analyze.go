@@ -13,6 +13,7 @@ import (
 	"moriens/analysis/space"
 	"moriens/internal/clustering"
 	"moriens/internal/console"
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/prv"
@@ -38,7 +39,7 @@ func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
 	}
-	if sameFile(c.Trace, c.Tree) {
+	if files.Same(c.Trace, c.Tree) {
 		return hint.With(fmt.Errorf("--tree: %s is the trace", c.Tree), "name another file for the tree, for example tree.dot")
 	}
 	out, err := makeOut(c.Out)
@@ -76,16 +77,6 @@ func Analyze(c AnalyzeConfig) error {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
 	}
 	return nil
-}
-
-// sameFile says whether two names are of one file that is there.
-func sameFile(a, b string) bool {
-	x, err := os.Stat(a)
-	if err != nil {
-		return false
-	}
-	y, err := os.Stat(b)
-	return err == nil && os.SameFile(x, y)
 }
 
 // readable finds out whether a file is there before anything is made for its sake.
