@@ -69,6 +69,7 @@ func conformance(t *testing.T, mpi mpitest.MPI) []program {
 		program{name: "partitioned"},
 		program{name: "sessions"},
 		program{name: "sessions", args: []string{"world"}},
+		program{name: "sessions", args: []string{"crossed"}},
 	)
 }
 

@@ -43,7 +43,7 @@ var extraSteps = map[string]extraStep{
 	"MPI_Abort":            {before: "moriens_aborting(&span)"},
 	"MPI_Pcontrol":         {after: "moriens_controlled(&span, (int)level)"},
 	"MPI_Session_init":     {returned: "moriens_session_opened(&span, result, session)"},
-	"MPI_Session_finalize": {after: "moriens_session_closed(&span, result)"},
+	"MPI_Session_finalize": {before: "moriens_session_ending(&span, session)", after: "moriens_session_closed(&span, result)"},
 }
 
 // renderWrappers writes one wrapper per call. Every argument travels as a machine word and goes on

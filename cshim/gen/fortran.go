@@ -13,7 +13,7 @@ var fortranSteps = map[string]extraStep{
 	"MPI_Abort":            {before: "moriens_aborting(&span)"},
 	"MPI_Pcontrol":         {after: "moriens_controlled(&span, *(const int *)level)"},
 	"MPI_Session_init":     {returned: "moriens_session_opened_fortran(&span, session, ierror)"},
-	"MPI_Session_finalize": {after: "moriens_session_closed(&span, moriens_fortran_error(ierror))"},
+	"MPI_Session_finalize": {before: "moriens_session_ending_fortran(&span, session)", after: "moriens_session_closed(&span, moriens_fortran_error(ierror))"},
 }
 
 // twoPointers are the calls whose base address mpif.h and the mpi module offer as an integer and, under

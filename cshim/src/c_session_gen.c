@@ -29,6 +29,7 @@ MORIENS_PUBLIC int MPI_Session_finalize(word session)
 
 	moriens_enter(&span, MORIENS_CALL_MPI_Session_finalize, site, __builtin_frame_address(0));
 	moriens_commit(&span);
+	moriens_session_ending(&span, session);
 	int result = real(session);
 	moriens_exit(&span);
 	moriens_session_closed(&span, result);

@@ -19,16 +19,16 @@ MORIENS_FORTRAN_STEPS(MPI_Session_init, mpi_session_init_f08ts_,
 MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_,
 	(word session, word ierror),
 	(session, ierror),
-	(void)0, (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
+	moriens_session_ending_fortran(&span, session), (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
 MORIENS_FORTRAN_NAMES(mpi_session_finalize_, mpi_session_finalize__, MPI_SESSION_FINALIZE, MPI_Session_finalize_f, MPI_Session_finalize_f08)
 MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_f08_,
 	(word session, word ierror),
 	(session, ierror),
-	(void)0, (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
+	moriens_session_ending_fortran(&span, session), (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
 MORIENS_FORTRAN_STEPS(MPI_Session_finalize, mpi_session_finalize_f08ts_,
 	(word session, word ierror),
 	(session, ierror),
-	(void)0, (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
+	moriens_session_ending_fortran(&span, session), (void)0, moriens_session_closed(&span, moriens_fortran_error(ierror)))
 
 MORIENS_FORTRAN(MPI_Comm_create_from_group, mpi_comm_create_from_group_,
 	(word group, word stringtag, word info, word errhandler, word newcomm, word ierror, word stringtag_length),

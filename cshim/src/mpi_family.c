@@ -3,6 +3,7 @@
 #include "resolve.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,14 +72,33 @@ word moriens_mpi_session_fortran(word address, const void *site)
 	return convert != NULL ? convert(fortran) : (unsigned int)fortran;
 }
 
-/* Written in MPI_Session_init, before the set-up that its thread or another may make. */
-static word session;
-static bool session_known;
+/*
+ * Sessions that are open, so that one can be asked for its process set. The lock keeps the one that is asked open meanwhile: the
+ * library may end a program that names a closed one. More than there is room for need not be known.
+ */
+static pthread_mutex_t sessions_lock = PTHREAD_MUTEX_INITIALIZER;
+static word sessions[16];
+static size_t session_count;
+static bool session_known; /* there has been one */
 
-void moriens_mpi_set_session(word handle)
+void moriens_mpi_add_session(word handle)
 {
-	__atomic_store_n(&session, handle, __ATOMIC_RELAXED);
+	pthread_mutex_lock(&sessions_lock);
+	if (session_count < sizeof sessions / sizeof sessions[0])
+		sessions[session_count++] = handle;
 	__atomic_store_n(&session_known, true, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&sessions_lock);
+}
+
+void moriens_mpi_remove_session(word handle)
+{
+	pthread_mutex_lock(&sessions_lock);
+	for (size_t i = 0; i < session_count; i++)
+		if (sessions[i] == handle) {
+			sessions[i] = sessions[--session_count];
+			break;
+		}
+	pthread_mutex_unlock(&sessions_lock);
 }
 
 bool moriens_mpi_ready(const void *site)
@@ -88,9 +108,15 @@ bool moriens_mpi_ready(const void *site)
 
 static bool session_group(word *group)
 {
+	bool given;
+
 	*group = 0;
-	return __atomic_load_n(&session_known, __ATOMIC_ACQUIRE) && moriens_mpi.group_from_session_pset != NULL &&
-		moriens_mpi.group_from_session_pset(__atomic_load_n(&session, __ATOMIC_RELAXED), "mpi://WORLD", group) == 0;
+	if (moriens_mpi.group_from_session_pset == NULL)
+		return false;
+	pthread_mutex_lock(&sessions_lock);
+	given = session_count > 0 && moriens_mpi.group_from_session_pset(sessions[0], "mpi://WORLD", group) == 0;
+	pthread_mutex_unlock(&sessions_lock);
+	return given;
 }
 
 bool moriens_mpi_world_group(const void *site, word *group)

@@ -25,13 +25,15 @@ bool moriens_mpi_world_open(const void *site);
 word moriens_mpi_session(word address, const void *site);
 word moriens_mpi_session_fortran(word address, const void *site);
 
-/* Makes known a session through which moriens_mpi_rank can ask where there is no MPI_COMM_WORLD. */
-void moriens_mpi_set_session(word session);
+/* Make known that a session is open, through which moriens_mpi_rank and moriens_mpi_world_group can ask where there is no
+ * MPI_COMM_WORLD, and that it is about to end. */
+void moriens_mpi_add_session(word session);
+void moriens_mpi_remove_session(word session);
 
 /* Whether moriens_mpi_rank has anything to ask. */
 bool moriens_mpi_ready(const void *site);
 
-/* In MPI_COMM_WORLD, or else in the process set mpi://WORLD of the session that was made known. */
+/* In MPI_COMM_WORLD, or else in the process set mpi://WORLD of a session that is open. */
 bool moriens_mpi_rank(const void *site, int32_t *rank, int32_t *size);
 
 /* All processes that were started with this one; freed by Group_free. False: nothing tells. */

@@ -9,7 +9,6 @@
 static int open_sessions; /* atomic; changes under the lock, so that the process's state changes with it */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-
 /* No session is open, unless another thread has opened one since. */
 static void finalize(void)
 {
@@ -30,12 +29,10 @@ int moriens_sessions(void)
 static void opened(word session)
 {
 	pthread_mutex_lock(&lock);
-	if (moriens_sessions() == 0) {
-		if (moriens_run_state() != MORIENS_RUN_OFF)
-			moriens_mpi_set_session(session);
-		if (moriens_run_state() == MORIENS_RUN_RECORDS)
-			moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
-	}
+	if (moriens_run_state() != MORIENS_RUN_OFF)
+		moriens_mpi_add_session(session);
+	if (moriens_sessions() == 0 && moriens_run_state() == MORIENS_RUN_RECORDS)
+		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_RUNNING);
 	__atomic_fetch_add(&open_sessions, 1, __ATOMIC_ACQ_REL);
 	pthread_mutex_unlock(&lock);
 }
@@ -59,6 +56,18 @@ MORIENS_COLD void moriens_session_opened_fortran(struct moriens_span *span, word
 {
 	if (span->kind != MORIENS_SPAN_NONE && moriens_fortran_error(ierror) == 0)
 		opened(moriens_mpi_session_fortran(session, span->site));
+}
+
+MORIENS_COLD void moriens_session_ending(struct moriens_span *span, word session)
+{
+	if (span->kind != MORIENS_SPAN_NONE)
+		moriens_mpi_remove_session(moriens_mpi_session(session, span->site));
+}
+
+MORIENS_COLD void moriens_session_ending_fortran(struct moriens_span *span, word session)
+{
+	if (span->kind != MORIENS_SPAN_NONE)
+		moriens_mpi_remove_session(moriens_mpi_session_fortran(session, span->site));
 }
 
 MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)

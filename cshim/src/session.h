@@ -11,6 +11,10 @@
 void moriens_session_opened(struct moriens_span *span, int result, word session);
 void moriens_session_opened_fortran(struct moriens_span *span, word session, word ierror);
 
+/* MPI_Session_finalize is about to be called; session is an address. */
+void moriens_session_ending(struct moriens_span *span, word session);
+void moriens_session_ending_fortran(struct moriens_span *span, word session);
+
 /* MPI_Session_finalize has returned and is recorded. */
 void moriens_session_closed(struct moriens_span *span, int result);
 

@@ -1,7 +1,7 @@
 /*
  * MPI-4's sessions, one inside another's life (MPICH 4.0.2 fails by itself at the second of two that follow
  * each other), on two ranks. Without an argument a program that never calls MPI_Init; with "world" one that does, and
- * ends MPI_COMM_WORLD before its session.
+ * ends MPI_COMM_WORLD before its session; with "crossed" the session that was opened first ends first.
  */
 #include "planted.h"
 
@@ -62,6 +62,12 @@ int main(int argc, char **argv)
 		use(outer, "mixed");
 		MPI(Barrier, MPI_COMM_WORLD);
 		MPI(Finalize);
+	} else if (argc > 1 && strcmp(argv[1], "crossed") == 0) {
+		inner = begin();
+		use(outer, "outer");
+		MPI(Session_finalize, &outer);
+		use(inner, "inner");
+		outer = inner;
 	} else {
 		use(outer, "outer");
 		inner = begin();
