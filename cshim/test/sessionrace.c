@@ -15,13 +15,13 @@ static pthread_barrier_t start;
 static int rounds;
 static unsigned delay_us;
 
-void __real_moriens_mpi_set_session(word handle);
-void __wrap_moriens_mpi_set_session(word handle);
+void __real_moriens_mpi_add_session(word handle);
+void __wrap_moriens_mpi_add_session(word handle);
 
-void __wrap_moriens_mpi_set_session(word handle)
+void __wrap_moriens_mpi_add_session(word handle)
 {
 	usleep(delay_us);
-	__real_moriens_mpi_set_session(handle);
+	__real_moriens_mpi_add_session(handle);
 }
 
 static void *run(void *argument)
