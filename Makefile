@@ -67,6 +67,7 @@ fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages;
 	go test ./agent/message -run '^$$' -fuzz FuzzRestore -fuzztime $(FUZZ)
 	go test ./agent/spool -run '^$$' -fuzz FuzzOutbox -fuzztime $(FUZZ)
 	go test ./internal/segment -run '^$$' -fuzz FuzzOpen -fuzztime $(FUZZ)
+	go test ./collector/journal -run '^$$' -fuzz FuzzJournal -fuzztime $(FUZZ)
 	go test ./internal/points -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
 	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
 	go test ./collector/store -run '^$$' -fuzz FuzzApply -fuzztime $(FUZZ)

@@ -1,45 +1,47 @@
 package collector
 
 import (
+	"errors"
 	"log/slog"
 
-	"moriens/collector/store"
 	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // A clock is the counter that agents compare theirs with, of the kind that ranks on this host would use.
 type clock struct {
-	kind    uint32 // shmabi.Clock…
-	clocks  ticks.Clocks
-	samples []*moriensv1.ClockSample
+	kind   uint32 // shmabi.Clock…
+	clocks ticks.Clocks
+	known  bool   // the counter has a number
+	number uint32 // among those that the run's collectors have had
 }
 
-func newClock(clocks ticks.Clocks, log *slog.Logger) *clock {
-	c := &clock{kind: ticks.Usual(), clocks: clocks}
+func newClock(clocks ticks.Clocks) *clock {
 	if clocks == nil {
-		c.clocks = ticks.System{}
+		clocks = ticks.System{}
 	}
-	c.sample(log)
-	return c
+	return &clock{kind: ticks.Usual(), clocks: clocks}
 }
 
-func (c *clock) now() (uint64, error) { return c.clocks.Now(c.kind) }
+// now reads the counter.
+func (c *clock) now() (ticks uint64, number uint32, err error) {
+	if !c.known {
+		return 0, 0, errors.New("the collector's clock could not be read when it started")
+	}
+	ticks, err = c.clocks.Now(c.kind)
+	return ticks, c.number, err
+}
 
-// sample relates the counter to this host's clocks: at the run's begin and end, which is the longest baseline.
-func (c *clock) sample(log *slog.Logger) {
+// sample relates the counter to this host's clocks: at a collector's begin and end, which is the longest baseline. It is nil where the
+// counter cannot be read.
+func (c *clock) sample(log *slog.Logger) *moriensv1.ClockSample {
 	s, err := c.clocks.Take(c.kind)
 	if err != nil {
 		log.Warn("the collector's clock cannot be read", "error", err)
-		return
+		return nil
 	}
-	c.samples = append(c.samples, &moriensv1.ClockSample{
+	return &moriensv1.ClockSample{
 		Clock: moriensv1.Clock(c.kind), Ticks: s.Ticks, MonotonicNs: s.MonotonicNS, RealtimeNs: s.RealtimeNS,
 		UncertaintyNs: s.UncertaintyNS, Identity: s.Identity,
-	})
-}
-
-// frozen hands over what was read.
-func (c *clock) frozen() store.Clock {
-	return store.Clock{Kind: moriensv1.Clock(c.kind), Samples: c.samples}
+	}
 }

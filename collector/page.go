@@ -59,6 +59,11 @@ func (c *Collector) Page() health.Page {
 		},
 		Memory: memory(),
 	}
+	j := c.journal.Stats()
+	p.Journal = &health.Journal{
+		Bytes: uint64(j.Bytes), CutBytes: c.journal.CutBytes(), Pending: uint64(j.Waiting), Syncs: j.Syncs,
+		SyncSeconds: j.SyncTime.Seconds(), SlowestSync: j.SlowestSync.Seconds(), Error: j.Failing,
+	}
 	for _, a := range stored.Agents {
 		p.Agents = append(p.Agents, health.Agent{
 			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent,

@@ -86,6 +86,7 @@ func (u *Uplink) replied(reply *moriensv1.ClockReply) {
 	now, err := r.read()
 	e := &moriensv1.ClockExchange{
 		Clock: r.clock, SentTicks: r.sent, ReceivedTicks: reply.ReceivedTicks, RepliedTicks: reply.RepliedTicks, ReturnedTicks: now,
+		Collector: reply.Collector,
 	}
 	r.sent = 0
 	if err == nil && (r.best == nil || now-e.SentTicks < r.best.ReturnedTicks-r.best.SentTicks) {

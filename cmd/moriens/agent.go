@@ -20,7 +20,7 @@ type agentCommand struct {
 type spoolFlags struct {
 	Spool    string      `help:"Directory on a disk of the node for what waits for the collector; $$TMPDIR, or /tmp, if not given." placeholder:"DIR" type:"path"`
 	SpoolMax units.Bytes `help:"Bound of that; 1 GiB or a tenth of what is free there, whichever is less, if not given." placeholder:"SIZE"`
-	KeepWork bool        `help:"Leave it there when everything is done."`
+	keepWorkFlag
 }
 
 func (f *spoolFlags) spool() measure.Spool {

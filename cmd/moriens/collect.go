@@ -7,10 +7,11 @@ import (
 )
 
 type collectCommand struct {
-	Out    string `help:"Run directory to make." placeholder:"DIR" type:"path" required:""`
+	Out    string `help:"Run directory to make, or that of a run whose collector was killed: to go on with it." placeholder:"DIR" type:"path" required:""`
 	Listen string `help:"Address to listen on." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	earlyFlags
+	keepWorkFlag
 	analysisFlags
 }
 
@@ -24,8 +25,14 @@ func (c *collectCommand) Run(log *slog.Logger) error {
 		return err
 	}
 	return measure.Collect(measure.CollectConfig{
-		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Options: options, Program: program(), Log: log,
+		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Options: options,
+		KeepWork: c.KeepWork, Program: program(), Log: log,
 	})
+}
+
+// keepWorkFlag says what becomes of working state.
+type keepWorkFlag struct {
+	KeepWork bool `help:"Leave working state, the agent's spool and the collector's journal, where it is."`
 }
 
 // pageAddress is where a page listens; empty = nowhere.

@@ -74,6 +74,7 @@ type manifest struct {
 	Seconds  float64
 	Empty    string
 	Notes    []string
+	Command  []string
 	ExitCode int    `json:"exit_status"`
 	EndedBy  string `json:"ended_by"`
 	Worlds   []struct {
@@ -89,6 +90,10 @@ type manifest struct {
 		ThreadsUnrecorded   int      `json:"threads_unrecorded"`
 		CallsUnrecorded     int      `json:"calls_unrecorded"`
 		CountersUnavailable []string `json:"counters_unavailable"`
+		MessagesRefused     int      `json:"messages_refused"`
+		BatchesDuplicate    int      `json:"batches_duplicate"`
+		CollectorRestarts   int      `json:"collector_restarts"`
+		JournalBytesCut     int      `json:"journal_bytes_cut"`
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 type acks struct {
 	mu      sync.Mutex
 	held    uint64
+	started bool                  // held is known
 	reply   *moriensv1.ClockReply // to the latest probe; nil when it was sent
 	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
@@ -21,18 +22,17 @@ type acks struct {
 	now     Clock
 }
 
-// A Clock reads the collector's tick counter.
-type Clock func() (uint64, error)
+// A Clock reads the collector's tick counter, which has a number among those that the run's collectors have had.
+type Clock func() (ticks uint64, number uint32, err error)
 
-func newAcks(held uint64, now Clock, finish <-chan struct{}) *acks {
-	a := &acks{held: held, now: now, finish: finish, changed: make(chan struct{}, 1), closed: make(chan struct{})}
-	a.changed <- struct{}{} // an agent that comes back learns at once what need not be sent again
-	return a
+func newAcks(now Clock, finish <-chan struct{}) *acks {
+	return &acks{now: now, finish: finish, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
+// set says what is held, and safe.
 func (a *acks) set(held uint64) {
 	a.mu.Lock()
-	a.held = held
+	a.held, a.started = held, true
 	a.mu.Unlock()
 	a.wake()
 }
@@ -46,12 +46,12 @@ func (a *acks) wake() {
 
 // probe answers an agent that asks for the time. A clock that cannot be read gives no answer.
 func (a *acks) probe(p *moriensv1.ClockProbe) {
-	now, err := a.now()
+	now, number, err := a.now()
 	if err != nil {
 		return
 	}
 	a.mu.Lock()
-	a.reply = &moriensv1.ClockReply{Number: p.Number, ReceivedTicks: now}
+	a.reply = &moriensv1.ClockReply{Number: p.Number, ReceivedTicks: now, Collector: number}
 	a.mu.Unlock()
 	a.wake()
 }
@@ -79,6 +79,11 @@ func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriens
 
 func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
+	if !a.started {
+		// What an agent that comes back need not send again, it learns first of all.
+		a.mu.Unlock()
+		return nil
+	}
 	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply}
 	select {
 	case <-a.finish:
@@ -89,7 +94,7 @@ func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	a.mu.Unlock()
 	if response.ClockReply != nil {
 		var err error
-		if response.ClockReply.RepliedTicks, err = a.now(); err != nil {
+		if response.ClockReply.RepliedTicks, _, err = a.now(); err != nil {
 			response.ClockReply = nil
 		}
 	}

@@ -1,5 +1,5 @@
-// Package ingest is the collector's side of the agents' streams: it hands each message to the store and acknowledges
-// what the store holds. Who comes as far as here has shown the run's token (collector/gate).
+// Package ingest is the collector's side of the agents' streams: it hands each message to the store and the journal, and
+// acknowledges what is safe there. Who comes as far as here has shown the run's token (collector/gate).
 package ingest
 
 import (
@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"moriens/collector/gate"
+	"moriens/collector/journal"
 	"moriens/collector/store"
 	_ "moriens/internal/wire" // agents may compress
 	moriensv1 "moriens/proto/moriens/v1"
@@ -25,32 +26,35 @@ const maxMessageBytes = 4 << 20
 // A Server takes the agents' streams.
 type Server struct {
 	moriensv1.UnimplementedCollectorServiceServer
-	run    string
-	store  *store.Store
-	clock  Clock
-	gate   *gate.Gate
-	finish <-chan struct{}
-	log    *slog.Logger
+	run     string
+	journal *journal.Journal
+	store   *store.Store
+	clock   Clock
+	gate    *gate.Gate
+	finish  <-chan struct{}
+	log     *slog.Logger
 }
 
-// Register adds the service of a run to a gRPC server made with Options. When finish is closed the agents are told to end.
-func Register(g *grpc.Server, run string, s *store.Store, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
-	moriensv1.RegisterCollectorServiceServer(g, &Server{run: run, store: s, clock: clock, gate: door, finish: finish, log: log})
+// Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end.
+func Register(g *grpc.Server, j *journal.Journal, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
+	moriensv1.RegisterCollectorServiceServer(g, &Server{
+		run: j.Begin().Run, journal: j, store: j.Store(), clock: clock, gate: door, finish: finish, log: log,
+	})
 }
 
 // Options are what the gRPC server of this service has to be made with.
 func Options() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.MaxRecvMsgSize(maxMessageBytes),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.InitialWindowSize(4 << 20), grpc.InitialConnWindowSize(16 << 20),
 	}
 }
 
 // Report serves one stream of one agent.
 func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
-	m, err := stream.Recv()
+	m, _, err := s.receive(stream)
 	if err != nil {
-		s.judge(stream.Context(), err)
 		return err
 	}
 	hello := m.GetHello()
@@ -60,22 +64,22 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	case hello.Run != s.run:
 		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
-	agent, held, err := s.store.Greet(hello)
+	acks := newAcks(s.clock, s.finish)
+	agent, err := s.journal.Greet(hello, acks.set)
 	if err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
 	defer s.store.Leave(agent)
 	log := s.log.With("agent", hello.Host)
-	log.Info("agent connected", "held", held)
+	log.Info("agent connected", "held", s.store.Held(agent))
 
 	ctx, cancel := context.WithCancel(stream.Context())
-	acks := newAcks(held, s.clock, s.finish)
 	sent := make(chan error, 1)
 	go func() { sent <- acks.send(ctx, stream) }()
-	err = s.receive(stream, agent, acks)
+	err = s.take(stream, agent, acks)
 	if errors.Is(err, io.EOF) {
 		err = nil
-		acks.close() // a last acknowledgement still goes out
+		s.journal.Barrier(acks.close) // a last acknowledgement still goes out
 	} else {
 		cancel()
 	}
@@ -88,33 +92,33 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	return err
 }
 
-func (s *Server) receive(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse], agent *store.Agent, acks *acks) error {
+func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse], agent *store.Agent, acks *acks) error {
 	for {
-		m, err := stream.Recv()
+		m, record, err := s.receive(stream)
 		if err != nil {
-			s.judge(stream.Context(), err)
 			return err
 		}
 		if p := m.GetClockProbe(); p != nil {
 			acks.probe(p)
 			continue
 		}
-		held, err := s.store.Apply(agent, m)
+		err = s.journal.Take(stream.Context(), agent, m, record, acks.set)
 		var content *store.ContentError
 		switch {
 		case errors.Is(err, store.ErrFrozen):
 			return status.Error(codes.FailedPrecondition, err.Error())
 		case errors.As(err, &content):
 			s.log.Error("message refused", "agent", agent.Hello.Host, "error", err)
+		case stream.Context().Err() != nil:
+			return stream.Context().Err()
 		case err != nil:
 			s.gate.Refuse(gate.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
-		acks.set(held)
 	}
 }
 
-// judge counts what ended a stream if it is the sender's fault: gRPC has these codes for it. A connection that breaks has others.
+// judge counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
 func (s *Server) judge(ctx context.Context, err error) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:

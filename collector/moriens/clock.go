@@ -76,12 +76,12 @@ const (
 // clocks are the counters of a run and what brings them together. The numbers of the counters are those of the
 // nodes in analysis/clock.
 type clocks struct {
-	counters  []*counter
-	of        map[clockKey]int
-	collector int // number of the collector's counter; -1: it has none
-	reference int
-	lines     []clock.Line // nil: there is one counter only, whose time is the run's
-	notes     []string
+	counters   []*counter
+	of         map[clockKey]int
+	collectors []int // numbers of the collector's counters, in time order: it may have moved to another host
+	reference  int
+	lines      []clock.Line // nil: there is one counter only, whose time is the run's
+	notes      []string
 
 	exchanged, told []int // by counter: bounds by exchanges, and by messages
 	contradicted    int
@@ -92,7 +92,7 @@ type clocks struct {
 // readClocks sorts the clocks of a run into counters and fits each. Where a counter was read once only the rate
 // of another one of the same kind has to do; a note says so.
 func readClocks(f store.Frozen) *clocks {
-	c := &clocks{of: make(map[clockKey]int), collector: -1}
+	c := &clocks{of: make(map[clockKey]int)}
 	known := make(map[string]int) // counters by identity
 	add := func(kind moriensv1.Clock, identity string) int {
 		if n, same := known[identity]; same && identity != "" {
@@ -104,16 +104,17 @@ func readClocks(f store.Frozen) *clocks {
 		return n
 	}
 	series := make(map[int][][]*moriensv1.ClockSample)
-	if samples := f.Clock.Samples; len(samples) > 0 {
-		c.collector = add(f.Clock.Kind, samples[0].Identity)
-		c.counters[c.collector].collector = true
-		series[c.collector] = append(series[c.collector], samples)
+	for _, its := range f.Clocks {
+		n := add(its.Kind, its.Samples[0].Identity)
+		c.collectors = append(c.collectors, n)
+		c.counters[n].collector = true
+		series[n] = append(series[n], its.Samples)
 	}
 	for _, a := range f.Agents {
 		for _, kind := range slices.Sorted(maps.Keys(a.Samples)) {
 			samples := a.Samples[kind]
 			identity := samples[0].Identity
-			if n, same := known[identity]; same && n == c.collector && !oneCounter(a.Exchanges[kind]) {
+			if n, same := known[identity]; same && !c.oneCounter(n, a.Exchanges[kind]) {
 				// A virtual machine that was copied while it ran has its original's boot id.
 				identity = ""
 			}
@@ -134,10 +135,10 @@ func readClocks(f store.Frozen) *clocks {
 	return c
 }
 
-// oneCounter says whether exchanges can be between readers of one counter.
-func oneCounter(exchanges []*moriensv1.ClockExchange) bool {
+// oneCounter says whether exchanges with the collector while it read counter n can be of a reader of that counter.
+func (c *clocks) oneCounter(n int, exchanges []*moriensv1.ClockExchange) bool {
 	return !slices.ContainsFunc(exchanges, func(e *moriensv1.ClockExchange) bool {
-		return e.ReceivedTicks < e.SentTicks || e.ReturnedTicks < e.RepliedTicks
+		return c.collectors[e.Collector] == n && (e.ReceivedTicks < e.SentTicks || e.ReturnedTicks < e.RepliedTicks)
 	})
 }
 
@@ -196,13 +197,13 @@ func (n *counter) add(p *store.Process) {
 	}
 }
 
-// choose makes one of the counters that processes have the run's time: the collector's if it is one, else that of
+// choose makes one of the counters that processes have the run's time: the collector's latest if it is one, else that of
 // most processes.
 func (c *clocks) choose() {
 	most := 0
 	for n, counter := range c.counters {
 		processes := counter.processes
-		if n == c.collector && processes > 0 {
+		if last := len(c.collectors) - 1; last >= 0 && n == c.collectors[last] && processes > 0 {
 			processes = math.MaxInt
 		}
 		if processes > most {
@@ -289,18 +290,19 @@ func (c *clocks) count(bounds iter.Seq[clock.Bound]) []int {
 // exchanges are the bounds that agents and collector have of each other.
 func (c *clocks) exchanges() iter.Seq[clock.Bound] {
 	return func(yield func(clock.Bound) bool) {
-		if c.collector < 0 || !c.counters[c.collector].fitted {
-			return
-		}
-		collector := c.counters[c.collector].line
 		for n, counter := range c.counters {
-			if n == c.collector || !counter.fitted {
+			if !counter.fitted {
 				continue
 			}
 			for _, a := range counter.agents {
 				for _, e := range a.Exchanges[counter.kind] {
-					if !yield(clock.Bound{From: n, To: c.collector, SendNS: counter.line.at(e.SentTicks), RecvNS: collector.at(e.ReceivedTicks)}) ||
-						!yield(clock.Bound{From: c.collector, To: n, SendNS: collector.at(e.RepliedTicks), RecvNS: counter.line.at(e.ReturnedTicks)}) {
+					with := c.collectors[e.Collector]
+					if with == n || !c.counters[with].fitted {
+						continue
+					}
+					collector := c.counters[with].line
+					if !yield(clock.Bound{From: n, To: with, SendNS: counter.line.at(e.SentTicks), RecvNS: collector.at(e.ReceivedTicks)}) ||
+						!yield(clock.Bound{From: with, To: n, SendNS: collector.at(e.RepliedTicks), RecvNS: counter.line.at(e.ReturnedTicks)}) {
 						return
 					}
 				}

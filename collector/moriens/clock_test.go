@@ -162,20 +162,58 @@ func TestOneCounter(t *testing.T) {
 	}
 }
 
+// A collector that was started again on another host has another clock: exchanges are with the one that they were made with.
+func TestCollectorMoves(t *testing.T) {
+	f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) })
+	raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
+	for _, a := range f.Agents {
+		f.Clocks = append(f.Clocks, store.Clock{Kind: raw, Samples: a.Samples[raw]})
+	}
+	for i, a := range f.Agents {
+		a.Exchanges[raw] = nil
+		for with := range uint32(2) {
+			// With itself an agent has one counter; the other's is 4e9 off.
+			at := uint64(2e9)
+			if int(with) != i {
+				at += uint64(4e9 * (1 - 2*i))
+			}
+			a.Exchanges[raw] = append(a.Exchanges[raw], &moriensv1.ClockExchange{
+				Clock: raw, SentTicks: 2e9, ReceivedTicks: at + 10, RepliedTicks: at + 20, ReturnedTicks: 2e9 + 30, Collector: with,
+			})
+		}
+	}
+	c := readClocks(f)
+	if len(c.collectors) != 2 || c.collectors[0] == c.collectors[1] || c.reference != c.collectors[1] {
+		t.Fatalf("collectors %v, reference %d", c.collectors, c.reference)
+	}
+	for i, a := range f.Agents {
+		if n := c.of[clockKey{a, raw}]; n != c.collectors[i] {
+			t.Errorf("agent %d has counter %d, the collector's there is %d", i, n, c.collectors[i])
+		}
+	}
+	bounds := map[[2]int]int{}
+	for b := range c.exchanges() {
+		bounds[[2]int{b.From, b.To}]++
+	}
+	if one, other := c.collectors[0], c.collectors[1]; len(bounds) != 2 || bounds[[2]int{one, other}] != 2 || bounds[[2]int{other, one}] != 2 {
+		t.Errorf("bounds %v between %v", bounds, c.collectors)
+	}
+}
+
 // Whoever has the collector's identity, but not its time, is a copy: what it exchanged tells.
 func TestCopiedIdentity(t *testing.T) {
 	for _, copied := range []bool{false, true} {
 		f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) })
 		raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
-		f.Clock = store.Clock{Kind: raw, Samples: f.Agents[0].Samples[raw]}
+		f.Clocks = []store.Clock{{Kind: raw, Samples: f.Agents[0].Samples[raw]}}
 		e := &moriensv1.ClockExchange{Clock: raw, SentTicks: 2e9, ReceivedTicks: 2e9 + 10, RepliedTicks: 2e9 + 20, ReturnedTicks: 2e9 + 30}
 		if copied {
 			e.ReceivedTicks, e.RepliedTicks = 1e9, 1e9+10
 		}
 		f.Agents[0].Exchanges[raw] = []*moriensv1.ClockExchange{e}
 		c := readClocks(f)
-		if same := c.of[clockKey{f.Agents[0], raw}] == c.collector; same == copied {
-			t.Errorf("copied %v: counters %v, the collector's is %d", copied, c.of, c.collector)
+		if same := c.of[clockKey{f.Agents[0], raw}] == c.collectors[0]; same == copied {
+			t.Errorf("copied %v: counters %v, the collector's is %d", copied, c.of, c.collectors[0])
 		}
 		if reference := c.of[clockKey{f.Agents[0], raw}]; !copied && c.reference != reference {
 			t.Errorf("reference %d, want the collector's, %d", c.reference, reference)

@@ -24,7 +24,8 @@ type Job struct {
 	ExitStatus int
 	Started    time.Time
 	Ended      time.Time
-	EndedBy    string // what ended the run before its ranks did; empty = nothing
+	EndedBy    string   // what ended the run before its ranks did; empty = nothing
+	Notes      []string // what the user should know of it
 }
 
 // A Result is a run, ready to be written.

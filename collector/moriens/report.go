@@ -17,13 +17,20 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	m := &rundir.Manifest{
 		Moriens: job.Program, Run: job.Run, Command: job.Command, ExitStatus: job.ExitStatus,
 		Started: job.Started, Ended: job.Ended, EndedBy: job.EndedBy,
-		Notes:   append(h.clocks.notes, h.notes...),
+		Notes:   slices.Concat(job.Notes, h.clocks.notes, h.notes),
 		Dropped: int64(f.Totals.Dropped),
 		Losses: rundir.Losses{
 			RecordsDropped:   int64(f.Totals.Dropped),
 			BatchesDuplicate: int64(f.Totals.Duplicates),
 			MessagesRefused:  int64(f.Totals.Refused),
+
+			CollectorRestarts: f.Collector.Restarts,
+			JournalBytesCut:   int64(f.Collector.CutBytes),
 		},
+	}
+	if c := f.Collector; c.Restarts > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %d times: %d bytes that it had not finished to write were cut off, nothing that it had acknowledged",
+			c.Restarts, c.CutBytes))
 	}
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {

@@ -102,3 +102,19 @@ func (t *paths) placed() []trace.CallPath {
 	}
 	return list
 }
+
+func (s *Store) addCallPath(c *moriensv1.CallPath) error {
+	p := s.processes[c.Process]
+	if p == nil {
+		return fmt.Errorf("call path of unknown process %016x", c.Process)
+	}
+	if _, known := p.local[c.Path]; known || c.Path == 0 {
+		return fmt.Errorf("process %016x: call path %d is taken", c.Process, c.Path)
+	}
+	frames := make([]trace.Frame, len(c.Frames))
+	for i, f := range c.Frames {
+		frames[i] = frameOf(f)
+	}
+	p.local[c.Path] = localPath{frames: frames}
+	return nil
+}

@@ -33,7 +33,7 @@ type AgentProgress struct {
 func (s *Store) Progress() Progress {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p := Progress{Totals: s.totals}
+	p := Progress{Totals: s.sum()}
 	processes := make(map[*Agent]int, len(s.agents))
 	for _, x := range s.processes {
 		processes[x.Agent]++

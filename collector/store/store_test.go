@@ -305,6 +305,29 @@ func TestTotalsCountEachPoll(t *testing.T) {
 	}
 }
 
+// A collector on the same host goes on with the clock of the one before it.
+func TestAddClock(t *testing.T) {
+	s := New()
+	for i, c := range []struct {
+		sample *moriensv1.ClockSample
+		want   uint32
+	}{
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a"}, 0},
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a"}, 0},
+		{&moriensv1.ClockSample{Clock: 3, Identity: "a"}, 1},
+		{&moriensv1.ClockSample{Clock: 3, Identity: "b"}, 2},
+		{&moriensv1.ClockSample{Clock: 3}, 3},
+		{&moriensv1.ClockSample{Clock: 3}, 4}, // nobody knows whether it is the same
+	} {
+		if got := s.AddClock(c.sample); got != c.want {
+			t.Errorf("sample %d is of clock %d, want %d", i, got, c.want)
+		}
+	}
+	if f := s.Freeze(); len(f.Clocks) != 5 || len(f.Clocks[0].Samples) != 2 {
+		t.Errorf("%v", f.Clocks)
+	}
+}
+
 // An exchange whose times run back is refused; others are kept by clock, in order.
 func TestExchanges(t *testing.T) {
 	s := newStub(t)
@@ -313,6 +336,10 @@ func TestExchanges(t *testing.T) {
 			Clock: moriensv1.Clock_CLOCK_TSC, SentTicks: sent, ReceivedTicks: received, RepliedTicks: replied, ReturnedTicks: returned,
 		}}}
 	}
+	if err := s.apply(exchange(5, 1000, 1001, 9)); err == nil || !strings.Contains(err.Error(), "clock 0 of the collector, which has had 0") {
+		t.Errorf("with a clock that the collector never had: %v", err)
+	}
+	s.store.AddClock(&moriensv1.ClockSample{Clock: moriensv1.Clock_CLOCK_TSC})
 	s.must(exchange(5, 1000, 1001, 9))
 	s.must(exchange(20, 1000, 1000, 20))
 	for _, bad := range []*moriensv1.ReportRequest{exchange(5, 1000, 1001, 4), exchange(5, 1000, 999, 9)} {
@@ -321,7 +348,7 @@ func TestExchanges(t *testing.T) {
 		}
 	}
 	kept := s.agent.Exchanges[moriensv1.Clock_CLOCK_TSC]
-	if len(kept) != 2 || kept[1].SentTicks != 20 || s.store.Totals().Refused != 2 {
+	if len(kept) != 2 || kept[1].SentTicks != 20 || s.store.Totals().Refused != 3 {
 		t.Errorf("%v kept, %d refused", kept, s.store.Totals().Refused)
 	}
 }

@@ -12,14 +12,35 @@ import (
 func (s *Store) Totals() Totals {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.totals
+	return s.sum()
+}
+
+func (s *Store) sum() Totals {
+	t := s.totals
+	t.Duplicates += s.uncarried.Duplicates
+	t.Refused += s.uncarried.Refused
+	return t
 }
 
 // Refuse counts a message that did not get as far as Apply.
 func (s *Store) Refuse() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.totals.Refused++
+	s.uncarried.Refused++
+}
+
+// Uncarried returns those counts so far.
+func (s *Store) Uncarried() Uncarried {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.uncarried
+}
+
+// SetUncarried makes them what an earlier process had.
+func (s *Store) SetUncarried(u Uncarried) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.uncarried = u
 }
 
 // A RingView is what a ring holds at one moment. Later calls do not change it.
@@ -60,13 +81,36 @@ type Frozen struct {
 	CallPaths []trace.CallPath
 	MarkNames []string // of phases and events; 0 is unknown
 	Totals    Totals
-	Clock     Clock // the collector's
+	Clocks    []Clock // the collector's, in time order: one, unless it was started again on another host
+	Collector Collector
 }
 
-// A Clock is the counter that the agents' exchanges compare theirs with.
+// A Clock is a counter that the agents' exchanges compare theirs with.
 type Clock struct {
 	Kind    moriensv1.Clock
 	Samples []*moriensv1.ClockSample // in time order
+}
+
+// A Collector is what became of the run's collector.
+type Collector struct {
+	Restarts int
+	CutBytes uint64 // that a collector which was killed had not finished to write, and nothing had acknowledged
+}
+
+// AddClock takes a reading of the collector's counter and returns the number of that clock.
+func (s *Store) AddClock(sample *moriensv1.ClockSample) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last := len(s.clocks) - 1
+	if last >= 0 {
+		c := &s.clocks[last]
+		if c.Kind == sample.Clock && c.Samples[0].Identity == sample.Identity && sample.Identity != "" {
+			c.Samples = append(c.Samples, sample)
+			return uint32(last)
+		}
+	}
+	s.clocks = append(s.clocks, Clock{Kind: sample.Clock, Samples: []*moriensv1.ClockSample{sample}})
+	return uint32(last + 1)
 }
 
 // Freeze ends the run: from now on Apply refuses.
@@ -74,7 +118,7 @@ func (s *Store) Freeze() Frozen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = true
-	f := Frozen{CallPaths: s.paths.placed(), MarkNames: s.names.list, Totals: s.totals}
+	f := Frozen{CallPaths: s.paths.placed(), MarkNames: s.names.list, Totals: s.sum(), Clocks: s.clocks}
 	for _, a := range s.agents {
 		f.Agents = append(f.Agents, a)
 	}

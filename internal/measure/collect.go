@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"syscall"
 	"time"
@@ -16,22 +17,26 @@ import (
 	"moriens/agent/ring"
 	"moriens/analysis/partition"
 	"moriens/collector"
+	"moriens/collector/journal"
 	"moriens/collector/moriens"
+	"moriens/internal/console"
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
+	"moriens/internal/segment"
 	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
 // A CollectConfig says where a collector listens and what becomes of what it gets.
 type CollectConfig struct {
-	Out     string    // run directory
-	Listen  string    // host:port
-	Web     string    // host:port of the page for browsers and Prometheus; empty = none
-	Signal  os.Signal // ends the run early, as SIGTERM does; nil = none more
-	Options partition.Options
-	Program rundir.Program
-	Log     *slog.Logger
+	Out      string    // run directory: a new or empty one, or that of a run whose collector was killed
+	Listen   string    // host:port
+	Web      string    // host:port of the page for browsers and Prometheus; empty = none
+	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
+	Options  partition.Options
+	KeepWork bool // the journal stays
+	Program  rundir.Program
+	Log      *slog.Logger
 }
 
 // Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A second
@@ -43,39 +48,100 @@ func Collect(c CollectConfig) error {
 		signal.Notify(signals, c.Signal)
 	}
 	defer signal.Stop(signals)
-	out, err := makeOut(c.Out)
+	out, err := collectOut(c.Out)
 	if err != nil {
 		return err
 	}
 	col, err := collector.Start(collector.Config{
-		Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
+		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
 		Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
-		return hint.With(err, "name addresses of this host with --listen and --http, port 0 for any")
+		return hint.With(err, startAdvice(err, out))
 	}
-	started := time.Now()
-	meet := col.Rendezvous()
-	if err := rendezvous.Write(out, meet); err != nil {
-		col.Stop()
+	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
+		if !col.Journal().Resumed() {
+			err = errors.Join(err, col.Discard())
+		}
+		col.Close(collector.Outcome{})
 		return err
 	}
 	defer rendezvous.Remove(out)
+	announce(col, out)
+
+	by := awaitEnd(col, signals)
+	signal.Stop(signals)
+	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options)
+	if dir == out && !c.KeepWork {
+		err = errors.Join(err, col.Discard())
+	}
+	col.Close(outcome(dir, err))
+	return err
+}
+
+// collectOut makes the run directory, or takes that of a run that was not concluded.
+func collectOut(out string) (string, error) {
+	absolute, err := filepath.Abs(out)
+	if err == nil && unfinished(absolute) {
+		return absolute, nil
+	}
+	return makeOut(out)
+}
+
+// startAdvice says what to do about a collector that does not start.
+func startAdvice(err error, out string) string {
+	var format *journal.FormatError
+	switch {
+	case errors.Is(err, journal.ErrInUse):
+		return "one collector is enough; name another directory with --out for another run"
+	case errors.As(err, &format):
+		return "go on with the moriens that began the run"
+	case errors.Is(err, segment.ErrCorrupt):
+		return "the disk has changed what was written; without that file and the later ones in " + filepath.Join(out, rundir.JournalDir) +
+			" the run can be concluded with what came before"
+	}
+	return "name addresses of this host with --listen and --http, port 0 for any, and a directory with room with --out"
+}
+
+// announce says what is collected, and what else is needed.
+func announce(col *collector.Collector, out string) {
+	meet, j := col.Rendezvous(), col.Journal()
+	if j.Resumed() {
+		t := j.Store().Totals()
+		fmt.Fprintf(os.Stderr, "moriens: going on with run %s, begun %s: %s bursts of %s processes are here\n", meet.Run,
+			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), console.Integer(int(t.Bursts)), console.Integer(t.Processes))
+	}
+	if col.Over() {
+		fmt.Fprintln(os.Stderr, "moriens: it had ended; analysing it")
+		return
+	}
 	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, meet.Address, out)
+	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
+	if j.Resumed() {
+		fmt.Fprintln(os.Stderr, "moriens: agents that still run come by themselves; where one was killed, start it again. Without them the run ends in a minute, or by `moriens finish` now")
+		return
+	}
 	library, err := Library()
 	if err != nil {
 		library = "libmoriens.so" // the job's nodes may have what this host lacks
 	}
-	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
 	fmt.Fprintf(os.Stderr, "moriens: the ranks need LD_PRELOAD=%s MORIENS_RUN=%s\n", library, meet.Run)
+}
 
-	by := awaitEnd(col, signals)
-	signal.Stop(signals)
-	dir, err := conclude(col.Freeze(), out, moriens.Job{
-		Program: c.Program, Run: meet.Run, Started: started, Ended: time.Now(), EndedBy: by,
-	}, c.Options)
-	col.Close(outcome(dir, err))
-	return err
+// jobOf is what the journal knows of the job, which was ended by something or not.
+func jobOf(j *journal.Journal, by string, program rundir.Program) moriens.Job {
+	b := j.Begin()
+	job := moriens.Job{Program: program, Run: b.Run, Command: b.Command, Started: time.Unix(0, b.StartedNs), Ended: time.Now(), EndedBy: by}
+	if e := j.End(); e != nil {
+		job.Ended, job.EndedBy = time.Unix(0, e.EndedNs), e.EndedBy
+	}
+	switch e := j.JobEnd(); {
+	case e != nil:
+		job.ExitStatus, job.Ended = int(e.ExitStatus), time.Unix(0, e.EndedNs)
+	case len(b.Command) > 0:
+		job.Notes = append(job.Notes, "how the job ended is not known: the moriens that started it was killed")
+	}
+	return job
 }
 
 // gcPercent keeps an agent's memory small; what it has at a time is little, and the memory is the application's.

@@ -28,7 +28,7 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		var saveErr error
 		saved, files, saveErr = saveElsewhere(r, filepath.Base(out))
 		if saveErr != nil {
-			return "", hint.With(errors.Join(err, saveErr), "the results are lost: make room and run the job again")
+			return "", hint.With(errors.Join(err, saveErr), "all that was measured is still there: make room, and `moriens collect --out "+out+"` analyses it again")
 		}
 		advice := "make room there, then move " + saved + " to it"
 		if !errors.Is(err, syscall.ENOSPC) {

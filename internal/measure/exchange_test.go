@@ -66,8 +66,11 @@ func TestExchange(t *testing.T) {
 		}
 		last = e.ReturnedTicks
 	}
-	if f.Clock.Kind != moriensv1.Clock(kind) || len(f.Clock.Samples) != 2 || f.Clock.Samples[1].Ticks <= last || f.Clock.Samples[0].Identity == "" {
-		t.Errorf("the collector's clock: %v", f.Clock)
+	if len(f.Clocks) != 1 {
+		t.Fatalf("the collector's clocks: %v", f.Clocks)
+	}
+	if c := f.Clocks[0]; c.Kind != moriensv1.Clock(kind) || len(c.Samples) != 2 || c.Samples[1].Ticks <= last || c.Samples[0].Identity == "" {
+		t.Errorf("the collector's clock: %v", c)
 	}
 }
 

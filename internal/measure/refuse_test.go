@@ -218,7 +218,7 @@ func TestFinishOrder(t *testing.T) {
 	if err := r.collector.WaitFinished(ctx); err != nil {
 		t.Error(err)
 	}
-	f := r.collector.Freeze()
+	f := r.collector.Freeze("")
 	r.collector.Close(collector.Outcome{Directory: "/results", Err: os.ErrInvalid, Hint: "do this"})
 	a := <-answers
 	if a.dir != "/results" || a.err == nil || a.err.Error() != os.ErrInvalid.Error() {

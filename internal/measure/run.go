@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -21,6 +22,7 @@ import (
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
+	"moriens/collector/journal"
 	"moriens/collector/moriens"
 	"moriens/internal/console"
 	"moriens/internal/hint"
@@ -47,6 +49,7 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  partition.Options
+	KeepWork bool // the collector's journal stays
 	Program  rundir.Program
 	Log      *slog.Logger
 }
@@ -90,22 +93,23 @@ func Run(c RunConfig) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	run := rendezvous.NewRun()
 	sockets, err := socketDir()
 	if err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(sockets)
 	col, err := collector.Start(collector.Config{
-		Run: run, Listen: "unix:" + filepath.Join(sockets, "collector"), Web: c.Web, Command: rendezvous.CommandRun,
+		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
+		Listen: "unix:" + filepath.Join(sockets, "collector"), Web: c.Web, Command: rendezvous.CommandRun,
 		Version: c.Program.Version, Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
-		return 1, hint.With(err, "name an address of this host with --http, port 0 for any")
+		return 1, hint.With(err, "name an address of this host with --http, port 0 for any, and a directory with room with --out")
 	}
+	run := col.Rendezvous().Run
 	// The user's own commands find the collector by it.
 	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
-		col.Stop()
+		nothingRan(col, out)
 		return 1, err
 	}
 	defer rendezvous.Remove(out)
@@ -114,8 +118,7 @@ func Run(c RunConfig) (status int, err error) {
 		Shared: true, Version: c.Program.Version, Log: c.Log,
 	})
 	if err != nil {
-		col.Stop()
-		os.Remove(out) // only if empty: nothing ran
+		nothingRan(col, out)
 		return 1, spoolHint(err)
 	}
 	agentCtx, stopAgent := context.WithCancel(context.Background())
@@ -130,9 +133,7 @@ func Run(c RunConfig) (status int, err error) {
 	if err != nil {
 		stopAgent()
 		<-agentDone
-		col.Stop()
-		rendezvous.Remove(out)
-		os.Remove(out) // only if empty: nothing ran
+		nothingRan(col, out)
 		var start *job.StartError
 		if errors.As(err, &start) {
 			return start.Status, err
@@ -158,6 +159,7 @@ func Run(c RunConfig) (status int, err error) {
 		measured := moriens.Job{Program: c.Program, Run: run, Command: c.Command, Started: started, Ended: time.Now(), EndedBy: by}
 		if by == "" {
 			measured.ExitStatus = status
+			col.Journal().JobEnded(status)
 			node.JobOver()
 		} else {
 			fmt.Fprintf(os.Stderr, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
@@ -167,8 +169,11 @@ func Run(c RunConfig) (status int, err error) {
 		if err := <-agentDone; err != nil {
 			c.Log.Error("agent", "error", err)
 		}
-		dir, err := conclude(col.Freeze(), out, measured, c.Options)
+		dir, err := conclude(col.Freeze(by), out, measured, c.Options)
 		rendezvous.Remove(out)
+		if dir == out && !c.KeepWork {
+			err = errors.Join(err, col.Discard())
+		}
 		col.Close(outcome(dir, err))
 		concluded <- err
 	}()
@@ -299,6 +304,14 @@ func Library() (string, error) {
 	return "", hint.With(fmt.Errorf("no libmoriens.so beside %s", self), "run `make build`, or name the library in MORIENS_LIB")
 }
 
+// nothingRan takes a run back that did not begin.
+func nothingRan(col *collector.Collector, out string) {
+	col.Discard()
+	col.Close(collector.Outcome{})
+	rendezvous.Remove(out)
+	os.Remove(out) // only if empty
+}
+
 // makeOut makes the run directory and returns its absolute path.
 func makeOut(out string) (string, error) {
 	if out == "" {
@@ -311,7 +324,16 @@ func makeOut(out string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if unfinished(out) {
+		return "", hint.With(fmt.Errorf("run directory %s: %w and holds a run that was not concluded", out, fs.ErrExist),
+			"`moriens collect --out "+out+"` goes on with that; else name another with --out")
+	}
 	return out, rundir.Create(out)
+}
+
+// unfinished says whether a run directory is that of a run whose collector did not live to write the results.
+func unfinished(out string) bool {
+	return journal.Exists(filepath.Join(out, rundir.JournalDir)) && !exists(filepath.Join(out, rundir.ManifestFile))
 }
 
 func exists(path string) bool {

@@ -126,7 +126,7 @@ func lost(meet rendezvous.Rendezvous, why error) error {
 			"it may be stopped, or cut off from here; --timeout waits longer")
 	case meet.Command == rendezvous.CommandRun:
 		return hint.With(fmt.Errorf("the collector of run %s %s does not answer (%w)", meet.Run, where, why),
-			"if `moriens run` was killed, what it had is lost: remove the directory and run the job again")
+			"if `moriens run` was killed, `moriens collect` with the same --out makes the results of what it had")
 	}
 	return hint.With(fmt.Errorf("the collector of run %s %s does not answer (%w)", meet.Run, where, why),
 		"if it was killed, `moriens collect` with the same --out takes the run up again; ask on its host if you are on another one")

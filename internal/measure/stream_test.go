@@ -30,7 +30,7 @@ func startCollector(t *testing.T, listen string) *collector.Collector {
 func startRun(t testing.TB, run, listen string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Run: run, Listen: listen, Log: quiet,
+		Journal: filepath.Join(t.TempDir(), "journal"), Run: run, Listen: listen, Log: quiet,
 		Options: partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}},
 	})
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -25,7 +26,9 @@ const (
 	// MaxRecord bounds a record, in bytes, before compression.
 	MaxRecord = 64 << 20
 
-	suffix     = ".seg"
+	// Suffix is what the names of segment files end with.
+	Suffix = ".seg"
+
 	magic      = "MORSEG01"
 	kindBytes  = 8
 	headBytes  = len(magic) + kindBytes
@@ -70,6 +73,7 @@ type Log struct {
 	limit int64
 	files []File // ascending; the last one is written to
 	file  *os.File
+	begun int64 // where the last Append began
 	cut   int64
 	frame []byte
 }
@@ -81,6 +85,9 @@ func Open(dir, kind string, fileBytes int64) (*Log, error) {
 		return nil, fmt.Errorf("segments in %s: a kind of %d characters, at most %d can be", dir, len(kind), kindBytes)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := syncDir(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
 	l := &Log{dir: dir, limit: fileBytes}
@@ -102,7 +109,7 @@ func list(dir string) ([]File, error) {
 	}
 	var files []File
 	for _, e := range entries {
-		name, isSegment := strings.CutSuffix(e.Name(), suffix)
+		name, isSegment := strings.CutSuffix(e.Name(), Suffix)
 		if !isSegment {
 			continue
 		}
@@ -129,7 +136,7 @@ func list(dir string) ([]File, error) {
 }
 
 func (l *Log) path(number uint64) string {
-	return filepath.Join(l.dir, fmt.Sprintf("%08d%s", number, suffix))
+	return filepath.Join(l.dir, fmt.Sprintf("%08d%s", number, Suffix))
 }
 
 // resume opens the last file for writing, behind its last whole frame.
@@ -163,7 +170,7 @@ func (l *Log) resume() error {
 		f.Close()
 		return err
 	}
-	l.file = f
+	l.file, l.begun = f, end
 	return nil
 }
 
@@ -213,6 +220,7 @@ func (l *Log) Append(records ...[]byte) (Position, error) {
 	if _, err := l.file.WriteAt(l.frame, last.Bytes); err != nil {
 		return Position{}, errors.Join(fmt.Errorf("segments: %w", err), l.file.Truncate(last.Bytes))
 	}
+	l.begun = last.Bytes
 	last.Bytes += int64(len(l.frame))
 	return Position{last.Number, last.Bytes}, nil
 }
@@ -241,34 +249,51 @@ func checksum(length, body []byte) uint32 {
 // Sync makes what was appended safe from the death of the machine.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// Rotate begins a new file.
+// TakeBack removes what the last Append has appended. After a Sync that failed nobody knows what of it is on the disk, and another
+// Sync does not try again: the kernel may have given the bytes up. They have to be taken back and appended anew.
+func (l *Log) TakeBack() error {
+	if err := l.file.Truncate(l.begun); err != nil {
+		return fmt.Errorf("segments: %w", err)
+	}
+	l.files[len(l.files)-1].Bytes = l.begun
+	return nil
+}
+
+// Rotate begins a new file, once the one before is safe. After an error the log is as it was.
 func (l *Log) Rotate() error {
 	number := uint64(1)
-	if len(l.files) > 0 {
+	if l.file != nil {
 		number = l.files[len(l.files)-1].Number + 1
+		if err := l.file.Sync(); err != nil {
+			return fmt.Errorf("segments: %w", err)
+		}
 	}
 	f, err := os.OpenFile(l.path(number), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
-	if err := l.writeHead(f); err != nil {
+	if err := errors.Join(l.writeHead(f), syncDir(l.dir)); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if l.file != nil {
-		err = errors.Join(l.file.Sync(), l.file.Close())
+		l.file.Close() // it is safe already
 	}
-	l.file = f
+	l.file, l.begun = f, int64(headBytes)
 	l.files = append(l.files, File{number, int64(headBytes)})
-	return errors.Join(err, syncDir(l.dir))
+	return nil
 }
 
-// syncDir makes a file's name safe from the death of the machine.
+// syncDir makes a file's name safe from the death of the machine; file systems that cannot are left at that.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.Sync(), d.Close())
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
+		return err
+	}
+	return nil
 }
 
 // Remove removes a file that is not written to any more.

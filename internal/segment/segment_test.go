@@ -214,6 +214,40 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// What is taken back is gone, and only that.
+func TestTakeBack(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir)
+	kept := [][]byte{[]byte("first"), []byte("second")}
+	if _, err := l.Append(kept[0]); err != nil {
+		t.Fatal(err)
+	}
+	before := l.End()
+	if _, err := l.Append([]byte("lost"), bytes.Repeat([]byte("lost"), 100)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // once more changes nothing
+		if err := l.TakeBack(); err != nil || l.End() != before {
+			t.Fatalf("end %v, %v, want %v", l.End(), err, before)
+		}
+	}
+	if _, err := l.Append(kept[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := same(read(t, l, segment.Position{}), kept); err != nil {
+		t.Error(err)
+	}
+	l.Close()
+	l = open(t, dir)
+	defer l.Close()
+	if err := l.TakeBack(); err != nil {
+		t.Fatal(err)
+	}
+	if err := same(read(t, l, segment.Position{}), kept); err != nil || l.Cut() != 0 {
+		t.Errorf("after opening there is nothing to take back: %v, %d cut", err, l.Cut())
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	l := open(f, dir)

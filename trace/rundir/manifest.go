@@ -132,6 +132,8 @@ type Losses struct {
 	BatchesResent       int64      `json:"batches_resent"`
 	BatchesDuplicate    int64      `json:"batches_duplicate"`
 	MessagesRefused     int64      `json:"messages_refused"`
+	CollectorRestarts   int        `json:"collector_restarts"`
+	JournalBytesCut     int64      `json:"journal_bytes_cut"`
 	RanksDied           []RankDied `json:"ranks_died"`
 	RanksMissing        int        `json:"ranks_missing"`
 	RanksUnrecorded     int        `json:"ranks_unrecorded"`

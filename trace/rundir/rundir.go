@@ -26,6 +26,9 @@ const (
 	TimelineFile = "timeline.svg"
 )
 
+// JournalDir is the folder of a run directory in which a collector keeps what it holds until the results are written.
+const JournalDir = "journal"
+
 // A CreateError says why a run directory cannot be made, and what to do about it.
 type CreateError struct {
 	Err  error

@@ -1929,6 +1929,7 @@ type ClockReply struct {
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`                                     // of the probe
 	ReceivedTicks uint64                 `protobuf:"fixed64,2,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // when the probe came
 	RepliedTicks  uint64                 `protobuf:"fixed64,3,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // when this went
+	Collector     uint32                 `protobuf:"varint,4,opt,name=collector,proto3" json:"collector,omitempty"`                               // number of that clock: a collector that starts again on another host has another one
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1984,6 +1985,13 @@ func (x *ClockReply) GetRepliedTicks() uint64 {
 	return 0
 }
 
+func (x *ClockReply) GetCollector() uint32 {
+	if x != nil {
+		return x.Collector
+	}
+	return 0
+}
+
 // ClockExchange is a probe and its reply, the quickest of a few.
 type ClockExchange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1992,6 +2000,7 @@ type ClockExchange struct {
 	ReceivedTicks uint64                 `protobuf:"fixed64,3,opt,name=received_ticks,json=receivedTicks,proto3" json:"received_ticks,omitempty"` // the collector's, when it came
 	RepliedTicks  uint64                 `protobuf:"fixed64,4,opt,name=replied_ticks,json=repliedTicks,proto3" json:"replied_ticks,omitempty"`    // the collector's, when the reply went
 	ReturnedTicks uint64                 `protobuf:"fixed64,5,opt,name=returned_ticks,json=returnedTicks,proto3" json:"returned_ticks,omitempty"` // the agent's, when it came
+	Collector     uint32                 `protobuf:"varint,6,opt,name=collector,proto3" json:"collector,omitempty"`                               // as in the reply
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2057,6 +2066,13 @@ func (x *ClockExchange) GetRepliedTicks() uint64 {
 func (x *ClockExchange) GetReturnedTicks() uint64 {
 	if x != nil {
 		return x.ReturnedTicks
+	}
+	return 0
+}
+
+func (x *ClockExchange) GetCollector() uint32 {
+	if x != nil {
+		return x.Collector
 	}
 	return 0
 }
@@ -2999,19 +3015,21 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bidentity\x18\x06 \x01(\tR\bidentity\"$\n" +
 	"\n" +
 	"ClockProbe\x12\x16\n" +
-	"\x06number\x18\x01 \x01(\x04R\x06number\"p\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\"\x8e\x01\n" +
 	"\n" +
 	"ClockReply\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12%\n" +
 	"\x0ereceived_ticks\x18\x02 \x01(\x06R\rreceivedTicks\x12#\n" +
-	"\rreplied_ticks\x18\x03 \x01(\x06R\frepliedTicks\"\xca\x01\n" +
+	"\rreplied_ticks\x18\x03 \x01(\x06R\frepliedTicks\x12\x1c\n" +
+	"\tcollector\x18\x04 \x01(\rR\tcollector\"\xe8\x01\n" +
 	"\rClockExchange\x12'\n" +
 	"\x05clock\x18\x01 \x01(\x0e2\x11.moriens.v1.ClockR\x05clock\x12\x1d\n" +
 	"\n" +
 	"sent_ticks\x18\x02 \x01(\x06R\tsentTicks\x12%\n" +
 	"\x0ereceived_ticks\x18\x03 \x01(\x06R\rreceivedTicks\x12#\n" +
 	"\rreplied_ticks\x18\x04 \x01(\x06R\frepliedTicks\x12%\n" +
-	"\x0ereturned_ticks\x18\x05 \x01(\x06R\rreturnedTicks\"K\n" +
+	"\x0ereturned_ticks\x18\x05 \x01(\x06R\rreturnedTicks\x12\x1c\n" +
+	"\tcollector\x18\x06 \x01(\rR\tcollector\"K\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +

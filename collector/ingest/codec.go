@@ -1,0 +1,46 @@
+package ingest
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"moriens/collector/gate"
+	"moriens/collector/journal"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A wire is a message as it came, behind room for what the journal puts in front of it.
+type wire struct{ record []byte }
+
+// A codec is gRPC's for protocol buffers, but a wire takes the bytes as they are: what is journaled was encoded by the agent already.
+type codec struct{ encoding.CodecV2 }
+
+func newCodec() codec { return codec{encoding.GetCodecV2("proto")} }
+
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	w, isWire := v.(*wire)
+	if !isWire {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	w.record = make([]byte, journal.HeadBytes+data.Len())
+	data.CopyTo(w.record[journal.HeadBytes:])
+	return nil
+}
+
+// receive returns the next message of a stream, and its bytes behind journal.HeadBytes that are free.
+func (s *Server) receive(stream grpc.ServerStream) (*moriensv1.ReportRequest, []byte, error) {
+	var w wire
+	if err := stream.RecvMsg(&w); err != nil {
+		s.judge(stream.Context(), err)
+		return nil, nil, err
+	}
+	m := new(moriensv1.ReportRequest)
+	if err := proto.Unmarshal(w.record[journal.HeadBytes:], m); err != nil {
+		return nil, nil, s.refuse(stream.Context(), gate.Malformed, status.Error(codes.Internal, err.Error())) // as gRPC has it
+	}
+	return m, w.record, nil
+}

@@ -1,0 +1,118 @@
+package measure
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"moriens/collector"
+	"moriens/collector/journal"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// startOn starts a collector on a journal, of a job that a launcher has started or not.
+func startOn(t *testing.T, dir string, grace time.Duration, listen string, command ...string) *collector.Collector {
+	t.Helper()
+	c, err := collector.Start(collector.Config{
+		Journal: dir, Run: "run1", Launcher: command, Listen: listen, Log: quiet, Grace: grace,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// waits is how long a collector waits for agents, at most a limit; less than zero if it would go on.
+func waits(c *collector.Collector, limit time.Duration) time.Duration {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	start := time.Now()
+	if c.WaitAgents(ctx) != nil {
+		return -1
+	}
+	return time.Since(start)
+}
+
+// A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for those that do not.
+func TestRestartWaitsForAgents(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	const grace = 400 * time.Millisecond
+	c := startOn(t, dir, grace, "127.0.0.1:0")
+	if waits(c, 2*grace) >= 0 {
+		t.Error("it ends before any agent has come")
+	}
+	meet := c.Rendezvous()
+	j := c.Journal()
+	done := make(chan bool)
+	if _, err := j.Greet(&moriensv1.Hello{Run: "run1", Agent: 42, Host: "n1"}, func(uint64) { close(done) }); err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	c.Close(collector.Outcome{})
+
+	// Nobody returns.
+	c = startOn(t, dir, grace, "127.0.0.1:0")
+	if d := waits(c, 30*time.Second); d < grace {
+		t.Errorf("it waited %v for an agent that it knows of, want %v at least", d, grace)
+	}
+	if now := c.Rendezvous(); now.Run != meet.Run || now.Token != meet.Token || now.Fingerprint != meet.Fingerprint {
+		t.Errorf("%v is another collector to the agents of %v", now, meet)
+	}
+	c.Close(collector.Outcome{})
+
+	// The agent returns and goes on.
+	c = startOn(t, dir, 20*time.Second, "127.0.0.1:0")
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
+	sendRing(t, outbox, 50)
+	flush(t, u)
+	checkRing(t, c, 50)
+
+	// The run has ended: there is nobody to wait for, and nothing is lost of it.
+	c = startOn(t, dir, 20*time.Second, "127.0.0.1:0")
+	if !c.Over() || waits(c, time.Second) < 0 {
+		t.Error("it waits after the end")
+	}
+	if f := c.Freeze(""); f.Totals.Calls != 50*rows || f.Collector.Restarts != 3 || len(f.Clocks) != 1 || len(f.Clocks[0].Samples) != 6 {
+		t.Errorf("%+v, %+v, clocks %v", f.Totals, f.Collector, f.Clocks)
+	}
+	if err := c.Discard(); err != nil {
+		t.Error(err)
+	}
+	c.Close(collector.Outcome{})
+	if journal.Exists(dir) {
+		t.Error("the journal is left")
+	}
+}
+
+// A collector that cannot listen leaves no run behind that had none, and all of one that had.
+func TestBadAddress(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	for _, begun := range []bool{false, true} {
+		if begun {
+			startOn(t, dir, 0, "127.0.0.1:0").Close(collector.Outcome{})
+		}
+		if _, err := collector.Start(collector.Config{Journal: dir, Run: "run2", Listen: "nowhere", Log: quiet}); err == nil {
+			t.Fatal("it listens nowhere")
+		}
+		if journal.Exists(dir) != begun {
+			t.Errorf("begun before: %v; there now: %v", begun, journal.Exists(dir))
+		}
+	}
+}
+
+// Of a job whose launcher was killed with its agent nobody may ever come; of any other somebody will.
+func TestRestartWithoutAgents(t *testing.T) {
+	const grace = 300 * time.Millisecond
+	for _, command := range [][]string{nil, {"mpirun", "app"}} {
+		dir := filepath.Join(t.TempDir(), "journal")
+		startOn(t, dir, grace, "127.0.0.1:0", command...).Close(collector.Outcome{})
+		c := startOn(t, dir, grace, "127.0.0.1:0", command...)
+		d := waits(c, 4*grace)
+		if ended := d >= grace; ended != (command != nil) {
+			t.Errorf("%q: waited %v", command, d)
+		}
+		c.Stop()
+	}
+}
