@@ -139,6 +139,7 @@ func (a *Agent) endMessages() {
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
 		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
 		RequestsLost: s.Lost, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
+		OrdinalsUnknown: s.Unordered, OrdinalsVoid: s.Void,
 		CommsLost: a.process.CommsLost(),
 	}}})
 }

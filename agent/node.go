@@ -70,6 +70,7 @@ type Node struct {
 	config    Config
 	spool     *spool.Spool
 	outbox    *spool.Outbox
+	windows   *windows
 	up        *uplink.Uplink
 	directory *ring.Directory
 	claim     *os.File          // closed when the directory is given up
@@ -127,7 +128,9 @@ func New(config Config) (*Node, error) {
 		n.up = uplink.New(config.Find, &moriensv1.Hello{
 			Run: config.Run, Agent: n.spool.Agent, Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
 		}, n.outbox, config.Log)
-		err = n.restore()
+		if n.windows, err = openWindows(n.spool, n.outbox, n.up, config.Run, config.Log); err == nil {
+			err = n.restore()
+		}
 	}
 	if err != nil {
 		n.spool.Close()
@@ -164,6 +167,7 @@ func (n *Node) Run(ctx context.Context) error {
 	stop()
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
+	n.windows.close()
 	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil {
 		return errors.Join(fmt.Errorf("%w; it stays in %s", err, n.spool.Path()), closeErr, n.spool.Close())
 	}

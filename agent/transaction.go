@@ -154,6 +154,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
+	n.windows.take(n.outbox.Last(), t.Messages)
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()

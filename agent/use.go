@@ -26,6 +26,6 @@ func (n *Node) describeDone() *moriensv1.Done {
 	}
 	return &moriensv1.Done{
 		Resent: n.up.Stats().Resent, Restarts: n.restarts, CpuNs: uint64(cpu), PeakBytes: peak, Shared: n.config.Shared,
-		SpoolPeakBytes: uint64(n.spool.Budget.OutboxPeak()), SpoolFullNs: uint64(full), SpoolCutBytes: uint64(n.outbox.Cut()),
+		SpoolPeakBytes: uint64(n.spool.Budget.OutboxPeak()), SpoolFullNs: uint64(full), SpoolCutBytes: uint64(n.outbox.Cut()), Windows: n.windows.describe(),
 	}
 }

@@ -30,6 +30,7 @@ import (
 	"moriens/collector/live"
 	"moriens/collector/store"
 	"moriens/collector/web"
+	"moriens/collector/windows"
 	"moriens/internal/rendezvous"
 	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -69,6 +70,7 @@ type Collector struct {
 	grace   time.Duration
 	journal *journal.Journal
 	store   *store.Store
+	desk    *windows.Desk
 	live    *live.Live
 	gate    *gate.Gate
 	server  *grpc.Server
@@ -101,6 +103,7 @@ func Start(config Config) (*Collector, error) {
 		journal: j,
 		store:   j.Store(),
 		live:    live.New(j.Store(), config.Options, config.Log),
+		desk:    windows.New(),
 		clock:   newClock(config.Clocks),
 		log:     config.Log,
 		end:     newEnding(),
@@ -148,7 +151,7 @@ func (c *Collector) listen(config Config, host string) error {
 	sample := c.clock.sample(c.log)
 	c.clock.number, c.clock.known = c.journal.Start(sample), sample != nil
 	c.server = grpc.NewServer(append(ingest.Options(), c.gate.ServerOptions(c.meet, secured)...)...)
-	ingest.Register(c.server, c.journal, c.clock.now, c.gate, c.end.ordered, config.Log)
+	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, config.Log)
 	moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 
 	ctx, stop := context.WithCancel(context.Background())
@@ -178,6 +181,9 @@ func reachable(a net.Addr, host string) string {
 
 // Rendezvous returns what an agent needs to find and to trust this collector.
 func (c *Collector) Rendezvous() rendezvous.Rendezvous { return c.meet }
+
+// Windows asks the agents about the windows of full detail that they keep.
+func (c *Collector) Windows() *windows.Desk { return c.desk }
 
 // Progress returns what can be said of the run so far.
 func (c *Collector) Progress() live.Progress { return c.live.Progress() }

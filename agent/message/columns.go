@@ -13,6 +13,7 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.gather()
 	if t.transfers == nil {
 		t.transfers, t.lastRow = newTransfers(t.ring, t.usual), 0
+		t.transfers.Epoch = t.m.order.epoch
 	}
 	x := t.transfers
 	n := uint32(len(x.Kind))
@@ -35,6 +36,7 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	x.Tag = append(x.Tag, max(o.tag, ring.Any))
 	x.Comm = append(x.Comm, comm)
 	x.Bytes = append(x.Bytes, o.bytes)
+	x.Ordinal = append(x.Ordinal, t.m.ordinalOf(o))
 	if o.channel >= 0 {
 		x.Partitioned = append(x.Partitioned, n)
 		x.Channel = append(x.Channel, uint32(o.channel))
@@ -49,7 +51,7 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 func newTransfers(ring uint64, n int) *moriensv1.Transfers {
 	return &moriensv1.Transfers{
 		Ring: ring, Kind: make([]moriensv1.Transfers_Kind, 0, n), Row: make([]int64, 0, n), Done: make([]int64, 0, n),
-		Peer: make([]int32, 0, n), Tag: make([]int32, 0, n), Comm: make([]uint32, 0, n), Bytes: make([]uint64, 0, n),
+		Peer: make([]int32, 0, n), Tag: make([]int32, 0, n), Comm: make([]uint32, 0, n), Bytes: make([]uint64, 0, n), Ordinal: make([]uint64, 0, n),
 	}
 }
 

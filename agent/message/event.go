@@ -19,6 +19,8 @@ const (
 	freed
 	probed  // a message was matched, to be received by handle
 	matched // that message is received
+	posts   // a send or a receive takes its place, at the entry of its call
+	moved   // a call has sent or received at once
 )
 
 // ending is the event of a request that a call has ended.
@@ -42,7 +44,9 @@ type event struct {
 	ticks   uint64
 	row     uint64
 	handle  uint64
-	request request // made, probed; matched: what the call itself received
+	request request // made, probed, moved; matched: what the call itself received
+	posting *posting
+	began   uint64 // started: entry of the call
 	// Of a completed receive.
 	bytes     uint64
 	peer, tag int32
@@ -69,6 +73,7 @@ func (m *Matcher) Expect(threads int) { m.coming = threads }
 
 // Advance takes the events up to the time to which all threads were read.
 func (m *Matcher) Advance() {
+	m.sendOld()
 	if m.came < m.coming {
 		return
 	}
@@ -114,7 +119,9 @@ func before(a event, at uint64, b event, other uint64) bool {
 	return at < other || at == other && a.starts() && !b.starts()
 }
 
-func (e *event) starts() bool { return e.what == made || e.what == started || e.what == probed }
+func (e *event) starts() bool {
+	return e.what == made || e.what == started || e.what == probed || e.what == posts
+}
 
 // take applies a thread's first event, and those after it that are sure to be next.
 func (m *Matcher) take(t *Thread, second, limit uint64, force bool) {

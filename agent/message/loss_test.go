@@ -166,7 +166,7 @@ func TestFailedReceive(t *testing.T) {
 	receive, send := failed, failed
 	receive.Handle, send.Handle = 5, 6
 	th.Add(2, wait(50, receive, send), false)
-	expect(t, &s, m, Stats{},
+	expect(t, &s, m, Stats{Unordered: 2},
 		sent{Kind: wasReceived, Ring: 1, Peer: 2, Tag: 3, Comm: 1, Bytes: 8},
 		sent{Kind: wasSent, Ring: 1, Row: 1, Peer: 1, Tag: 1, Comm: 1, Bytes: 8, DoneRing: 1, Done: 2})
 }
@@ -192,7 +192,7 @@ func TestMatchedProbes(t *testing.T) {
 	th.Add(4, probe(50, 92, 3), false)
 	th.Add(5, wait(60, ring.Request{Event: ring.Completed, Handle: 8, Source: 1, Tag: 3, Bytes: 32}), false)
 	th.Add(6, receive(70, 99, 0), false)
-	expect(t, &s, m, Stats{EndsUnknown: 1, Open: 1},
+	expect(t, &s, m, Stats{EndsUnknown: 1, Open: 1, Unordered: 2},
 		sent{Kind: wasReceived, Ring: 1, Row: 0, Peer: 1, Tag: 3, Comm: 1, Bytes: 32, DoneRing: 1, Done: 5},
 		sent{Kind: wasReceived, Ring: 1, Row: 1, Peer: 2, Tag: 3, Comm: 1, Bytes: 32, DoneRing: 1, Done: 2},
 		sent{Kind: wasReceived, Ring: 1, Row: 4, Peer: 3, Tag: 3, Comm: 1, Bytes: 32},
@@ -218,7 +218,7 @@ func TestUnknownCommunicator(t *testing.T) {
 	r.Transfers = append(r.Transfers, ring.Transfer{Kind: ring.Received, Peer: 4, Tag: -7, Comm: 1})
 	r.Transfers[0].Comm = 77
 	th.Add(0, r, false)
-	expect(t, &s, m, Stats{},
+	expect(t, &s, m, Stats{Unordered: 2},
 		sent{Kind: wasReceived, Ring: 1, Peer: -1, Tag: -1, Comm: 1, DoneRing: 1},
 		sent{Kind: wasSent, Ring: 1, Peer: 1, Tag: 1, Bytes: 8, DoneRing: 1})
 }
@@ -256,7 +256,7 @@ func TestMissingElsewhere(t *testing.T) {
 	th.Add(5, ended(230), false)
 	th.End(6, false)
 	other.End(2, false)
-	expect(t, &s, m, Stats{Lost: 2, EndsUnknown: 2},
+	expect(t, &s, m, Stats{Lost: 2, EndsUnknown: 2, Unordered: 1},
 		sent{Kind: wasSent, Ring: 1, Row: 0, Peer: 1, Tag: 1, Comm: 1, Bytes: 8},
 		sent{Kind: wasSent, Ring: 1, Row: 2, Peer: 1, Tag: 2, Comm: 1, Bytes: 8},
 		sent{Kind: wasSent, Ring: 1, Row: 4, Peer: 1, Tag: 3, Comm: 1, Bytes: 8, DoneRing: 1, Done: 5})

@@ -38,6 +38,8 @@ type Stats struct {
 	Shared        uint64 // ends of a request while others had the same handle
 	Cancelled     uint64 // messages that were cancelled
 	Late          uint64 // records that were read too late to be put in order
+	Unordered     uint64 // sends and receives without an ordinal
+	Void          bool   // ordinals that went out are not right
 }
 
 // A Matcher follows the requests of one process.
@@ -54,6 +56,7 @@ type Matcher struct {
 	gaps     int                    // threads of which records are missing just now
 	peers    map[uint32]int         // of the communicators that are defined
 	ready    []*Thread              // that have something to send
+	order    ordinals
 	stats    Stats
 	send     func(*moriensv1.ReportRequest)
 
@@ -64,12 +67,16 @@ type Matcher struct {
 func New(send func(*moriensv1.ReportRequest)) *Matcher {
 	return &Matcher{
 		requests: table{queues: make(map[uint64]*queue)}, messages: make(map[uint64][]operation),
-		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), send: send,
+		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), send: send,
 	}
 }
 
 // Stats returns the counts so far.
-func (m *Matcher) Stats() Stats { return m.stats }
+func (m *Matcher) Stats() Stats {
+	s := m.stats
+	s.Unordered, s.Void = m.order.unknown, m.order.void
+	return s
+}
 
 // An operation is a transfer of which the end may not be known yet.
 type operation struct {
@@ -79,7 +86,8 @@ type operation struct {
 	peer, tag int32
 	comm      uint32
 	bytes     uint64
-	channel   int64 // -1: not partitioned
+	channel   int64    // -1: not partitioned
+	posting   *posting // nil: it has no ordinal
 }
 
 // A channel is what partitioned requests have in common that match in the order of their making.
@@ -117,14 +125,18 @@ func (o *operation) message() bool {
 // complete sends an operation off with the call that completed it.
 func (m *Matcher) complete(o *operation, by *Thread, row uint64) {
 	if o.peer != ring.ProcNull {
-		o.thread.transfer(o, by, row)
+		m.arrive(o, by, row)
 	}
 }
 
 // leave sends an operation off of which no end was seen.
 func (m *Matcher) leave(o *operation) {
 	if o.peer != ring.ProcNull {
+		m.lost(o)
 		o.thread.transfer(o, nil, 0)
+		if o.posting != nil {
+			m.retire(o.posting)
+		}
 	}
 }
 
@@ -133,7 +145,14 @@ func (m *Matcher) apply(t *Thread, e *event) {
 	switch e.what {
 	case gapBegins:
 		m.forget()
+		m.recount()
 		m.gaps++
+	case posts:
+		if e.posting != nil { // else it was posted before the agent was started again
+			m.post(e.posting)
+		}
+	case moved:
+		m.complete(&e.request.operations[0], t, e.row)
 	case gapEnds:
 		m.gaps--
 	case made:
@@ -206,8 +225,15 @@ func (m *Matcher) start(t *Thread, e *event) {
 			continue
 		}
 		r.active, r.by = true, t
+		if m.came > 1 {
+			m.recount() // the order is known for calls' entries, and here only now
+		}
 		for k := range r.operations[:r.count] {
-			r.operations[k].thread, r.operations[k].row = t, e.row
+			o := &r.operations[k]
+			o.thread, o.row = t, e.row
+			if o.posting = t.placeOf(o, e.began, e.ticks); o.posting != nil {
+				m.post(o.posting)
+			}
 		}
 		q.last = e.ticks
 		return
@@ -217,6 +243,7 @@ func (m *Matcher) start(t *Thread, e *event) {
 
 func (m *Matcher) startUnknown(t *Thread, e *event) {
 	m.stats.StartsUnknown++
+	m.recount()
 	t.gapInside(e.row)
 }
 
@@ -269,6 +296,7 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		switch {
 		case e.what == cancelled:
 			m.stats.Cancelled++
+			m.cancel(o.posting)
 		case e.what == freed, o.receives() && e.peer == ring.Any: // with an error: what it took, if anything, is not told
 			m.leave(&o)
 		default:
@@ -293,6 +321,7 @@ func (m *Matcher) match(t *Thread, e *event) {
 		}
 	} else {
 		m.stats.EndsUnknown++
+		m.recount() // it took something of a lane that nothing tells
 	}
 	if e.request.count == 0 {
 		t.taken, t.took = o, true // by the request that the same call makes
@@ -363,6 +392,7 @@ func (m *Matcher) Unrecorded() {
 	if !m.unrecorded {
 		m.unrecorded = true
 		m.forget()
+		m.recount()
 		m.gaps++
 	}
 }

@@ -40,6 +40,7 @@ func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*M
 	r.requests(s)
 	r.probed(s)
 	r.numbers(s)
+	r.waiting(s)
 	if r.err != nil {
 		return nil, nil, r.err
 	}
@@ -102,7 +103,7 @@ func (r *reader) thread(t *Thread, s *moriensv1.MatcherThread) {
 			bytes: s.Bytes[i], peer: s.Peer[i], tag: s.Tag[i],
 		}
 		held := e.request.operations[0].thread != nil
-		if s.What[i] > uint32(matched) || e.ticks < last || (e.what == probed || e.what == matched) && !held {
+		if s.What[i] > uint32(moved) || e.ticks < last || (e.what == probed || e.what == matched || e.what == moved) && !held {
 			r.fail("an event")
 			return
 		}
@@ -197,6 +198,23 @@ func (r *reader) probed(s *moriensv1.MatcherState) {
 		r.m.messages[handle], list = list[:n:n], list[n:]
 	}
 	r.same("messages without a handle", 0, len(list))
+}
+
+// waiting restores what has ended and was not sent off. It goes out once communicators are defined, and without an ordinal.
+func (r *reader) waiting(s *moriensv1.MatcherState) {
+	list := r.operations(s.GetWaiting())
+	if !r.same("what waits", len(list), len(s.GetWaitingBy()), len(s.GetWaitingRow())) {
+		return
+	}
+	for i, o := range list {
+		if o.thread == nil {
+			r.fail("what waits, of no thread")
+			return
+		}
+		r.m.order.old = append(r.m.order.old, held{o, r.numbered(s.WaitingBy[i]), s.WaitingRow[i]})
+	}
+	r.m.order.epoch = s.GetEpoch() + 1
+	r.m.order.unknown, r.m.order.void = s.GetStats().GetUnordered(), s.GetStats().GetVoid()
 }
 
 // numbers restores what is counted.

@@ -18,6 +18,7 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 		Stats: &moriensv1.MatcherStats{
 			Transfers: m.stats.Transfers, EndsUnknown: m.stats.EndsUnknown, StartsUnknown: m.stats.StartsUnknown, Lost: m.stats.Lost,
 			Open: m.stats.Open, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
+			Unordered: m.order.unknown, Void: m.order.void,
 		},
 	}}
 	for _, t := range m.threads {
@@ -34,6 +35,7 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 			w.operation(w.state.Probed, &list[i])
 		}
 	}
+	w.waiting(m)
 	for comm, ordinal := range m.ordinals {
 		w.state.Comm = append(w.state.Comm, comm)
 		w.state.Ordinal = append(w.state.Ordinal, ordinal)
@@ -111,6 +113,24 @@ func (w *writer) thread(s *moriensv1.MatcherThread, t *Thread) {
 		s.Peer = append(s.Peer, e.peer)
 		s.Tag = append(s.Tag, e.tag)
 		w.request(s.Request, &e.request)
+	}
+}
+
+// waiting are receives that have ended and are not sent off. What they wait for is left out: it can have as many lanes as there are tags, and ordinals
+// count anew.
+func (w *writer) waiting(m *Matcher) {
+	s := w.state
+	s.Epoch, s.Waiting = m.order.epoch, &moriensv1.MatcherOperations{}
+	add := func(h *held) {
+		w.operation(s.Waiting, &h.o)
+		s.WaitingBy = append(s.WaitingBy, w.number(h.by))
+		s.WaitingRow = append(s.WaitingRow, h.row)
+	}
+	for i := range m.order.old {
+		add(&m.order.old[i])
+	}
+	for _, p := range m.order.waiting {
+		add(p.held)
 	}
 }
 

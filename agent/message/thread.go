@@ -19,7 +19,8 @@ type Thread struct {
 	until     uint64 // it was read to this time
 	gap       bool   // calls are missing since its latest record, and that is known already
 	taken     operation
-	took      bool // taken is to be received by the request that comes next
+	places    []*posting // of the record at hand
+	took      bool       // taken is to be received by the request that comes next
 	ended     bool
 	ready     bool // among those that have something to send
 
@@ -109,6 +110,29 @@ func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 	return message
 }
 
+// place gives what a call posts its places, at its entry.
+func (t *Thread) place(row uint64, r *ring.Record, message bool) {
+	t.places = append(t.places[:0], make([]*posting, len(r.Transfers))...)
+	if persistent(r.Call) {
+		return // that is done when they are started
+	}
+	for i := range r.Transfers {
+		x := &r.Transfers[i]
+		o := t.operation(row, x)
+		if x.Kind == ring.Probed {
+			if x.Request == 0 {
+				continue
+			}
+			o.kind = moriensv1.Transfers_KIND_RECEIVED
+		} else if message && x.Kind == ring.Received { // it has its place from the probe
+			continue
+		}
+		if t.places[i] = t.placeOf(&o, r.Enter, r.Exit); t.places[i] != nil {
+			t.addEvent(&event{what: posts, ticks: r.Enter, posting: t.places[i]})
+		}
+	}
+}
+
 // received is what a call that received a probed message has received at once, if it has.
 func (t *Thread) received(row uint64, r *ring.Record) request {
 	q := request{operations: [2]operation{t.operation(row, &ring.Transfer{Kind: ring.Received})}}
@@ -123,9 +147,11 @@ func (t *Thread) received(row uint64, r *ring.Record) request {
 // begins passes on what the call has moved, and what it has made or started, at its exit.
 func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 	rest := persistent(r.Call)
+	t.place(row, r, message)
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
 		o := t.operation(row, x)
+		o.posting = t.places[i]
 		switch {
 		case x.Kind == ring.Probed:
 			if x.Request != 0 {
@@ -136,7 +162,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			t.m.leave(&o)
 		case x.Request == 0:
 			if !(message && x.Kind == ring.Received) { // else the probe tells whose message it is
-				t.m.complete(&o, t, row)
+				t.addEvent(&event{what: moved, ticks: r.Exit, row: row, request: request{operations: [2]operation{o}}})
 			}
 		case i > 0 && r.Transfers[i-1].Request == x.Request: // made together with the one before
 		default:
@@ -150,7 +176,7 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			made.request = request{persistent: rest, active: !rest, by: t}
 			t.addEvent(&made)
 		case ring.Started:
-			t.addEvent(&event{what: started, ticks: r.Exit, row: row, handle: q.Handle})
+			t.addEvent(&event{what: started, ticks: r.Exit, began: r.Enter, row: row, handle: q.Handle})
 		}
 	}
 }
@@ -160,6 +186,7 @@ func (t *Thread) request(row uint64, r *ring.Record, i int, rest bool) request {
 	q := request{persistent: rest, active: !rest, by: t}
 	for ; i < len(r.Transfers) && r.Transfers[i].Request != 0 && int(q.count) < len(q.operations); i++ {
 		o := t.operation(row, &r.Transfers[i])
+		o.posting = t.places[i]
 		switch {
 		case q.count > 0 && r.Transfers[i].Request != r.Transfers[i-1].Request:
 			return q

@@ -68,6 +68,7 @@ type Uplink struct {
 	round   round  // of exchanges that compare clocks
 	results []*moriensv1.ClockExchange
 	stats   Stats
+	answers answers
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
@@ -206,22 +207,29 @@ func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn) (acknowledge
 	u.mu.Lock()
 	u.greeted, u.sent = false, 0
 	u.round.again()
+	u.answers.renew()
+	number := u.answers.stream
 	u.stats.Streams++
 	u.mu.Unlock()
 
 	received := make(chan error, 1)
 	go func() {
-		err := u.receive(s, &acknowledged)
+		err := u.receive(s, number, &acknowledged)
 		cancel()
 		received <- err
 	}()
 	sendErr := u.send(ctx, s)
 	cancel()
-	return acknowledged, errors.Join(sendErr, <-received)
+	err = <-received
+	u.mu.Lock()
+	u.answers.renew()
+	u.changed.Broadcast()
+	u.mu.Unlock()
+	return acknowledged, errors.Join(sendErr, err)
 }
 
 // receive takes what the collector says until the stream breaks.
-func (u *Uplink) receive(s stream, acknowledged *bool) error {
+func (u *Uplink) receive(s stream, number uint64, acknowledged *bool) error {
 	for {
 		response, err := s.Recv()
 		if err != nil {
@@ -231,6 +239,7 @@ func (u *Uplink) receive(s stream, acknowledged *bool) error {
 		if response.ClockReply != nil {
 			u.replied(response.ClockReply)
 		}
+		u.asks(number, response)
 		if err := u.acknowledge(response.Acknowledged); err != nil {
 			return err
 		}
@@ -262,7 +271,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for !u.ready() && !u.round.due() && ctx.Err() == nil {
+		for !u.ready() && !u.round.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
@@ -274,6 +283,15 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 			u.mu.Unlock()
 			if m != nil && s.Send(m) != nil {
 				return nil // the reason comes from Recv
+			}
+			continue
+		}
+		if len(u.answers.queue) > 0 {
+			m := u.answers.next()
+			u.changed.Broadcast()
+			u.mu.Unlock()
+			if s.Send(m) != nil {
+				return nil
 			}
 			continue
 		}

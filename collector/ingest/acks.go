@@ -58,7 +58,8 @@ func (a *acks) probe(p *moriensv1.ClockProbe) {
 
 func (a *acks) close() { close(a.closed) }
 
-func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
+// send sends until ctx ends, or once more when the stream's messages are all there. ask adds what the agent is asked.
+func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	finish := a.finish
 	for {
 		select {
@@ -68,16 +69,16 @@ func (a *acks) send(ctx context.Context, stream grpc.BidiStreamingServer[moriens
 			finish = nil // each response says so from now on
 			a.wake()
 		case <-a.changed:
-			if err := a.sendHeld(stream); err != nil {
+			if err := a.sendHeld(ask, stream); err != nil {
 				return err
 			}
 		case <-a.closed:
-			return a.sendHeld(stream)
+			return a.sendHeld(ask, stream)
 		}
 	}
 }
 
-func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
+func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
 	a.mu.Lock()
 	if !a.started {
 		// What an agent that comes back need not send again, it learns first of all.
@@ -92,6 +93,7 @@ func (a *acks) sendHeld(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	}
 	a.reply = nil
 	a.mu.Unlock()
+	ask(response)
 	if response.ClockReply != nil {
 		var err error
 		if response.ClockReply.RepliedTicks, _, err = a.now(); err != nil {

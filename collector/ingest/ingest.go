@@ -16,6 +16,7 @@ import (
 	"moriens/collector/gate"
 	"moriens/collector/journal"
 	"moriens/collector/store"
+	"moriens/collector/windows"
 	_ "moriens/internal/wire" // agents may compress
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -29,6 +30,7 @@ type Server struct {
 	run     string
 	journal *journal.Journal
 	store   *store.Store
+	desk    *windows.Desk
 	clock   Clock
 	gate    *gate.Gate
 	finish  <-chan struct{}
@@ -36,9 +38,9 @@ type Server struct {
 }
 
 // Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end.
-func Register(g *grpc.Server, j *journal.Journal, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
+func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
 	moriensv1.RegisterCollectorServiceServer(g, &Server{
-		run: j.Begin().Run, journal: j, store: j.Store(), clock: clock, gate: door, finish: finish, log: log,
+		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, log: log,
 	})
 }
 
@@ -74,9 +76,11 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	log.Info("agent connected", "held", s.store.Held(agent))
 
 	ctx, cancel := context.WithCancel(stream.Context())
+	line := s.desk.Join(hello.Agent, acks.wake)
+	defer line.Leave()
 	sent := make(chan error, 1)
-	go func() { sent <- acks.send(ctx, stream) }()
-	err = s.take(stream, agent, acks)
+	go func() { sent <- acks.send(ctx, line.Ask, stream) }()
+	err = s.take(stream, agent, acks, line)
 	if errors.Is(err, io.EOF) {
 		err = nil
 		s.journal.Barrier(acks.close) // a last acknowledgement still goes out
@@ -92,7 +96,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	return err
 }
 
-func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse], agent *store.Agent, acks *acks) error {
+func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse], agent *store.Agent, acks *acks, line *windows.Line) error {
 	for {
 		m, record, err := s.receive(stream)
 		if err != nil {
@@ -100,6 +104,9 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		}
 		if p := m.GetClockProbe(); p != nil {
 			acks.probe(p)
+			continue
+		}
+		if line.Take(m) {
 			continue
 		}
 		err = s.journal.Take(stream.Context(), agent, m, record, acks.set)

@@ -3,6 +3,7 @@ package moriens
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"syscall"
@@ -48,6 +49,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			m.Notes = append(m.Notes, fmt.Sprintf("host %s: a message was refused: %s", a.Hello.Host, why))
 		}
 		m.Losses.BatchesResent += int64(a.Done.GetResent())
+		describeWindows(m, a)
 		if a.Done == nil {
 			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
 		}
@@ -71,6 +73,20 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	m.Notes = append(m.Notes, notes(f)...)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
+}
+
+// describeWindows says what a node could not keep of its ranks' full detail.
+func describeWindows(m *rundir.Manifest, a *store.Agent) {
+	w := a.Done.GetWindows()
+	m.Losses.WindowsEvicted += int64(w.GetEvictedWindows())
+	m.Losses.SpoolEvictedBytes += int64(w.GetEvictedBytes())
+	if w.GetEvictedWindows() > 0 {
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s had room for %.3g %% of the windows of full detail, picked by a hash, as on all hosts",
+			a.Hello.Host, 100*float64(w.Below)/math.MaxUint64))
+	}
+	if w.GetError() != "" {
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s: full detail is missing: %s", a.Hello.Host, w.Error))
+	}
 }
 
 // describeMatching says what of the messages has no counterpart, why, and what could not be told of requests.

@@ -167,7 +167,7 @@ func (s *Store) transfers(r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 	switch {
 	case n == 0:
 		return Transfers{}, errors.New("none")
-	case len(x.Row) != n || len(x.Done) != n || len(x.Peer) != n || len(x.Tag) != n || len(x.Comm) != n || len(x.Bytes) != n:
+	case len(x.Row) != n || len(x.Done) != n || len(x.Peer) != n || len(x.Tag) != n || len(x.Comm) != n || len(x.Bytes) != n || len(x.Ordinal) != n && len(x.Ordinal) != 0:
 		return Transfers{}, fmt.Errorf("columns of %d, %d, %d, %d, %d, %d and %d rows",
 			n, len(x.Row), len(x.Done), len(x.Peer), len(x.Tag), len(x.Comm), len(x.Bytes))
 	case len(x.Elsewhere) != len(x.DoneRing) || !ascends(x.Elsewhere, n):

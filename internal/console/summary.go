@@ -278,6 +278,7 @@ func losses(m *rundir.Manifest) string {
 	add(q.Lost, "request", "requests", " given up, what ends them may not have been seen")
 	add(q.Late, "event of a request", "events of requests", " read too late to be put in order")
 	add(q.Open, "request that never ended", "requests that never ended", "")
+	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	for _, d := range l.RanksDied {

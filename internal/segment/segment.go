@@ -29,9 +29,12 @@ const (
 	// Suffix is what the names of segment files end with.
 	Suffix = ".seg"
 
-	magic      = "MORSEG01"
-	kindBytes  = 8
-	headBytes  = len(magic) + kindBytes
+	magic     = "MORSEG01"
+	kindBytes = 8
+	headBytes = len(magic) + kindBytes
+	// Start is the offset of a file's first record.
+	Start = int64(headBytes)
+
 	frameBytes = 8 // of a frame's head: length, checksum
 	compressed = 1 << 31
 	// compressFrom is from how many bytes on a record is compressed.
@@ -306,6 +309,19 @@ func (l *Log) Remove(number uint64) error {
 		return err
 	}
 	l.files = slices.Delete(l.files, i, i+1)
+	return nil
+}
+
+// Truncate cuts off what lies behind a position of a file that is not written to any more.
+func (l *Log) Truncate(to Position) error {
+	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == to.File })
+	if i < 0 || i == len(l.files)-1 || to.Offset < int64(headBytes) || to.Offset > l.files[i].Bytes {
+		return fmt.Errorf("segments in %s: file %d does not reach to offset %d or is written to", l.dir, to.File, to.Offset)
+	}
+	if err := os.Truncate(l.path(to.File), to.Offset); err != nil {
+		return err
+	}
+	l.files[i].Bytes = to.Offset
 	return nil
 }
 

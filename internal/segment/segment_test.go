@@ -248,6 +248,40 @@ func TestTakeBack(t *testing.T) {
 	}
 }
 
+func TestTruncate(t *testing.T) {
+	l := open(t, t.TempDir())
+	defer l.Close()
+	var ends []segment.Position
+	for _, r := range []string{"one", "two", "three"} {
+		end, err := l.Append([]byte(r))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, end)
+	}
+	if err := l.Truncate(ends[0]); err == nil {
+		t.Error("the file that is written to was cut")
+	}
+	if err := l.Rotate(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append([]byte("four")); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Truncate(segment.Position{File: 1, Offset: 1 << 20}); err == nil {
+		t.Error("a file was cut behind its end")
+	}
+	if err := l.Truncate(ends[1]); err != nil {
+		t.Fatal(err)
+	}
+	if err := same(read(t, l, segment.Position{}), [][]byte{[]byte("one"), []byte("two"), []byte("four")}); err != nil {
+		t.Error(err)
+	}
+	if files := l.Files(); files[0].Bytes != ends[1].Offset {
+		t.Errorf("files %v, cut at %v", files, ends[1])
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	l := open(f, dir)

@@ -142,6 +142,8 @@ type Losses struct {
 	CallPathsLost       int64      `json:"call_paths_lost"`
 	CommunicatorsLost   int64      `json:"communicators_lost"`
 	MarksNameless       int64      `json:"marks_nameless"`
+	WindowsEvicted      int64      `json:"windows_evicted"`
+	SpoolEvictedBytes   int64      `json:"spool_evicted_bytes"`
 	MarksInsideCalls    int64      `json:"marks_inside_calls"`
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
 	PhasesUnfinished    int64      `json:"phases_unfinished"`

@@ -84,6 +84,55 @@ func (Clock) EnumDescriptor() ([]byte, []int) {
 	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{0}
 }
 
+type Keep_Why int32
+
+const (
+	Keep_WHY_UNSPECIFIED Keep_Why = 0
+	Keep_WHY_UNUSUAL     Keep_Why = 1 // evicted after all that are not
+	Keep_WHY_PINNED      Keep_Why = 2 // evicted last
+)
+
+// Enum value maps for Keep_Why.
+var (
+	Keep_Why_name = map[int32]string{
+		0: "WHY_UNSPECIFIED",
+		1: "WHY_UNUSUAL",
+		2: "WHY_PINNED",
+	}
+	Keep_Why_value = map[string]int32{
+		"WHY_UNSPECIFIED": 0,
+		"WHY_UNUSUAL":     1,
+		"WHY_PINNED":      2,
+	}
+)
+
+func (x Keep_Why) Enum() *Keep_Why {
+	p := new(Keep_Why)
+	*p = x
+	return p
+}
+
+func (x Keep_Why) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Keep_Why) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[1].Descriptor()
+}
+
+func (Keep_Why) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[1]
+}
+
+func (x Keep_Why) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Keep_Why.Descriptor instead.
+func (Keep_Why) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{2, 0}
+}
+
 type Marks_What int32
 
 const (
@@ -120,11 +169,11 @@ func (x Marks_What) String() string {
 }
 
 func (Marks_What) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[1].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[2].Descriptor()
 }
 
 func (Marks_What) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[1]
+	return &file_moriens_v1_collector_proto_enumTypes[2]
 }
 
 func (x Marks_What) Number() protoreflect.EnumNumber {
@@ -133,7 +182,7 @@ func (x Marks_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Marks_What.Descriptor instead.
 func (Marks_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16, 0}
 }
 
 type ProcessEnd_How int32
@@ -175,11 +224,11 @@ func (x ProcessEnd_How) String() string {
 }
 
 func (ProcessEnd_How) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[2].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[3].Descriptor()
 }
 
 func (ProcessEnd_How) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[2]
+	return &file_moriens_v1_collector_proto_enumTypes[3]
 }
 
 func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
@@ -188,7 +237,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
 }
 
 type Transfers_Kind int32
@@ -236,11 +285,11 @@ func (x Transfers_Kind) String() string {
 }
 
 func (Transfers_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[3].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
 }
 
 func (Transfers_Kind) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[3]
+	return &file_moriens_v1_collector_proto_enumTypes[4]
 }
 
 func (x Transfers_Kind) Number() protoreflect.EnumNumber {
@@ -249,7 +298,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29, 0}
 }
 
 type ReportRequest struct {
@@ -280,6 +329,9 @@ type ReportRequest struct {
 	//	*ReportRequest_MarkName
 	//	*ReportRequest_ClockProbe
 	//	*ReportRequest_ClockExchange
+	//	*ReportRequest_Kept
+	//	*ReportRequest_WindowPart
+	//	*ReportRequest_WindowsEnd
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -527,6 +579,33 @@ func (x *ReportRequest) GetClockExchange() *ClockExchange {
 	return nil
 }
 
+func (x *ReportRequest) GetKept() *Kept {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Kept); ok {
+			return x.Kept
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetWindowPart() *WindowPart {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_WindowPart); ok {
+			return x.WindowPart
+		}
+	}
+	return nil
+}
+
+func (x *ReportRequest) GetWindowsEnd() *WindowsEnd {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_WindowsEnd); ok {
+			return x.WindowsEnd
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -619,6 +698,19 @@ type ReportRequest_ClockExchange struct {
 	ClockExchange *ClockExchange `protobuf:"bytes,41,opt,name=clock_exchange,json=clockExchange,proto3,oneof"`
 }
 
+type ReportRequest_Kept struct {
+	// Answers, which are neither acknowledged nor sent again: who asked and has no answer asks again.
+	Kept *Kept `protobuf:"bytes,60,opt,name=kept,proto3,oneof"`
+}
+
+type ReportRequest_WindowPart struct {
+	WindowPart *WindowPart `protobuf:"bytes,61,opt,name=window_part,json=windowPart,proto3,oneof"`
+}
+
+type ReportRequest_WindowsEnd struct {
+	WindowsEnd *WindowsEnd `protobuf:"bytes,62,opt,name=windows_end,json=windowsEnd,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -663,13 +755,21 @@ func (*ReportRequest_ClockProbe) isReportRequest_Body() {}
 
 func (*ReportRequest_ClockExchange) isReportRequest_Body() {}
 
+func (*ReportRequest_Kept) isReportRequest_Body() {}
+
+func (*ReportRequest_WindowPart) isReportRequest_Body() {}
+
+func (*ReportRequest_WindowsEnd) isReportRequest_Body() {}
+
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Everything up to this sequence number is held by the collector.
 	Acknowledged uint64      `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
 	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
 	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
-	Finish        bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
+	Finish        bool   `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
+	Keep          *Keep  `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
+	Fetch         *Fetch `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -725,6 +825,400 @@ func (x *ReportResponse) GetFinish() bool {
 	return false
 }
 
+func (x *ReportResponse) GetKeep() *Keep {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
+func (x *ReportResponse) GetFetch() *Fetch {
+	if x != nil {
+		return x.Fetch
+	}
+	return nil
+}
+
+// Keep asks an agent to hold on to windows of full detail. A Kept answers it.
+type Keep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the request, for its answer
+	Why           Keep_Why               `protobuf:"varint,2,opt,name=why,proto3,enum=moriens.v1.Keep_Why" json:"why,omitempty"`
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`            // for people
+	Window        []uint64               `protobuf:"varint,4,rep,packed,name=window,proto3" json:"window,omitempty"`    // internal/anchor numbers them
+	Process       []uint64               `protobuf:"fixed64,5,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Keep) Reset() {
+	*x = Keep{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Keep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Keep) ProtoMessage() {}
+
+func (x *Keep) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Keep.ProtoReflect.Descriptor instead.
+func (*Keep) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Keep) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Keep) GetWhy() Keep_Why {
+	if x != nil {
+		return x.Why
+	}
+	return Keep_WHY_UNSPECIFIED
+}
+
+func (x *Keep) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Keep) GetWindow() []uint64 {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *Keep) GetProcess() []uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+// Kept says what became of a Keep, for each process and window that it named.
+type Kept struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Held   uint64                 `protobuf:"varint,2,opt,name=held,proto3" json:"held,omitempty"`   // marked
+	Ahead  uint64                 `protobuf:"varint,3,opt,name=ahead,proto3" json:"ahead,omitempty"` // marked, and the process is not there yet
+	// Evicted before, in part at least. Both columns have one length.
+	GoneProcess   []uint64 `protobuf:"fixed64,4,rep,packed,name=gone_process,json=goneProcess,proto3" json:"gone_process,omitempty"`
+	GoneWindow    []uint64 `protobuf:"varint,5,rep,packed,name=gone_window,json=goneWindow,proto3" json:"gone_window,omitempty"`
+	Error         string   `protobuf:"bytes,6,opt,name=error,proto3" json:"error,omitempty"` // why nothing was done; empty = all was
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Kept) Reset() {
+	*x = Kept{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Kept) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Kept) ProtoMessage() {}
+
+func (x *Kept) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Kept.ProtoReflect.Descriptor instead.
+func (*Kept) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Kept) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Kept) GetHeld() uint64 {
+	if x != nil {
+		return x.Held
+	}
+	return 0
+}
+
+func (x *Kept) GetAhead() uint64 {
+	if x != nil {
+		return x.Ahead
+	}
+	return 0
+}
+
+func (x *Kept) GetGoneProcess() []uint64 {
+	if x != nil {
+		return x.GoneProcess
+	}
+	return nil
+}
+
+func (x *Kept) GetGoneWindow() []uint64 {
+	if x != nil {
+		return x.GoneWindow
+	}
+	return nil
+}
+
+func (x *Kept) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// Fetch asks for what an agent has of windows: WindowParts, and a WindowsEnd behind them.
+type Fetch struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Window        []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
+	Process       []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Fetch) Reset() {
+	*x = Fetch{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Fetch) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Fetch) ProtoMessage() {}
+
+func (x *Fetch) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Fetch.ProtoReflect.Descriptor instead.
+func (*Fetch) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Fetch) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Fetch) GetWindow() []uint64 {
+	if x != nil {
+		return x.Window
+	}
+	return nil
+}
+
+func (x *Fetch) GetProcess() []uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+// WindowPart is some of what a process did in one window: Calls, Marks, Transfers, Collectives and Gaps, as they were sent when
+// they came, but cut at the window's edges.
+type WindowPart struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
+	Process       uint64                 `protobuf:"fixed64,2,opt,name=process,proto3" json:"process,omitempty"`
+	Window        uint64                 `protobuf:"varint,3,opt,name=window,proto3" json:"window,omitempty"`
+	Messages      []*ReportRequest       `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"`
+	Continued     bool                   `protobuf:"varint,5,opt,name=continued,proto3" json:"continued,omitempty"` // not the first part of its window
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowPart) Reset() {
+	*x = WindowPart{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowPart) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowPart) ProtoMessage() {}
+
+func (x *WindowPart) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowPart.ProtoReflect.Descriptor instead.
+func (*WindowPart) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WindowPart) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *WindowPart) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *WindowPart) GetWindow() uint64 {
+	if x != nil {
+		return x.Window
+	}
+	return 0
+}
+
+func (x *WindowPart) GetMessages() []*ReportRequest {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *WindowPart) GetContinued() bool {
+	if x != nil {
+		return x.Continued
+	}
+	return false
+}
+
+// WindowsEnd is the last answer to a Fetch.
+type WindowsEnd struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Number uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Parts  uint64                 `protobuf:"varint,2,opt,name=parts,proto3" json:"parts,omitempty"`
+	// Windows that the processes have had and that were evicted. Both columns have one length.
+	GoneProcess   []uint64 `protobuf:"fixed64,3,rep,packed,name=gone_process,json=goneProcess,proto3" json:"gone_process,omitempty"`
+	GoneWindow    []uint64 `protobuf:"varint,4,rep,packed,name=gone_window,json=goneWindow,proto3" json:"gone_window,omitempty"`
+	Error         string   `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"` // why there may be more; empty = that is all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WindowsEnd) Reset() {
+	*x = WindowsEnd{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WindowsEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WindowsEnd) ProtoMessage() {}
+
+func (x *WindowsEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WindowsEnd.ProtoReflect.Descriptor instead.
+func (*WindowsEnd) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *WindowsEnd) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *WindowsEnd) GetParts() uint64 {
+	if x != nil {
+		return x.Parts
+	}
+	return 0
+}
+
+func (x *WindowsEnd) GetGoneProcess() []uint64 {
+	if x != nil {
+		return x.GoneProcess
+	}
+	return nil
+}
+
+func (x *WindowsEnd) GetGoneWindow() []uint64 {
+	if x != nil {
+		return x.GoneWindow
+	}
+	return nil
+}
+
+func (x *WindowsEnd) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // Hello introduces an agent.
 type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -739,7 +1233,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[2]
+	mi := &file_moriens_v1_collector_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -751,7 +1245,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[2]
+	mi := &file_moriens_v1_collector_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -764,7 +1258,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{2}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Hello) GetRun() string {
@@ -823,7 +1317,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[3]
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -835,7 +1329,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[3]
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -848,7 +1342,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{3}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Process) GetProcess() uint64 {
@@ -947,7 +1441,7 @@ type Ring struct {
 
 func (x *Ring) Reset() {
 	*x = Ring{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[4]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -959,7 +1453,7 @@ func (x *Ring) String() string {
 func (*Ring) ProtoMessage() {}
 
 func (x *Ring) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[4]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -972,7 +1466,7 @@ func (x *Ring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ring.ProtoReflect.Descriptor instead.
 func (*Ring) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{4}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Ring) GetRing() uint64 {
@@ -1008,7 +1502,7 @@ type CallPath struct {
 
 func (x *CallPath) Reset() {
 	*x = CallPath{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[5]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1514,7 @@ func (x *CallPath) String() string {
 func (*CallPath) ProtoMessage() {}
 
 func (x *CallPath) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[5]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1527,7 @@ func (x *CallPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallPath.ProtoReflect.Descriptor instead.
 func (*CallPath) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{5}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CallPath) GetProcess() uint64 {
@@ -1073,7 +1567,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[6]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1579,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[6]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1592,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{6}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Frame) GetModule() string {
@@ -1153,7 +1647,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1659,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[7]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1672,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{7}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Symbols) GetFrames() []*Frame {
@@ -1199,7 +1693,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1705,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1718,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -1272,7 +1766,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1284,7 +1778,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1297,7 +1791,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Calls) GetRing() uint64 {
@@ -1410,7 +1904,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1422,7 +1916,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1435,7 +1929,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -1475,7 +1969,7 @@ type Marks struct {
 
 func (x *Marks) Reset() {
 	*x = Marks{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1981,7 @@ func (x *Marks) String() string {
 func (*Marks) ProtoMessage() {}
 
 func (x *Marks) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1994,7 @@ func (x *Marks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Marks.ProtoReflect.Descriptor instead.
 func (*Marks) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Marks) GetRing() uint64 {
@@ -1563,7 +2057,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +2069,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +2082,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -1615,7 +2109,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +2121,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +2134,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -1715,7 +2209,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1727,7 +2221,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1740,7 +2234,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -1808,7 +2302,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +2314,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +2327,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -1888,7 +2382,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1900,7 +2394,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1913,7 +2407,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -1936,7 +2430,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2442,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2455,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -2007,7 +2501,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2019,7 +2513,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2032,7 +2526,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -2089,7 +2583,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2101,7 +2595,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2114,7 +2608,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -2149,13 +2643,14 @@ type Done struct {
 	SpoolPeakBytes uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"` // most that waited in the outbox at a time, files' overhead included
 	SpoolFullNs    uint64                 `protobuf:"varint,7,opt,name=spool_full_ns,json=spoolFullNs,proto3" json:"spool_full_ns,omitempty"`          // how long the spool had no room, so that the rings had to wait
 	SpoolCutBytes  uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`    // of unfinished writes, cut off when the agent was started again
+	Windows        *Windows               `protobuf:"bytes,20,opt,name=windows,proto3" json:"windows,omitempty"`                                       // absent = it kept no full detail
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2167,7 +2662,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2180,7 +2675,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -2239,6 +2734,106 @@ func (x *Done) GetSpoolCutBytes() uint64 {
 	return 0
 }
 
+func (x *Done) GetWindows() *Windows {
+	if x != nil {
+		return x.Windows
+	}
+	return nil
+}
+
+// Windows is how an agent's store of full detail ends up.
+type Windows struct {
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Bytes          uint64                 `protobuf:"varint,1,opt,name=bytes,proto3" json:"bytes,omitempty"`                                         // held, on disk
+	EvictedBytes   uint64                 `protobuf:"varint,2,opt,name=evicted_bytes,json=evictedBytes,proto3" json:"evicted_bytes,omitempty"`       // as they lay on disk
+	EvictedWindows uint64                 `protobuf:"varint,3,opt,name=evicted_windows,json=evictedWindows,proto3" json:"evicted_windows,omitempty"` // of all processes
+	Below          uint64                 `protobuf:"fixed64,4,opt,name=below,proto3" json:"below,omitempty"`                                        // windows whose hash is below this are held, of all processes; 2^64 - 1: all
+	Unusual        uint64                 `protobuf:"varint,5,opt,name=unusual,proto3" json:"unusual,omitempty"`                                     // windows that the agent found unusual
+	Pinned         uint64                 `protobuf:"varint,6,opt,name=pinned,proto3" json:"pinned,omitempty"`                                       // windows that the collector has pinned, as far as they came
+	Error          string                 `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`                                          // why full detail is missing that was not evicted; empty = none is
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
+}
+
+func (x *Windows) Reset() {
+	*x = Windows{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Windows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Windows) ProtoMessage() {}
+
+func (x *Windows) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Windows.ProtoReflect.Descriptor instead.
+func (*Windows) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Windows) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Windows) GetEvictedBytes() uint64 {
+	if x != nil {
+		return x.EvictedBytes
+	}
+	return 0
+}
+
+func (x *Windows) GetEvictedWindows() uint64 {
+	if x != nil {
+		return x.EvictedWindows
+	}
+	return 0
+}
+
+func (x *Windows) GetBelow() uint64 {
+	if x != nil {
+		return x.Below
+	}
+	return 0
+}
+
+func (x *Windows) GetUnusual() uint64 {
+	if x != nil {
+		return x.Unusual
+	}
+	return 0
+}
+
+func (x *Windows) GetPinned() uint64 {
+	if x != nil {
+		return x.Pinned
+	}
+	return 0
+}
+
+func (x *Windows) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
 // Communicator is a communicator, a window or a file, as one of its groups sees it: once for each agent.
 type Communicator struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -2262,7 +2857,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2869,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2882,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -2387,7 +2982,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2399,7 +2994,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2412,7 +3007,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -2463,15 +3058,20 @@ type Transfers struct {
 	DoneRing  []uint64 `protobuf:"fixed64,10,rep,packed,name=done_ring,json=doneRing,proto3" json:"done_ring,omitempty"`
 	// Entries, ascending, that are partitioned, and which of the process's partitioned requests of that kind,
 	// communicator, peer and tag each belongs to, from 0.
-	Partitioned   []uint32 `protobuf:"varint,11,rep,packed,name=partitioned,proto3" json:"partitioned,omitempty"`
-	Channel       []uint32 `protobuf:"varint,12,rep,packed,name=channel,proto3" json:"channel,omitempty"`
+	Partitioned []uint32 `protobuf:"varint,11,rep,packed,name=partitioned,proto3" json:"partitioned,omitempty"`
+	Channel     []uint32 `protobuf:"varint,12,rep,packed,name=channel,proto3" json:"channel,omitempty"`
+	// Of sends and receives: which of those that the process has posted in the same communicator, to or from the same peer with the same tag, this
+	// is, plus 1; 0 = that is not known. They count from the beginning, and again from the first one of each epoch.
+	Ordinal []uint64 `protobuf:"varint,20,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
+	// How often anything was lost of what the process moved, so that nothing tells how many were posted meanwhile.
+	Epoch         uint32 `protobuf:"varint,21,opt,name=epoch,proto3" json:"epoch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +3083,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +3096,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -2583,6 +3183,20 @@ func (x *Transfers) GetChannel() []uint32 {
 	return nil
 }
 
+func (x *Transfers) GetOrdinal() []uint64 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return nil
+}
+
+func (x *Transfers) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
 // Collectives are the collective calls of one ring, one a row. All columns have one length.
 type Collectives struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2599,7 +3213,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2611,7 +3225,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2624,7 +3238,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -2688,7 +3302,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2700,7 +3314,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2713,7 +3327,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -2739,24 +3353,27 @@ func (x *Gaps) GetInside() []uint64 {
 
 // TransfersEnd says that nothing more will come of what a process has moved, and what could not be told of it.
 type TransfersEnd struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
-	Transfers     uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                              // sent
-	EndsUnknown   uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`       // requests that ended and whose making was not seen
-	StartsUnknown uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"` // persistent requests that were started and whose making was not seen
-	RequestsLost  uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`    // requests that were under way when records were lost or recording was paused
-	RequestsOpen  uint64                 `protobuf:"varint,6,opt,name=requests_open,json=requestsOpen,proto3" json:"requests_open,omitempty"`    // requests that never ended
-	HandlesShared uint64                 `protobuf:"varint,7,opt,name=handles_shared,json=handlesShared,proto3" json:"handles_shared,omitempty"` // ends of a request while others had the same handle
-	Cancelled     uint64                 `protobuf:"varint,8,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                              // messages that were cancelled
-	Late          uint64                 `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`                                        // records that were read too late to be put in order
-	CommsLost     uint64                 `protobuf:"varint,10,opt,name=comms_lost,json=commsLost,proto3" json:"comms_lost,omitempty"`            // communicators, windows and files that the shim had no room to define
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Process         uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Transfers       uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                                     // sent
+	EndsUnknown     uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`              // requests that ended and whose making was not seen
+	StartsUnknown   uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"`        // persistent requests that were started and whose making was not seen
+	RequestsLost    uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`           // requests that were under way when records were lost or recording was paused
+	RequestsOpen    uint64                 `protobuf:"varint,6,opt,name=requests_open,json=requestsOpen,proto3" json:"requests_open,omitempty"`           // requests that never ended
+	HandlesShared   uint64                 `protobuf:"varint,7,opt,name=handles_shared,json=handlesShared,proto3" json:"handles_shared,omitempty"`        // ends of a request while others had the same handle
+	Cancelled       uint64                 `protobuf:"varint,8,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                                     // messages that were cancelled
+	Late            uint64                 `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`                                               // records that were read too late to be put in order
+	CommsLost       uint64                 `protobuf:"varint,10,opt,name=comms_lost,json=commsLost,proto3" json:"comms_lost,omitempty"`                   // communicators, windows and files that the shim had no room to define
+	OrdinalsUnknown uint64                 `protobuf:"varint,11,opt,name=ordinals_unknown,json=ordinalsUnknown,proto3" json:"ordinals_unknown,omitempty"` // sends and receives without an ordinal
+	// Whether ordinals that were sent are not right, because a message was cancelled behind which others had been posted.
+	OrdinalsVoid  bool `protobuf:"varint,12,opt,name=ordinals_void,json=ordinalsVoid,proto3" json:"ordinals_void,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2768,7 +3385,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2781,7 +3398,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -2854,12 +3471,27 @@ func (x *TransfersEnd) GetCommsLost() uint64 {
 	return 0
 }
 
+func (x *TransfersEnd) GetOrdinalsUnknown() uint64 {
+	if x != nil {
+		return x.OrdinalsUnknown
+	}
+	return 0
+}
+
+func (x *TransfersEnd) GetOrdinalsVoid() bool {
+	if x != nil {
+		return x.OrdinalsVoid
+	}
+	return false
+}
+
 var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\x98\t\n" +
+	"moriens.v1\"\xb6\n" +
+	"\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -2886,13 +3518,59 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\tmark_name\x18\x1f \x01(\v2\x14.moriens.v1.MarkNameH\x00R\bmarkName\x129\n" +
 	"\vclock_probe\x18( \x01(\v2\x16.moriens.v1.ClockProbeH\x00R\n" +
 	"clockProbe\x12B\n" +
-	"\x0eclock_exchange\x18) \x01(\v2\x19.moriens.v1.ClockExchangeH\x00R\rclockExchangeB\x06\n" +
-	"\x04body\"\x85\x01\n" +
+	"\x0eclock_exchange\x18) \x01(\v2\x19.moriens.v1.ClockExchangeH\x00R\rclockExchange\x12&\n" +
+	"\x04kept\x18< \x01(\v2\x10.moriens.v1.KeptH\x00R\x04kept\x129\n" +
+	"\vwindow_part\x18= \x01(\v2\x16.moriens.v1.WindowPartH\x00R\n" +
+	"windowPart\x129\n" +
+	"\vwindows_end\x18> \x01(\v2\x16.moriens.v1.WindowsEndH\x00R\n" +
+	"windowsEndB\x06\n" +
+	"\x04body\"\xd4\x01\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
 	"clockReply\x12\x16\n" +
-	"\x06finish\x18\x14 \x01(\bR\x06finish\"q\n" +
+	"\x06finish\x18\x14 \x01(\bR\x06finish\x12$\n" +
+	"\x04keep\x18\n" +
+	" \x01(\v2\x10.moriens.v1.KeepR\x04keep\x12'\n" +
+	"\x05fetch\x18\v \x01(\v2\x11.moriens.v1.FetchR\x05fetch\"\xcd\x01\n" +
+	"\x04Keep\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12&\n" +
+	"\x03why\x18\x02 \x01(\x0e2\x14.moriens.v1.Keep.WhyR\x03why\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06window\x18\x04 \x03(\x04R\x06window\x12\x18\n" +
+	"\aprocess\x18\x05 \x03(\x06R\aprocess\";\n" +
+	"\x03Why\x12\x13\n" +
+	"\x0fWHY_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vWHY_UNUSUAL\x10\x01\x12\x0e\n" +
+	"\n" +
+	"WHY_PINNED\x10\x02\"\xa2\x01\n" +
+	"\x04Kept\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
+	"\x04held\x18\x02 \x01(\x04R\x04held\x12\x14\n" +
+	"\x05ahead\x18\x03 \x01(\x04R\x05ahead\x12!\n" +
+	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
+	"\vgone_window\x18\x05 \x03(\x04R\n" +
+	"goneWindow\x12\x14\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"Q\n" +
+	"\x05Fetch\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
+	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
+	"\aprocess\x18\x03 \x03(\x06R\aprocess\"\xab\x01\n" +
+	"\n" +
+	"WindowPart\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
+	"\aprocess\x18\x02 \x01(\x06R\aprocess\x12\x16\n" +
+	"\x06window\x18\x03 \x01(\x04R\x06window\x125\n" +
+	"\bmessages\x18\x04 \x03(\v2\x19.moriens.v1.ReportRequestR\bmessages\x12\x1c\n" +
+	"\tcontinued\x18\x05 \x01(\bR\tcontinued\"\x94\x01\n" +
+	"\n" +
+	"WindowsEnd\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x14\n" +
+	"\x05parts\x18\x02 \x01(\x04R\x05parts\x12!\n" +
+	"\fgone_process\x18\x03 \x03(\x06R\vgoneProcess\x12\x1f\n" +
+	"\vgone_window\x18\x04 \x03(\x04R\n" +
+	"goneWindow\x12\x14\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"q\n" +
 	"\x05Hello\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +
@@ -3033,7 +3711,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
-	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\xfe\x01\n" +
+	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\xad\x02\n" +
 	"\x04Done\x12\x16\n" +
 	"\x06resent\x18\x01 \x01(\x04R\x06resent\x12\x1a\n" +
 	"\brestarts\x18\x02 \x01(\rR\brestarts\x12\x15\n" +
@@ -3043,7 +3721,16 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x06shared\x18\x05 \x01(\bR\x06shared\x12(\n" +
 	"\x10spool_peak_bytes\x18\x06 \x01(\x04R\x0espoolPeakBytes\x12\"\n" +
 	"\rspool_full_ns\x18\a \x01(\x04R\vspoolFullNs\x12&\n" +
-	"\x0fspool_cut_bytes\x18\b \x01(\x04R\rspoolCutBytes\"\x9e\x02\n" +
+	"\x0fspool_cut_bytes\x18\b \x01(\x04R\rspoolCutBytes\x12-\n" +
+	"\awindows\x18\x14 \x01(\v2\x13.moriens.v1.WindowsR\awindows\"\xcb\x01\n" +
+	"\aWindows\x12\x14\n" +
+	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12#\n" +
+	"\revicted_bytes\x18\x02 \x01(\x04R\fevictedBytes\x12'\n" +
+	"\x0fevicted_windows\x18\x03 \x01(\x04R\x0eevictedWindows\x12\x14\n" +
+	"\x05below\x18\x04 \x01(\x06R\x05below\x12\x18\n" +
+	"\aunusual\x18\x05 \x01(\x04R\aunusual\x12\x16\n" +
+	"\x06pinned\x18\x06 \x01(\x04R\x06pinned\x12\x14\n" +
+	"\x05error\x18\a \x01(\tR\x05error\"\x9e\x02\n" +
 	"\fCommunicator\x12\"\n" +
 	"\fcommunicator\x18\x01 \x01(\rR\fcommunicator\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x06R\x02id\x12\x12\n" +
@@ -3062,7 +3749,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04comm\x18\x02 \x01(\rR\x04comm\x12\"\n" +
 	"\fcommunicator\x18\x03 \x01(\rR\fcommunicator\x12\x12\n" +
-	"\x04rank\x18\x04 \x01(\rR\x04rank\"\xb9\x03\n" +
+	"\x04rank\x18\x04 \x01(\rR\x04rank\"\xe9\x03\n" +
 	"\tTransfers\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12.\n" +
 	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x10\n" +
@@ -3076,7 +3763,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\tdone_ring\x18\n" +
 	" \x03(\x06R\bdoneRing\x12 \n" +
 	"\vpartitioned\x18\v \x03(\rR\vpartitioned\x12\x18\n" +
-	"\achannel\x18\f \x03(\rR\achannel\"{\n" +
+	"\achannel\x18\f \x03(\rR\achannel\x12\x18\n" +
+	"\aordinal\x18\x14 \x03(\x04R\aordinal\x12\x14\n" +
+	"\x05epoch\x18\x15 \x01(\rR\x05epoch\"{\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_SENT\x10\x01\x12\x11\n" +
@@ -3096,7 +3785,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04Gaps\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x16\n" +
 	"\x06before\x18\x02 \x03(\x04R\x06before\x12\x16\n" +
-	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xd2\x02\n" +
+	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xa2\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -3109,7 +3798,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04late\x18\t \x01(\x04R\x04late\x12\x1d\n" +
 	"\n" +
 	"comms_lost\x18\n" +
-	" \x01(\x04R\tcommsLost*X\n" +
+	" \x01(\x04R\tcommsLost\x12)\n" +
+	"\x10ordinals_unknown\x18\v \x01(\x04R\x0fordinalsUnknown\x12#\n" +
+	"\rordinals_void\x18\f \x01(\bR\fordinalsVoid*X\n" +
 	"\x05Clock\x12\x15\n" +
 	"\x11CLOCK_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCLOCK_TSC\x10\x01\x12\x10\n" +
@@ -3130,81 +3821,96 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
-	(Marks_What)(0),        // 1: moriens.v1.Marks.What
-	(ProcessEnd_How)(0),    // 2: moriens.v1.ProcessEnd.How
-	(Transfers_Kind)(0),    // 3: moriens.v1.Transfers.Kind
-	(*ReportRequest)(nil),  // 4: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 5: moriens.v1.ReportResponse
-	(*Hello)(nil),          // 6: moriens.v1.Hello
-	(*Process)(nil),        // 7: moriens.v1.Process
-	(*Ring)(nil),           // 8: moriens.v1.Ring
-	(*CallPath)(nil),       // 9: moriens.v1.CallPath
-	(*Frame)(nil),          // 10: moriens.v1.Frame
-	(*Symbols)(nil),        // 11: moriens.v1.Symbols
-	(*Note)(nil),           // 12: moriens.v1.Note
-	(*Calls)(nil),          // 13: moriens.v1.Calls
-	(*MarkName)(nil),       // 14: moriens.v1.MarkName
-	(*Marks)(nil),          // 15: moriens.v1.Marks
-	(*Counts)(nil),         // 16: moriens.v1.Counts
-	(*RingEnd)(nil),        // 17: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 18: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 19: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 20: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 21: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 22: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 23: moriens.v1.Fault
-	(*Done)(nil),           // 24: moriens.v1.Done
-	(*Communicator)(nil),   // 25: moriens.v1.Communicator
-	(*Member)(nil),         // 26: moriens.v1.Member
-	(*Transfers)(nil),      // 27: moriens.v1.Transfers
-	(*Collectives)(nil),    // 28: moriens.v1.Collectives
-	(*Gaps)(nil),           // 29: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 30: moriens.v1.TransfersEnd
+	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
+	(Marks_What)(0),        // 2: moriens.v1.Marks.What
+	(ProcessEnd_How)(0),    // 3: moriens.v1.ProcessEnd.How
+	(Transfers_Kind)(0),    // 4: moriens.v1.Transfers.Kind
+	(*ReportRequest)(nil),  // 5: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 6: moriens.v1.ReportResponse
+	(*Keep)(nil),           // 7: moriens.v1.Keep
+	(*Kept)(nil),           // 8: moriens.v1.Kept
+	(*Fetch)(nil),          // 9: moriens.v1.Fetch
+	(*WindowPart)(nil),     // 10: moriens.v1.WindowPart
+	(*WindowsEnd)(nil),     // 11: moriens.v1.WindowsEnd
+	(*Hello)(nil),          // 12: moriens.v1.Hello
+	(*Process)(nil),        // 13: moriens.v1.Process
+	(*Ring)(nil),           // 14: moriens.v1.Ring
+	(*CallPath)(nil),       // 15: moriens.v1.CallPath
+	(*Frame)(nil),          // 16: moriens.v1.Frame
+	(*Symbols)(nil),        // 17: moriens.v1.Symbols
+	(*Note)(nil),           // 18: moriens.v1.Note
+	(*Calls)(nil),          // 19: moriens.v1.Calls
+	(*MarkName)(nil),       // 20: moriens.v1.MarkName
+	(*Marks)(nil),          // 21: moriens.v1.Marks
+	(*Counts)(nil),         // 22: moriens.v1.Counts
+	(*RingEnd)(nil),        // 23: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 24: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 25: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 26: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 27: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 28: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 29: moriens.v1.Fault
+	(*Done)(nil),           // 30: moriens.v1.Done
+	(*Windows)(nil),        // 31: moriens.v1.Windows
+	(*Communicator)(nil),   // 32: moriens.v1.Communicator
+	(*Member)(nil),         // 33: moriens.v1.Member
+	(*Transfers)(nil),      // 34: moriens.v1.Transfers
+	(*Collectives)(nil),    // 35: moriens.v1.Collectives
+	(*Gaps)(nil),           // 36: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 37: moriens.v1.TransfersEnd
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	6,  // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	7,  // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	8,  // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	9,  // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	13, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	17, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	18, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	19, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	23, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	24, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	11, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	12, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	25, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	26, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	27, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	28, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	29, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	30, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	15, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	14, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	20, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	22, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	21, // 22: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	0,  // 23: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	10, // 24: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	10, // 25: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	16, // 26: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	1,  // 27: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	2,  // 28: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 29: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 30: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	3,  // 31: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	4,  // 32: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	5,  // 33: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	33, // [33:34] is the sub-list for method output_type
-	32, // [32:33] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	12, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	13, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	14, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	15, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	19, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	23, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	24, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	25, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	29, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	30, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	17, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	18, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	32, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	33, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	34, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	35, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	36, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	37, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	21, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	20, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	26, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	28, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	8,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	10, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	11, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	27, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	7,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	9,  // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	1,  // 28: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	5,  // 29: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 30: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	16, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	16, // 32: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	22, // 33: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 34: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 35: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 36: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 37: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	31, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	4,  // 39: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 40: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	6,  // 41: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	41, // [41:42] is the sub-list for method output_type
+	40, // [40:41] is the sub-list for method input_type
+	40, // [40:40] is the sub-list for extension type_name
+	40, // [40:40] is the sub-list for extension extendee
+	0,  // [0:40] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -3235,14 +3941,17 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_MarkName)(nil),
 		(*ReportRequest_ClockProbe)(nil),
 		(*ReportRequest_ClockExchange)(nil),
+		(*ReportRequest_Kept)(nil),
+		(*ReportRequest_WindowPart)(nil),
+		(*ReportRequest_WindowsEnd)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   27,
+			NumEnums:      5,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

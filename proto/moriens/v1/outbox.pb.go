@@ -843,11 +843,16 @@ type MatcherState struct {
 	MessageLength []uint32           `protobuf:"varint,11,rep,packed,name=message_length,json=messageLength,proto3" json:"message_length,omitempty"` // how many of the operations below are its
 	Probed        *MatcherOperations `protobuf:"bytes,12,opt,name=probed,proto3" json:"probed,omitempty"`
 	// Ordinal of the last collective call, by communicator.
-	Comm          []uint32           `protobuf:"varint,13,rep,packed,name=comm,proto3" json:"comm,omitempty"`
-	Ordinal       []uint64           `protobuf:"varint,14,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
-	Channel       *MatcherOperations `protobuf:"bytes,15,opt,name=channel,proto3" json:"channel,omitempty"`           // kind, comm, peer and tag of partitioned requests,
-	Channels      []uint32           `protobuf:"varint,16,rep,packed,name=channels,proto3" json:"channels,omitempty"` // and how many there were
-	Stats         *MatcherStats      `protobuf:"bytes,17,opt,name=stats,proto3" json:"stats,omitempty"`
+	Comm     []uint32           `protobuf:"varint,13,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Ordinal  []uint64           `protobuf:"varint,14,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
+	Channel  *MatcherOperations `protobuf:"bytes,15,opt,name=channel,proto3" json:"channel,omitempty"`           // kind, comm, peer and tag of partitioned requests,
+	Channels []uint32           `protobuf:"varint,16,rep,packed,name=channels,proto3" json:"channels,omitempty"` // and how many there were
+	Stats    *MatcherStats      `protobuf:"bytes,17,opt,name=stats,proto3" json:"stats,omitempty"`
+	// Receives that have ended and wait for their ordinal, and by which call; 0 = none. All columns have one length.
+	Waiting       *MatcherOperations `protobuf:"bytes,60,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	WaitingBy     []uint32           `protobuf:"varint,61,rep,packed,name=waiting_by,json=waitingBy,proto3" json:"waiting_by,omitempty"` // thread, from 1
+	WaitingRow    []uint64           `protobuf:"varint,62,rep,packed,name=waiting_row,json=waitingRow,proto3" json:"waiting_row,omitempty"`
+	Epoch         uint32             `protobuf:"varint,63,opt,name=epoch,proto3" json:"epoch,omitempty"` // of ordinals; whoever goes on begins the next
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -999,6 +1004,34 @@ func (x *MatcherState) GetStats() *MatcherStats {
 		return x.Stats
 	}
 	return nil
+}
+
+func (x *MatcherState) GetWaiting() *MatcherOperations {
+	if x != nil {
+		return x.Waiting
+	}
+	return nil
+}
+
+func (x *MatcherState) GetWaitingBy() []uint32 {
+	if x != nil {
+		return x.WaitingBy
+	}
+	return nil
+}
+
+func (x *MatcherState) GetWaitingRow() []uint64 {
+	if x != nil {
+		return x.WaitingRow
+	}
+	return nil
+}
+
+func (x *MatcherState) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
 }
 
 // MatcherThread is one ring of the process.
@@ -1356,6 +1389,8 @@ type MatcherStats struct {
 	Shared        uint64                 `protobuf:"varint,6,opt,name=shared,proto3" json:"shared,omitempty"`
 	Cancelled     uint64                 `protobuf:"varint,7,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	Late          uint64                 `protobuf:"varint,8,opt,name=late,proto3" json:"late,omitempty"`
+	Unordered     uint64                 `protobuf:"varint,60,opt,name=unordered,proto3" json:"unordered,omitempty"`
+	Void          bool                   `protobuf:"varint,61,opt,name=void,proto3" json:"void,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1446,6 +1481,20 @@ func (x *MatcherStats) GetLate() uint64 {
 	return 0
 }
 
+func (x *MatcherStats) GetUnordered() uint64 {
+	if x != nil {
+		return x.Unordered
+	}
+	return 0
+}
+
+func (x *MatcherStats) GetVoid() bool {
+	if x != nil {
+		return x.Void
+	}
+	return false
+}
+
 var File_moriens_v1_outbox_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_outbox_proto_rawDesc = "" +
@@ -1513,7 +1562,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x06paused\x18\x05 \x01(\bR\x06paused\"5\n" +
 	"\tMarkState\x12\x14\n" +
 	"\x05marks\x18\x01 \x01(\x04R\x05marks\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x04R\x04last\"\xc7\x04\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"\xd6\x05\n" +
 	"\fMatcherState\x121\n" +
 	"\x06thread\x18\x01 \x03(\v2\x19.moriens.v1.MatcherThreadR\x06thread\x12\x12\n" +
 	"\x04came\x18\x02 \x01(\rR\x04came\x12\x16\n" +
@@ -1534,7 +1583,13 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\aordinal\x18\x0e \x03(\x04R\aordinal\x127\n" +
 	"\achannel\x18\x0f \x01(\v2\x1d.moriens.v1.MatcherOperationsR\achannel\x12\x1a\n" +
 	"\bchannels\x18\x10 \x03(\rR\bchannels\x12.\n" +
-	"\x05stats\x18\x11 \x01(\v2\x18.moriens.v1.MatcherStatsR\x05stats\"\xc1\x03\n" +
+	"\x05stats\x18\x11 \x01(\v2\x18.moriens.v1.MatcherStatsR\x05stats\x127\n" +
+	"\awaiting\x18< \x01(\v2\x1d.moriens.v1.MatcherOperationsR\awaiting\x12\x1d\n" +
+	"\n" +
+	"waiting_by\x18= \x03(\rR\twaitingBy\x12\x1f\n" +
+	"\vwaiting_row\x18> \x03(\x04R\n" +
+	"waitingRow\x12\x14\n" +
+	"\x05epoch\x18? \x01(\rR\x05epoch\"\xc1\x03\n" +
 	"\rMatcherThread\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x12\n" +
 	"\x04gone\x18\x02 \x01(\bR\x04gone\x12\x1d\n" +
@@ -1568,7 +1623,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x03tag\x18\x05 \x03(\x11R\x03tag\x12\x12\n" +
 	"\x04comm\x18\x06 \x03(\rR\x04comm\x12\x14\n" +
 	"\x05bytes\x18\a \x03(\x04R\x05bytes\x12\x18\n" +
-	"\achannel\x18\b \x03(\x12R\achannel\"\xe8\x01\n" +
+	"\achannel\x18\b \x03(\x12R\achannel\"\x9a\x02\n" +
 	"\fMatcherStats\x12\x1c\n" +
 	"\ttransfers\x18\x01 \x01(\x04R\ttransfers\x12!\n" +
 	"\fends_unknown\x18\x02 \x01(\x04R\vendsUnknown\x12%\n" +
@@ -1577,7 +1632,9 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x04open\x18\x05 \x01(\x04R\x04open\x12\x16\n" +
 	"\x06shared\x18\x06 \x01(\x04R\x06shared\x12\x1c\n" +
 	"\tcancelled\x18\a \x01(\x04R\tcancelled\x12\x12\n" +
-	"\x04late\x18\b \x01(\x04R\x04lateB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\x04late\x18\b \x01(\x04R\x04late\x12\x1c\n" +
+	"\tunordered\x18< \x01(\x04R\tunordered\x12\x12\n" +
+	"\x04void\x18= \x01(\bR\x04voidB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_outbox_proto_rawDescOnce sync.Once
@@ -1625,14 +1682,15 @@ var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	13, // 12: moriens.v1.MatcherState.probed:type_name -> moriens.v1.MatcherOperations
 	13, // 13: moriens.v1.MatcherState.channel:type_name -> moriens.v1.MatcherOperations
 	14, // 14: moriens.v1.MatcherState.stats:type_name -> moriens.v1.MatcherStats
-	13, // 15: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
-	12, // 16: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
-	13, // 17: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	13, // 15: moriens.v1.MatcherState.waiting:type_name -> moriens.v1.MatcherOperations
+	13, // 16: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
+	12, // 17: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
+	13, // 18: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_outbox_proto_init() }

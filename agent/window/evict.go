@@ -1,0 +1,336 @@
+package window
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"math"
+	"slices"
+
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Small files are put together where there are many: so many at a time, which are read side by side.
+const (
+	mergeFrom  = 24
+	mergeFiles = 4
+)
+
+// run does what Append leaves to be done.
+func (s *Store) run() {
+	for range s.work {
+		if err := s.tidy(); err != nil {
+			s.mu.Lock()
+			s.fail(err)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// tidy sorts what has left the fresh log, puts small files together, and evicts until what is left has room.
+func (s *Store) tidy() error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	return s.tidyFiles()
+}
+
+// tidyFiles is tidy for who holds the files.
+func (s *Store) tidyFiles() error {
+	s.mu.Lock()
+	fresh := s.fresh.Files()
+	s.mu.Unlock()
+	for _, f := range fresh[:len(fresh)-1] {
+		if err := s.sort(f); err != nil {
+			return err
+		}
+		if err := errors.Join(s.merge(), s.compact(), s.shrink()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(s.compact(), s.shrink())
+}
+
+// over is how many bytes are to go; 0 as long as there is room.
+func (s *Store) over(share int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(0, s.bytes()-s.max()/32*share)
+}
+
+// shrink evicts where the bound is near.
+func (s *Store) shrink() error {
+	if s.over(evictFrom) == 0 {
+		return nil
+	}
+	for c := ordinary; c < classes; {
+		need := s.over(evictTo)
+		if need == 0 {
+			return nil
+		}
+		if s.below[c] == 0 {
+			c++
+			continue
+		}
+		below := s.threshold(c, uint64(need))
+		s.mu.Lock()
+		s.below[c] = below
+		s.mu.Unlock()
+		var err error
+		if c == ordinary {
+			err = s.cut()
+		} else {
+			err = s.sift()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files tell; of marked ones, about
+// which they do not, an eighth.
+func (s *Store) threshold(c class, need uint64) uint64 {
+	if c != ordinary {
+		return s.lower(c)
+	}
+	var runs []run
+	for _, f := range s.files {
+		if !f.marked {
+			runs = append(runs, f.runs...)
+		}
+	}
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Compare(b.first, a.first) })
+	have := uint64(0)
+	for _, r := range runs {
+		if have += uint64(r.end - r.start); have >= need {
+			return min(s.below[c], r.first-min(r.first, 1))
+		}
+	}
+	return 0
+}
+
+// lower is the hash that seven of eight marked windows of a class are below.
+func (s *Store) lower(c class) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var hashes []uint64
+	for k, m := range s.marks {
+		if h := s.hash(k.window); m.class == c && h <= s.below[c] {
+			hashes = append(hashes, h)
+		}
+	}
+	if len(hashes) == 0 {
+		return 0
+	}
+	slices.Sort(hashes)
+	return hashes[len(hashes)*7/8] - min(hashes[len(hashes)*7/8], 1)
+}
+
+// cut takes the ends off the files of ordinary windows. What is not to go of the runs that do is written anew: marked windows to a file of their
+// own, and the lower ones of the first run that goes.
+func (s *Store) cut() error {
+	marked, err := s.write(true)
+	if err != nil {
+		return err
+	}
+	var rest []*moriensv1.WindowPart
+	n := new(moriensv1.WindowState)
+	var left []*file
+	for _, f := range s.files {
+		if f.marked {
+			continue
+		}
+		i := slices.IndexFunc(f.runs, func(r run) bool { return r.last > s.below[ordinary] })
+		if i < 0 {
+			continue
+		}
+		gone := uint64(f.bytes() - f.runs[i].start)
+		for _, r := range f.runs[i:] {
+			n.EvictedWindows += r.windows
+		}
+		err := s.readRuns(f, i, -1, func(p *moriensv1.WindowPart) error {
+			s.mu.Lock()
+			stays, class := s.stays(keyOf(p)), s.class(keyOf(p))
+			s.mu.Unlock()
+			if !stays {
+				return nil
+			}
+			if !p.Continued {
+				n.EvictedWindows--
+			}
+			if class == ordinary {
+				rest = append(rest, p)
+				return nil
+			}
+			return marked.add(p)
+		})
+		if err != nil {
+			return errors.Join(err, marked.abandon())
+		}
+		n.EvictedBytes += gone
+		left = append(left, &file{number: f.number, runs: f.runs[:i]})
+	}
+	if err := marked.flush(); err != nil {
+		return errors.Join(err, marked.abandon())
+	}
+	var added []*file
+	if len(marked.file.runs) > 0 {
+		added = append(added, marked.file)
+	}
+	if len(rest) > 0 {
+		slices.SortStableFunc(rest, func(a, b *moriensv1.WindowPart) int {
+			return cmp.Compare(s.hash(anchor.Window(a.Window)), s.hash(anchor.Window(b.Window)))
+		})
+		lower, err := s.write(false)
+		if err != nil {
+			return errors.Join(err, marked.abandon())
+		}
+		for _, p := range rest {
+			if err := lower.add(p); err != nil {
+				return errors.Join(err, lower.abandon(), marked.abandon())
+			}
+		}
+		if err := lower.flush(); err != nil {
+			return errors.Join(err, lower.abandon(), marked.abandon())
+		}
+		added = append(added, lower.file)
+	}
+	for _, f := range added {
+		n.EvictedBytes -= min(n.EvictedBytes, uint64(f.bytes()))
+		n.Files = append(n.Files, f.describe())
+	}
+	for _, f := range left {
+		d := f.describe()
+		if len(f.runs) == 0 {
+			d = &moriensv1.WindowFile{Replaces: []uint64{f.number}}
+		}
+		n.Files = append(n.Files, d)
+	}
+	return s.replaced(n, added, left)
+}
+
+// sift writes the files of marked windows anew, without those that go.
+func (s *Store) sift() error {
+	var sources []*file
+	for _, f := range s.files {
+		if f.marked {
+			sources = append(sources, f)
+		}
+	}
+	return s.rewrite(sources, true)
+}
+
+// merge puts the smallest files together where there are many.
+func (s *Store) merge() error {
+	for _, marked := range []bool{false, true} {
+		var files []*file
+		for _, f := range s.files {
+			if f.marked == marked {
+				files = append(files, f)
+			}
+		}
+		if len(files) <= mergeFrom {
+			continue
+		}
+		slices.SortFunc(files, func(a, b *file) int { return cmp.Compare(a.bytes(), b.bytes()) })
+		if err := s.rewrite(files[:mergeFiles], marked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewrite makes one file of several, without what does not stay.
+func (s *Store) rewrite(sources []*file, marked bool) error {
+	w, err := s.write(marked)
+	if err != nil {
+		return err
+	}
+	n := new(moriensv1.WindowState)
+	before := uint64(0)
+	for _, f := range sources {
+		before += uint64(f.bytes())
+		n.Files = append(n.Files, &moriensv1.WindowFile{Replaces: []uint64{f.number}})
+	}
+	take := func(p *moriensv1.WindowPart) error {
+		s.mu.Lock()
+		stays, torn := s.stays(keyOf(p)), s.torn[keyOf(p)]
+		s.mu.Unlock()
+		if stays {
+			return w.add(p)
+		}
+		if !p.Continued && !torn {
+			n.EvictedWindows++
+		}
+		return nil
+	}
+	if marked {
+		for _, f := range sources {
+			if err = s.readRuns(f, 0, -1, take); err != nil {
+				break
+			}
+		}
+	} else {
+		err = s.sideBySide(sources, take)
+	}
+	if err == nil {
+		err = w.flush()
+	}
+	if err != nil {
+		return errors.Join(err, w.abandon())
+	}
+	if n.EvictedWindows > 0 {
+		n.EvictedBytes = before - min(before, uint64(w.file.bytes()))
+	}
+	n.Files = append(n.Files, w.file.describe())
+	return s.replaced(n, []*file{w.file}, nil)
+}
+
+// sideBySide calls take for the parts of sorted files in the order of their hashes.
+func (s *Store) sideBySide(sources []*file, take func(*moriensv1.WindowPart) error) error {
+	type source struct {
+		next func() (*moriensv1.WindowPart, bool)
+		head *moriensv1.WindowPart
+		err  error
+	}
+	list := make([]*source, len(sources))
+	for i, f := range sources {
+		x := new(source)
+		var stop func()
+		x.next, stop = iter.Pull(func(yield func(*moriensv1.WindowPart) bool) {
+			x.err = s.readRuns(f, 0, -1, func(p *moriensv1.WindowPart) error {
+				if !yield(p) {
+					return errEnough
+				}
+				return nil
+			})
+		})
+		defer stop()
+		x.head, _ = x.next()
+		list[i] = x
+	}
+	for {
+		var first *source
+		lowest := uint64(math.MaxUint64)
+		for _, x := range list {
+			if x.err != nil {
+				return x.err
+			}
+			if x.head == nil {
+				continue
+			}
+			if h := s.hash(anchor.Window(x.head.Window)); first == nil || h < lowest {
+				first, lowest = x, h
+			}
+		}
+		if first == nil {
+			return nil
+		}
+		if err := take(first.head); err != nil {
+			return err
+		}
+		first.head, _ = first.next()
+	}
+}

@@ -1,0 +1,24 @@
+package window
+
+// Settle does what is left to be done behind Append, as the Store does by itself a little later.
+func (s *Store) Settle() error { return s.tidy() }
+
+// Sort has the fresh log sorted, to its last commit.
+func (s *Store) Sort() error {
+	s.mu.Lock()
+	err := s.fresh.Rotate()
+	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return s.tidy()
+}
+
+// Still calls look while no file changes.
+func (s *Store) Still(look func() error) error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return look()
+}

@@ -1,0 +1,216 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A process is one MPI process, with where its splitting into windows stands.
+type process struct {
+	id      uint64
+	size    int32
+	clock   moriensv1.Clock
+	anchors map[uint32]uint64 // how many each communicator of all ranks has had, by the process's own number
+	window  anchor.Window     // now
+	since   uint64            // ticks when it began
+	began   bool              // since is known
+	passed  anchor.Window     // latest of which something has left the fresh log
+	out     bool              // there is one
+	usual   usual
+	rings   []*ring
+}
+
+// A ring is one of its threads.
+type ring struct {
+	id       uint64
+	process  *process
+	rows     uint64 // so far
+	marks    uint64
+	edges    []edge // where its windows begin, ascending
+	saved    int    // of edges, in the state log
+	times    []timeEdge
+	sequence sequence // of the window so far
+}
+
+// An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was posted hours ago
+// belongs to its window.
+type edge struct {
+	row    uint64
+	window anchor.Window
+}
+
+// A timeEdge is the time from which a window holds for marks.
+type timeEdge struct {
+	ticks  uint64
+	window anchor.Window
+}
+
+// A reading is what a clock showed beside the node's.
+type reading struct {
+	ticks uint64
+	ns    int64
+}
+
+// define takes what tells who the processes are. It says whether a later run of the agent needs it.
+func (s *Store) define(m *moriensv1.ReportRequest) bool {
+	switch b := m.Body.(type) {
+	case *moriensv1.ReportRequest_Process:
+		p := b.Process
+		if s.processes[p.Process] != nil {
+			return false
+		}
+		s.processes[p.Process] = &process{id: p.Process, size: p.Size, clock: p.Clock, anchors: make(map[uint32]uint64)}
+	case *moriensv1.ReportRequest_Ring:
+		p := s.processes[b.Ring.Process]
+		if p == nil || s.rings[b.Ring.Ring] != nil {
+			return false
+		}
+		r := &ring{id: b.Ring.Ring, process: p}
+		s.rings[r.id] = r
+		p.rings = append(p.rings, r)
+	case *moriensv1.ReportRequest_Communicator:
+		c := b.Communicator
+		if s.communicators[c.Communicator] != nil || !ofAllRanks(c, int64(c.Size)) {
+			return false
+		}
+		s.communicators[c.Communicator] = c
+	case *moriensv1.ReportRequest_Member:
+		p, c := s.processes[b.Member.Process], s.communicators[b.Member.Communicator]
+		if p == nil || c == nil || !ofAllRanks(c, int64(p.size)) {
+			return false
+		}
+		if _, known := p.anchors[b.Member.Comm]; known {
+			return false
+		}
+		p.anchors[b.Member.Comm] = 0
+	case *moriensv1.ReportRequest_ClockSample:
+		c := b.ClockSample
+		list := append(s.clocks[c.Clock], reading{c.Ticks, c.MonotonicNs})
+		if len(list) > 2 {
+			list = []reading{list[0], list[2]}
+		}
+		s.clocks[c.Clock] = list
+		return true
+	default:
+		return false
+	}
+	s.definitions = append(s.definitions, m)
+	return true
+}
+
+// ofAllRanks says whether a communicator's collectives are anchors in a world of a size.
+func ofAllRanks(c *moriensv1.Communicator, size int64) bool {
+	if c.Inter || c.Window || c.File || c.Guessed || c.Cut || int64(c.Size) != size || len(c.First) != 1 {
+		return false
+	}
+	return c.First[0] == 0 && int64(c.Count[0]) == size && (c.Stride[0] == 1 || size == 1)
+}
+
+// duration turns ticks of a clock into time; 0 as long as its rate is not known.
+func (s *Store) duration(clock moriensv1.Clock, ticks uint64) time.Duration {
+	if clock == moriensv1.Clock_CLOCK_MONOTONIC_RAW {
+		return time.Duration(min(ticks, math.MaxInt64))
+	}
+	list := s.clocks[clock]
+	if len(list) < 2 || list[1].ticks <= list[0].ticks || list[1].ns <= list[0].ns {
+		return 0
+	}
+	ns := float64(ticks) * float64(list[1].ns-list[0].ns) / float64(list[1].ticks-list[0].ticks)
+	return time.Duration(min(ns, 1<<62))
+}
+
+// enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins now.
+func (s *Store) enter(p *process, ticks uint64) anchor.Window {
+	if !p.began {
+		p.since, p.began = ticks, true
+	}
+	if ticks > p.since {
+		p.window = max(p.window, p.window.At(s.duration(p.clock, ticks-p.since)))
+	}
+	return p.window
+}
+
+// pass counts an anchor, which ended at a time. It says whether a window has ended with it.
+func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
+	p.anchors[comm] = max(p.anchors[comm], ordinal+1)
+	total := uint64(0)
+	for _, n := range p.anchors {
+		total += n
+	}
+	next := anchor.After(total)
+	if next <= p.window {
+		return false
+	}
+	p.window, p.since, p.began = next, ticks, true
+	return true
+}
+
+// begin notes the window of the next row.
+func (r *ring) begin(row, ticks uint64, w anchor.Window) {
+	if n := len(r.edges); n == 0 || r.edges[n-1].window != w {
+		r.edges = append(r.edges, edge{row, w})
+		r.times = append(r.times, timeEdge{ticks, w})
+	}
+}
+
+// of returns the window of a row.
+func (r *ring) of(row uint64) anchor.Window {
+	i, found := slices.BinarySearchFunc(r.edges, row, func(e edge, row uint64) int { return cmp.Compare(e.row, row) })
+	if found {
+		return r.edges[i].window
+	}
+	if i == 0 {
+		return r.process.window
+	}
+	return r.edges[i-1].window
+}
+
+// at returns the window of a mark.
+func (r *ring) at(ticks uint64) anchor.Window {
+	for i := len(r.times) - 1; i >= 0; i-- {
+		if r.times[i].ticks <= ticks {
+			return r.times[i].window
+		}
+	}
+	if n := len(r.edges); n > 0 {
+		return r.edges[max(0, n-len(r.times)-1)].window
+	}
+	return r.process.window
+}
+
+// track writes down where a ring stands.
+func (r *ring) track() *moriensv1.WindowTrack {
+	p := r.process
+	t := &moriensv1.WindowTrack{
+		Process: p.id, Ring: r.id, Rows: r.rows, Marks: r.marks, Window: uint64(p.window), SinceTicks: p.since,
+	}
+	for comm, n := range p.anchors {
+		t.Comm = append(t.Comm, comm)
+		t.Anchors = append(t.Anchors, n)
+	}
+	return t
+}
+
+// resume goes on where a ring stood.
+func (s *Store) resume(t *moriensv1.WindowTrack) {
+	r := s.rings[t.Ring]
+	if r == nil {
+		return
+	}
+	p := r.process
+	r.rows, r.marks = max(r.rows, t.Rows), max(r.marks, t.Marks)
+	if w := anchor.Window(t.Window); w >= p.window {
+		p.window, p.since, p.began = w, t.SinceTicks, t.SinceTicks != 0
+	}
+	for i, comm := range t.Comm {
+		if i < len(t.Anchors) {
+			p.anchors[comm] = max(p.anchors[comm], t.Anchors[i])
+		}
+	}
+	r.sequence.torn = true
+}

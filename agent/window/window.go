@@ -1,0 +1,307 @@
+// Package window keeps the full detail of a node's ranks on its disk, in windows between collective calls of all ranks, and when
+// there is no room for all of it keeps the same windows as every other node does.
+//
+// In go the messages of a node's agent, commit by commit: Calls, Marks, Transfers, Collectives and Gaps, in ticks, with those that say
+// who the processes are. Out come, by Fetch, the windows of processes that are asked for. The latest commits lie in the fresh log as they came. From there
+// windows go to sorted files, in the order of a hash of run and window, so that what goes first lies at their ends. First go the windows
+// that nobody has marked, by their hash, then unusual ones, then those that the collector has pinned; what goes is counted. A Store never talks to
+// other nodes. docs/format/window.md has the files byte by byte.
+package window
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/segment"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may be held.
+	freshShare    = 32
+	freshMinBytes = 4 << 10
+	freshMaxBytes = 1 << 20
+	// runBytes is how much of consecutive windows is one record of a sorted file, before compression.
+	runBytes = 64 << 10
+	// roomWait is how long Append may wait for others to be done with the files. The ranks' rings hold longer.
+	roomWait = 100 * time.Millisecond
+	// Eviction begins at the one and ends at the other share of what may be held, in 32nds.
+	evictFrom = 28
+	evictTo   = 26
+)
+
+// Config says where windows lie and how many.
+type Config struct {
+	Run string       // of whose hash windows are ordered
+	Dir string       // made with mode 0700
+	Max func() int64 // bytes that all files may take, now; nil: no bound
+	// Committed is the last transaction that counts. What of later ones was written is cut off: they come again.
+	Committed uint64
+	Log       *slog.Logger
+}
+
+// A Store holds one node's windows. Its methods may be called concurrently, but Append not beside itself.
+type Store struct {
+	config Config
+
+	mu            sync.Mutex // guards what follows
+	fresh, sorted *segment.Log
+	state         *segment.Log
+	processes     map[uint64]*process
+	rings         map[uint64]*ring
+	communicators map[uint32]*moriensv1.Communicator
+	definitions   []*moriensv1.ReportRequest
+	clocks        map[moriensv1.Clock][]reading // the first and the latest of each
+	marks         map[key]mark
+	torn          map[key]bool    // part of them could not be written; the rest is to go
+	below         [classes]uint64 // windows whose hash is not are evicted
+	files         []*file         // sorted ones
+	// What the sorted files hold: the fresh log up to a file and a transaction, and where rings stood then.
+	sortedFile, sortedTransaction uint64
+	sortedTracks                  map[uint64]*moriensv1.WindowTrack
+	last                          uint64 // transaction
+	stateBytes                    int64  // of the state log when all of it was written anew
+	stats                         Stats
+	failed                        error // why full detail is missing
+
+	reading sync.Mutex // held while files are read or written anew; taken before mu
+	work    chan struct{}
+	done    sync.WaitGroup
+}
+
+// Stats say what a Store holds and what it has lost.
+type Stats struct {
+	Bytes          int64  // on disk
+	EvictedBytes   uint64 // as they lay on disk
+	EvictedWindows uint64 // of all processes
+	// Below: windows whose hash is below this are all held; the share of windows is Below / 2^64. The largest number: all are.
+	Below   uint64
+	Unusual uint64 // windows that were found unusual here
+	Pinned  uint64 // windows that were pinned, as far as they came
+	Cut     int64  // bytes of unfinished writes that were cut off at Open
+}
+
+// Kept is the share of windows that all processes of the node still have, 0–1, unusual and pinned ones left out.
+func (s Stats) Kept() float64 { return float64(s.Below) / math.MaxUint64 }
+
+// Open opens the windows in a directory, or begins with none.
+func Open(config Config) (*Store, error) {
+	s := &Store{
+		config: config, processes: make(map[uint64]*process), rings: make(map[uint64]*ring),
+		communicators: make(map[uint32]*moriensv1.Communicator), clocks: make(map[moriensv1.Clock][]reading),
+		sortedTracks: make(map[uint64]*moriensv1.WindowTrack),
+		marks:        make(map[key]mark), torn: make(map[key]bool), below: [classes]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}, work: make(chan struct{}, 1),
+	}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("windows in %s: %w", config.Dir, err), s.closeLogs())
+	}
+	s.done.Go(s.run)
+	s.wake()
+	return s, nil
+}
+
+func (s *Store) open() (err error) {
+	if s.state, err = segment.Open(filepath.Join(s.config.Dir, "state"), "winstate", freshMaxBytes); err != nil {
+		return err
+	}
+	if s.sorted, err = segment.Open(filepath.Join(s.config.Dir, "sorted"), "winsort", math.MaxInt64); err != nil {
+		return err
+	}
+	if s.fresh, err = segment.Open(filepath.Join(s.config.Dir, "fresh"), "winfresh", s.freshBytes()); err != nil {
+		return err
+	}
+	if err := s.recover(); err != nil {
+		return err
+	}
+	s.stats.Cut = s.state.Cut() + s.sorted.Cut() + s.fresh.Cut()
+	return nil
+}
+
+func (s *Store) closeLogs() (err error) {
+	for _, l := range []*segment.Log{s.state, s.sorted, s.fresh} {
+		if l != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}
+	return err
+}
+
+func (s *Store) freshBytes() int64 {
+	return min(max(s.max()/freshShare, freshMinBytes), freshMaxBytes)
+}
+
+// max is how many bytes all files may take.
+func (s *Store) max() int64 {
+	if s.config.Max == nil {
+		return math.MaxInt64
+	}
+	return s.config.Max()
+}
+
+// Close ends the work on files, and closes them. They stay.
+func (s *Store) Close() error {
+	close(s.work)
+	s.done.Wait()
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closeLogs()
+}
+
+// Remove deletes what a closed Store has held.
+func (s *Store) Remove() error { return os.RemoveAll(s.config.Dir) }
+
+// Last is the last transaction that is in the store. Those up to it need not be appended again.
+func (s *Store) Last() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// Stats returns the counts so far.
+func (s *Store) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.stats
+	stats.Bytes, stats.Below = s.bytes(), s.below[ordinary]
+	for _, m := range s.marks {
+		if m.class == pinned {
+			stats.Pinned++
+		}
+	}
+	return stats
+}
+
+// Failed says why full detail is missing that was not evicted; nil if none is.
+func (s *Store) Failed() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// bytes is what all files take.
+func (s *Store) bytes() int64 { return s.fresh.Bytes() + s.sorted.Bytes() + s.state.Bytes() }
+
+// Append takes the messages of a transaction, in their order; the numbers of transactions grow. One that is there already changes nothing. The messages
+// stay the caller's. Where they cannot be held, because the disk or the bound is reached, they are counted as evicted, and the
+// ranks' next windows are held again. An error means that messages are not what they seem; what can be held of them is not.
+func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if transaction <= s.last {
+		return nil
+	}
+	s.last = transaction
+	b, err := s.split(messages)
+	if err != nil {
+		s.fail(err)
+		return err
+	}
+	if len(b.definitions) > 0 || len(b.unusual) > 0 {
+		s.note(&moriensv1.WindowState{Definitions: b.definitions, Marks: s.markUnusual(b.unusual), Unusual: uint64(len(b.unusual))})
+	}
+	if len(b.touched) == 0 {
+		return nil
+	}
+	record := &moriensv1.WindowBatch{Transaction: transaction, Parts: s.admit(b.parts)}
+	for r := range b.touched {
+		record.Tracks = append(record.Tracks, r.track())
+	}
+	bytes, err := proto.Marshal(record)
+	if err != nil {
+		s.fail(err)
+		return err
+	}
+	if s.bytes() >= s.max() { // at most one commit goes beyond the bound
+		s.mu.Unlock()
+		s.makeRoom()
+		s.mu.Lock()
+	}
+	if s.bytes() >= s.max() {
+		s.lose(record, uint64(len(bytes)))
+		s.wake()
+		return nil
+	}
+	if files := s.fresh.Files(); files[len(files)-1].Bytes >= s.freshBytes() {
+		if err := s.fresh.Rotate(); err != nil { // only now: what is behind this transaction counts
+			s.fail(err)
+		}
+		s.wake()
+	}
+	if _, err := s.fresh.Append(bytes); err != nil {
+		s.fail(err)
+		s.lose(record, uint64(len(bytes)))
+		return nil
+	}
+	if s.bytes() > s.max()/32*evictFrom {
+		s.wake()
+	}
+	return nil
+}
+
+// admit leaves out what belongs to windows that are gone: transfers that have ended only now.
+func (s *Store) admit(parts []*moriensv1.WindowPart) []*moriensv1.WindowPart {
+	kept := parts[:0]
+	for _, p := range parts {
+		if s.gone(keyOf(p)) {
+			s.stats.EvictedBytes += uint64(proto.Size(p))
+			continue
+		}
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// lose counts what could not be written.
+func (s *Store) lose(record *moriensv1.WindowBatch, bytes uint64) {
+	s.stats.EvictedBytes += bytes
+	n := &moriensv1.WindowState{Transaction: record.Transaction, Tracks: record.Tracks, EvictedBytes: bytes}
+	for _, p := range record.Parts {
+		if k := keyOf(p); !s.torn[k] {
+			s.torn[k] = true
+			n.EvictedWindows++
+			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.Process, Window: p.Window})
+		}
+	}
+	s.stats.EvictedWindows += n.EvictedWindows
+	s.note(n)
+}
+
+func (s *Store) fail(err error) {
+	if s.failed == nil {
+		s.config.Log.Error("full detail is missing", "error", err)
+	}
+	s.failed = cmp.Or(s.failed, err)
+}
+
+// makeRoom does at once what the work on files would do a little later, where that has not kept up.
+func (s *Store) makeRoom() {
+	for end := time.Now().Add(roomWait); !s.reading.TryLock(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			return
+		}
+	}
+	defer s.reading.Unlock()
+	if err := s.tidyFiles(); err != nil {
+		s.mu.Lock()
+		s.fail(err)
+		s.mu.Unlock()
+	}
+}
+
+func (s *Store) wake() {
+	select {
+	case s.work <- struct{}{}:
+	default:
+	}
+}

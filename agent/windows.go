@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/agent/spool"
+	"moriens/agent/uplink"
+	"moriens/agent/window"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// windows is the node's full detail, and what the collector asks about it.
+type windows struct {
+	store *window.Store
+	up    *uplink.Uplink
+	asked chan asked
+	log   *slog.Logger
+	done  chan struct{} // closed when what was asked is answered, once asked is closed
+}
+
+// errBroken ends an answer whose stream is gone.
+var errBroken = errors.New("the stream has ended")
+
+// asked is what came on a stream. The collector asks again only when it has its answer, or on another stream.
+type asked struct {
+	stream uint64
+	asks   *moriensv1.ReportResponse
+}
+
+// openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. Commits that an earlier life of the
+// agent has not got to are taken from the outbox.
+func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, run string, log *slog.Logger) (*windows, error) {
+	store, err := window.Open(window.Config{
+		Run: run, Dir: filepath.Join(s.Path(), "windows"), Max: s.Budget.Windows, Committed: outbox.Last(), Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := catchUp(store, outbox); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	w := &windows{store: store, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
+	up.OnAsk(func(stream uint64, asks *moriensv1.ReportResponse) {
+		select {
+		case w.asked <- asked{stream, asks}:
+		default: // of streams that are gone by now; this one's is asked again when it breaks
+			log.Warn("the collector asks for more than it waits for")
+		}
+	})
+	go w.answer()
+	return w, nil
+}
+
+func (w *windows) answer() {
+	defer close(w.done)
+	for a := range w.asked {
+		if k := a.asks.Keep; k != nil {
+			w.up.Answer(a.stream, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Kept{Kept: w.store.Keep(k)}})
+		}
+		if f := a.asks.Fetch; f != nil {
+			end := w.store.Fetch(f, func(p *moriensv1.WindowPart) error {
+				if !w.up.Answer(a.stream, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowPart{WindowPart: p}}) {
+					return errBroken
+				}
+				return nil
+			})
+			w.up.Answer(a.stream, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowsEnd{WindowsEnd: end}})
+		}
+	}
+}
+
+// describe says what is held and what is lost.
+func (w *windows) describe() *moriensv1.Windows {
+	s := w.store.Stats()
+	d := &moriensv1.Windows{
+		Bytes: uint64(s.Bytes), EvictedBytes: s.EvictedBytes, EvictedWindows: s.EvictedWindows, Below: s.Below, Unusual: s.Unusual, Pinned: s.Pinned,
+	}
+	if err := w.store.Failed(); err != nil {
+		d.Error = err.Error()
+	}
+	return d
+}
+
+// catchUp appends what the outbox has and the windows have not. Commits are whole: the last one at most is missing.
+func catchUp(store *window.Store, outbox *spool.Outbox) error {
+	last := outbox.Last()
+	var missing []*moriensv1.ReportRequest
+	for after := store.Last(); after < last; {
+		m, there, err := outbox.Next(after)
+		if err != nil {
+			return err
+		}
+		if !there {
+			break // the collector has acknowledged all of them
+		}
+		body := new(moriensv1.ReportRequest)
+		if err := proto.Unmarshal(m.Body, body); err != nil {
+			return fmt.Errorf("message %d: %w", m.Sequence, err)
+		}
+		missing = append(missing, body)
+		after = m.Sequence
+	}
+	return store.Append(last, missing)
+}
+
+// take has the windows take the messages of a transaction of the outbox, of which the last has this sequence.
+func (w *windows) take(sequence uint64, messages []*moriensv1.ReportRequest) {
+	if err := w.store.Append(sequence, messages); err != nil {
+		w.log.Error("full detail of ranks", "error", err)
+	}
+}
+
+// close ends the answers. The uplink has ended before, so that nothing waits for it.
+func (w *windows) close() {
+	close(w.asked)
+	<-w.done
+	if err := w.store.Close(); err != nil {
+		w.log.Warn("close the windows of full detail", "error", err)
+	}
+}

@@ -1,0 +1,301 @@
+// Package windows asks agents about the windows of full detail that they keep on their nodes: to hold on to some, and to send some.
+//
+// A Desk knows the streams that are open. What it asks an agent goes out with that agent's next response, one request at a time; if the stream breaks before all
+// of the answer has come, it is asked again on the next one. Windows that are fetched are in memory until the whole answer of their agent is
+// there: ask for what there is room for.
+package windows
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// ErrGone is why an agent does not answer any more: it has ended.
+var ErrGone = errors.New("the agent has ended")
+
+// A Window is one of a process's.
+type Window struct {
+	Process uint64
+	Window  anchor.Window
+}
+
+// A Kept is what became of a Keep on one node.
+type Kept struct {
+	Agent uint64
+	Held  uint64   // windows of processes that were there
+	Ahead uint64   // those that are to come
+	Gone  []Window // those that are evicted
+	Err   error
+}
+
+// A Fetched is what one node has of windows.
+type Fetched struct {
+	Agent uint64
+	Parts []*moriensv1.WindowPart // by process and window
+	Gone  []Window                // those that are evicted
+	Err   error
+}
+
+// A Desk asks the agents of a run. Its methods may be called concurrently.
+type Desk struct {
+	mu     sync.Mutex
+	agents map[uint64]*agent
+	number uint64
+}
+
+// New returns a Desk that knows no agent yet.
+func New() *Desk { return &Desk{agents: make(map[uint64]*agent)} }
+
+type agent struct {
+	id    uint64
+	line  *Line // nil while no stream is open
+	done  bool  // it will not come again once its stream has ended
+	queue []*request
+}
+
+// A request is asked of one agent; its answer goes to done.
+type request struct {
+	keep  *moriensv1.Keep
+	fetch *moriensv1.Fetch
+	sent  bool // on the present stream
+	parts []*moriensv1.WindowPart
+	done  chan result
+}
+
+type result struct {
+	kept  *moriensv1.Kept
+	end   *moriensv1.WindowsEnd
+	parts []*moriensv1.WindowPart
+	err   error
+}
+
+// A Line is one stream of an agent.
+type Line struct {
+	desk  *Desk
+	agent *agent
+	wake  func()
+}
+
+// Join says that an agent has opened a stream. wake is called when there is something to ask it.
+func (d *Desk) Join(id uint64, wake func()) *Line {
+	d.mu.Lock()
+	a := d.agents[id]
+	if a == nil {
+		a = &agent{id: id}
+		d.agents[id] = a
+	}
+	l := &Line{desk: d, agent: a, wake: wake}
+	a.line = l
+	for _, r := range a.queue {
+		r.sent, r.parts = false, nil
+	}
+	waiting := len(a.queue) > 0
+	d.mu.Unlock()
+	if waiting {
+		wake()
+	}
+	return l
+}
+
+// Leave says that the stream has ended.
+func (l *Line) Leave() {
+	l.desk.mu.Lock()
+	defer l.desk.mu.Unlock()
+	if l.agent.line != l {
+		return // the agent has another one by now
+	}
+	l.agent.line = nil
+	if l.agent.done {
+		l.agent.fail()
+	}
+}
+
+// fail ends what an agent that has ended was asked.
+func (a *agent) fail() {
+	for _, r := range a.queue {
+		r.done <- result{err: ErrGone}
+	}
+	a.queue = nil
+}
+
+// Ask puts into a response what the agent is to be asked, if anything.
+func (l *Line) Ask(response *moriensv1.ReportResponse) {
+	l.desk.mu.Lock()
+	defer l.desk.mu.Unlock()
+	if l.agent.line != l || len(l.agent.queue) == 0 || l.agent.queue[0].sent {
+		return
+	}
+	r := l.agent.queue[0]
+	r.sent = true
+	response.Keep, response.Fetch = r.keep, r.fetch
+}
+
+// Take takes a message if it is an answer, and says whether it is. What was not asked on this stream is dropped.
+func (l *Line) Take(m *moriensv1.ReportRequest) bool {
+	switch b := m.Body.(type) {
+	case *moriensv1.ReportRequest_Done:
+		l.desk.mu.Lock()
+		l.agent.done = true
+		l.desk.mu.Unlock()
+		return false
+	case *moriensv1.ReportRequest_Kept:
+		l.answered(b.Kept.Number, func(*request) result { return result{kept: b.Kept} })
+	case *moriensv1.ReportRequest_WindowPart:
+		l.desk.mu.Lock()
+		if r := l.asked(b.WindowPart.Number); r != nil {
+			r.parts = append(r.parts, b.WindowPart)
+		}
+		l.desk.mu.Unlock()
+	case *moriensv1.ReportRequest_WindowsEnd:
+		l.answered(b.WindowsEnd.Number, func(r *request) result {
+			if b.WindowsEnd.Parts != uint64(len(r.parts)) && b.WindowsEnd.Error == "" {
+				return result{err: fmt.Errorf("%d parts of windows were sent, %d came", b.WindowsEnd.Parts, len(r.parts))}
+			}
+			return result{end: b.WindowsEnd, parts: r.parts}
+		})
+	default:
+		return false
+	}
+	return true
+}
+
+// asked is the request that an answer on this stream is to, with the desk's lock held.
+func (l *Line) asked(number uint64) *request {
+	if l.agent.line != l || len(l.agent.queue) == 0 {
+		return nil
+	}
+	r := l.agent.queue[0]
+	if !r.sent || r.keep.GetNumber() != number && r.fetch.GetNumber() != number {
+		return nil
+	}
+	return r
+}
+
+func (l *Line) answered(number uint64, with func(*request) result) {
+	l.desk.mu.Lock()
+	r := l.asked(number)
+	if r == nil {
+		l.desk.mu.Unlock()
+		return
+	}
+	l.agent.queue = l.agent.queue[1:]
+	more := len(l.agent.queue) > 0
+	l.desk.mu.Unlock()
+	r.done <- with(r)
+	if more {
+		l.wake()
+	}
+}
+
+// ask asks all agents the same and waits for their answers. Those that have ended do not answer, nor do others when ctx ends.
+func (d *Desk) ask(ctx context.Context, of *request) map[uint64]result {
+	d.mu.Lock()
+	d.number++
+	requests := make(map[uint64]*request)
+	results := make(map[uint64]result)
+	var wake []func()
+	for id, a := range d.agents {
+		if a.done && a.line == nil {
+			results[id] = result{err: ErrGone}
+			continue
+		}
+		r := &request{done: make(chan result, 1)}
+		if of.keep != nil {
+			r.keep = proto.CloneOf(of.keep)
+			r.keep.Number = d.number
+		} else {
+			r.fetch = proto.CloneOf(of.fetch)
+			r.fetch.Number = d.number
+		}
+		a.queue = append(a.queue, r)
+		requests[id] = r
+		if a.line != nil {
+			wake = append(wake, a.line.wake)
+		}
+	}
+	d.mu.Unlock()
+	for _, w := range wake {
+		w()
+	}
+	for id, r := range requests {
+		select {
+		case results[id] = <-r.done:
+		case <-ctx.Done():
+			d.forget(id, r)
+			results[id] = result{err: ctx.Err()}
+		}
+	}
+	return results
+}
+
+// forget takes back what nobody waits for any more.
+func (d *Desk) forget(id uint64, r *request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.agents[id]
+	a.queue = slices.DeleteFunc(a.queue, func(o *request) bool { return o == r })
+}
+
+// Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
+func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.Window, processes ...uint64) []Kept {
+	var list []Kept
+	for id, r := range d.ask(ctx, &request{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
+		k := Kept{Agent: id, Held: r.kept.GetHeld(), Ahead: r.kept.GetAhead(), Err: told(r.err, r.kept.GetError())}
+		k.Gone, k.Err = gone(r.kept.GetGoneProcess(), r.kept.GetGoneWindow(), k.Err)
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b Kept) int { return cmp.Compare(a.Agent, b.Agent) })
+	return list
+}
+
+// Fetch gets windows of processes, of all where none is named, from all agents.
+func (d *Desk) Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []Fetched {
+	var list []Fetched
+	for id, r := range d.ask(ctx, &request{fetch: &moriensv1.Fetch{Window: numbers(windows), Process: processes}}) {
+		f := Fetched{Agent: id, Parts: r.parts, Err: told(r.err, r.end.GetError())}
+		f.Gone, f.Err = gone(r.end.GetGoneProcess(), r.end.GetGoneWindow(), f.Err)
+		slices.SortStableFunc(f.Parts, func(a, b *moriensv1.WindowPart) int {
+			return cmp.Or(cmp.Compare(a.Process, b.Process), cmp.Compare(a.Window, b.Window))
+		})
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b Fetched) int { return cmp.Compare(a.Agent, b.Agent) })
+	return list
+}
+
+func numbers(windows []anchor.Window) []uint64 {
+	list := make([]uint64, len(windows))
+	for i, w := range windows {
+		list[i] = uint64(w)
+	}
+	return list
+}
+
+// told is an error, or what an agent gives as one.
+func told(err error, text string) error {
+	if err == nil && text != "" {
+		return errors.New(text)
+	}
+	return err
+}
+
+// gone pairs the columns of windows that are evicted.
+func gone(processes, windows []uint64, err error) ([]Window, error) {
+	if len(processes) != len(windows) {
+		return nil, cmp.Or(err, fmt.Errorf("%d windows of %d processes are gone", len(windows), len(processes)))
+	}
+	var list []Window
+	for i, w := range windows {
+		list = append(list, Window{processes[i], anchor.Window(w)})
+	}
+	return list, err
+}

@@ -1,0 +1,68 @@
+// Package anchor numbers windows: stretches of a run between collective calls of all ranks, the anchors, which cut all ranks of
+// all nodes at the same events without anybody asking another.
+//
+// The anchors of a process are the collective calls on the communicators that hold all ranks of its MPI_COMM_WORLD in their order. Their ordinals tell how
+// many there have been, also where records are missing.
+package anchor
+
+import "time"
+
+const (
+	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some hours, has
+	// 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
+	perLevel = 4096
+	// A window in which no anchor comes for long is cut by time. So is a run without any anchor.
+	slice         = 10 * time.Second
+	slicesALevel  = 64
+	sliceBits     = 16
+	lastSlice     = 1<<sliceBits - 1
+	durationLimit = 1 << 62
+)
+
+// A Window is a number of a window. They grow with time.
+type Window uint64
+
+// After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next 4,096 two, and
+// so on. A window ends with its last anchor.
+func After(anchors uint64) Window {
+	level, start := uint64(0), uint64(0)
+	for anchors-start >= perLevel<<level {
+		start += perLevel << level
+		level++
+	}
+	return Window(perLevel*level+(anchors-start)>>level) << sliceBits
+}
+
+// Anchors returns how many anchors lie before a window.
+func (w Window) Anchors() uint64 {
+	n := uint64(w >> sliceBits)
+	level := n / perLevel
+	return perLevel*(1<<level-1) + (n%perLevel)<<level
+}
+
+// At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next 64 have 20 s, and so on. The
+// clock of each rank begins with the window's first anchor, which no two leave at quite the same time: the edges between parts of a
+// window are not sharp.
+func (w Window) At(since time.Duration) Window {
+	since = min(max(since, 0), durationLimit)
+	level, start := 0, time.Duration(0)
+	for since-start >= slicesALevel*slice<<level {
+		start += slicesALevel * slice << level
+		level++
+	}
+	n := slicesALevel*level + int((since-start)/(slice<<level))
+	return w>>sliceBits<<sliceBits + Window(min(n, lastSlice))
+}
+
+// Hash orders windows by chance, but everywhere in a run alike.
+func (w Window) Hash(run string) uint64 {
+	hash := uint64(14695981039346656037) // FNV-1a
+	for i := range len(run) {
+		hash = (hash ^ uint64(run[i])) * 1099511628211
+	}
+	// The finalizer of splitmix64, so that every bit of the number counts for every bit of the hash.
+	hash += uint64(w) * 0x9e3779b97f4a7c15
+	hash = (hash ^ hash>>30) * 0xbf58476d1ce4e5b9
+	hash = (hash ^ hash>>27) * 0x94d049bb133111eb
+	return hash ^ hash>>31
+}
