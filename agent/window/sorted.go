@@ -72,7 +72,9 @@ func (s *Store) write(marked bool) (*writer, error) {
 	return &writer{s: s, file: &file{number: s.sorted.End().File, marked: marked}}, nil
 }
 
-func (w *writer) add(p *moriensv1.WindowPart) error {
+func (w *writer) add(p *moriensv1.WindowPart) error { return w.addSized(p, proto.Size(p)) }
+
+func (w *writer) addSized(p *moriensv1.WindowPart, size int) error {
 	hash := w.s.hash(anchor.Window(p.Window))
 	if len(w.batch.Parts) == 0 {
 		w.run = run{first: hash, last: hash}
@@ -82,7 +84,7 @@ func (w *writer) add(p *moriensv1.WindowPart) error {
 		w.run.windows++
 	}
 	w.batch.Parts = append(w.batch.Parts, p)
-	if w.size += proto.Size(p); w.size >= runBytes {
+	if w.size += size; w.size >= runBytes {
 		return w.flush()
 	}
 	return nil
@@ -193,11 +195,13 @@ func (s *Store) sort(fresh segment.File) error {
 	}
 	n := &moriensv1.WindowState{Transaction: transaction}
 	kept, size := 0, 0
+	sizes := make(map[key]int, len(order))
 	s.mu.Lock()
 	for _, k := range order {
 		p := s.processes[k.process]
 		parts[k].Continued = p.out && k.window <= p.passed
-		size += proto.Size(parts[k])
+		sizes[k] = proto.Size(parts[k])
+		size += sizes[k]
 	}
 	stay := order[:0]
 	for _, k := range order {
@@ -205,7 +209,7 @@ func (s *Store) sort(fresh segment.File) error {
 		switch was := s.torn[k]; {
 		case s.stays(k):
 			stay = append(stay, k)
-			kept += proto.Size(parts[k])
+			kept += sizes[k]
 		case !was && !parts[k].Continued:
 			n.EvictedWindows++
 		}
@@ -217,7 +221,7 @@ func (s *Store) sort(fresh segment.File) error {
 	// As much of the file as what goes is of what was in it.
 	n.EvictedBytes = uint64(float64(fresh.Bytes) * float64(size-kept) / float64(max(size, 1)))
 	for _, k := range stay {
-		if err := w.add(parts[k]); err != nil {
+		if err := w.addSized(parts[k], sizes[k]); err != nil {
 			return errors.Join(err, w.abandon())
 		}
 	}
