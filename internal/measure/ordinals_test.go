@@ -185,7 +185,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	result, err := moriens.Conclude(c.Freeze(), moriens.Job{Run: "run1"}, byDuration)
+	result, err := moriens.Conclude(c.Freeze(""), moriens.Job{Run: "run1"}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}

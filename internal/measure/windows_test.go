@@ -250,7 +250,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	result, err := moriens.Conclude(c.Freeze(), moriens.Job{Run: "run1"}, byDuration)
+	result, err := moriens.Conclude(c.Freeze(""), moriens.Job{Run: "run1"}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}
