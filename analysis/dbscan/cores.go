@@ -4,18 +4,14 @@ package dbscan
 // of full ones tell, and asks for the points of full cells that the others depend on.
 func (g *grid) findCores() {
 	g.eachOpen(func(c int32, sure, near []span) {
-		found := g.population(c)
-		if len(sure) > 0 {
-			found = g.pointsIn(sure)
-		}
+		found := g.pointsIn(sure)
 		if found+g.pointsIn(near) < g.minPts {
 			return
 		}
 		var asked []int32
-		k := g.index[c]
-		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			asked = asked[:0]
-			p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
+			p := g.place(g.openAt(i))
 			if g.state[i] = g.judge(c, &p, found, near, &asked); g.state[i] == unresolved {
 				for _, b := range asked {
 					g.ask(b, &p.relative, &p.relative)
@@ -33,39 +29,36 @@ func (g *grid) findCores() {
 func (g *grid) judge(c int32, p *place, found int, near []span, needs *[]int32) pointState {
 	var hits [4]int32
 	hit := 0
-	possible := found
+	missing := 0 // points that may be within Eps besides those found
 	for _, s := range near {
-		for b := s.begin; b < s.end; b++ {
-			if !g.full[b] {
-				here := g.open.countNear(p.at, g.index[b], g.eps2, g.minPts-found)
-				found += here
-				possible += here
-			} else {
-				here, all := 0, g.population(b)
-				switch g.reaches(p, g.keys[b]) {
-				case yes:
-					here = all
-				case perhaps:
-					here = countNear(p.at, g.samples.of(g.index[b]), g.eps2, g.minPts-found)
-					possible += all - here
-					*needs = append(*needs, b)
-				}
-				found += here
-				possible += here
-				if here > 0 && hit < len(hits) {
-					hits[hit] = b
-					hit++
-				}
-			}
+		found += countNear(p.at, g.openCoords(s), g.eps2, g.minPts-found)
+		for _, b := range g.fullsIn(s) {
 			if found >= g.minPts {
-				for _, b := range hits[:hit] {
-					g.sets.union(c, b)
-				}
-				return isCore
+				break
+			}
+			here := 0
+			switch all := g.population(b); g.reaches(p, g.keys[b]) {
+			case yes:
+				here = all
+			case perhaps:
+				here = countNear(p.at, g.samplesOf(b), g.eps2, g.minPts-found)
+				missing += all - here
+				*needs = append(*needs, b)
+			}
+			found += here
+			if here > 0 && hit < len(hits) {
+				hits[hit] = b
+				hit++
 			}
 		}
+		if found >= g.minPts {
+			for _, b := range hits[:hit] {
+				g.sets.union(c, b)
+			}
+			return isCore
+		}
 	}
-	if possible < g.minPts {
+	if found+missing < g.minPts {
 		return notCore
 	}
 	return unresolved
@@ -73,36 +66,32 @@ func (g *grid) judge(c int32, p *place, found int, near []span, needs *[]int32) 
 
 // resolveCores decides on the points that findCores left, by the points that were gathered for them.
 func (g *grid) resolveCores() {
-	late := make([]bool, len(g.keys))
+	more := make([]bool, len(g.keys))
 	g.eachOpen(func(c int32, sure, near []span) {
-		k := g.index[c]
-		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			if g.state[i] != unresolved {
 				continue
 			}
-			found := g.population(c)
-			if len(sure) > 0 {
-				found = g.pointsIn(sure)
-			}
-			p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
+			found := g.pointsIn(sure)
+			p := g.place(g.openAt(i))
 			g.state[i] = notCore
 			if found+g.countAround(&p, near, g.minPts-found) >= g.minPts {
 				g.state[i] = isCore
-				late[c] = !g.core[c]
+				more[c] = true
 			}
 		}
 	})
-	g.admit(late)
+	g.admit(more)
 }
 
-// admit makes core cells of those that hold core points after all. The cells behind them, which look at
-// the pairs with them, have to do so again.
-func (g *grid) admit(late []bool) {
-	for c, is := range late {
+// admit makes core cells of those that hold more core points than was known. The pairs of cells that they are in, which
+// the later cell looks at, have to be looked at again.
+func (g *grid) admit(more []bool) {
+	for c, is := range more {
 		if !is {
 			continue
 		}
-		g.core[c] = true
+		g.core[c], g.linked[c] = true, false
 		sure, near := g.around.of(int32(c))
 		for _, spans := range [][]span{sure, near} {
 			for _, s := range spans {
@@ -117,18 +106,20 @@ func (g *grid) admit(late []bool) {
 func (g *grid) countAround(p *place, near []span, enough int) int {
 	found := 0
 	for _, s := range near {
-		for b := s.begin; b < s.end; b++ {
-			switch {
-			case !g.full[b]:
-				found += g.open.countNear(p.at, g.index[b], g.eps2, enough-found)
-			case g.reaches(p, g.keys[b]) == yes:
-				found += g.population(b)
-			default:
-				found += g.shut.countNear(p.at, g.index[b], g.eps2, enough-found)
-			}
+		found += countNear(p.at, g.openCoords(s), g.eps2, enough-found)
+		for _, b := range g.fullsIn(s) {
 			if found >= enough {
-				return found
+				break
 			}
+			switch g.reaches(p, g.keys[b]) {
+			case yes:
+				found += g.population(b)
+			case perhaps:
+				found += g.shut.countNear(p.at, g.fullIndex(b), g.eps2, enough-found)
+			}
+		}
+		if found >= enough {
+			return found
 		}
 	}
 	return found

@@ -120,6 +120,19 @@ func (f *frame) reaches(p *place, key uint64) verdict {
 	return perhaps
 }
 
+// apart reports whether two cells are too far from each other for any of their points to be within Eps.
+func (f *frame) apart(a, b uint64) bool {
+	gaps := 0
+	for range f.dims {
+		u, v := int(a&(1<<f.bits-1)), int(b&(1<<f.bits-1))
+		if gap := max(u-v, v-u) - 1; gap > 0 {
+			gaps += gap * gap
+		}
+		a, b = a>>f.bits, b>>f.bits
+	}
+	return gaps > f.budget
+}
+
 // total is the number of cells there are, occupied or not.
 func (f *frame) total() float64 {
 	total := 1.0
@@ -196,15 +209,20 @@ type census struct {
 	keys   []uint64  // of the occupied cells, ascending
 	before []int32   // points in the cells before each, and of all
 	ids    []int32   // per point
-	tables [][]int32 // per thread; the points of each are those of inChunks
+	tables [][]int32 // per thread, or one for all of them
+	// The points of each thread are those of inChunks.
+	threads int
 }
+
+// table is that of a thread.
+func (c *census) table(t int) []int32 { return c.tables[t%len(c.tables)] }
 
 // count takes the census of the points. It is not ok where a point is outside of the frame or is no
 // finite number.
 func (f *frame) count(p Points, threads int) (census, bool) {
 	n := p.Len()
-	c := census{ids: make([]int32, n)}
 	threads = threadsFor(n, threads)
+	c := census{ids: make([]int32, n), threads: threads}
 	if f.dims == 2 && f.total() <= float64(8*n) {
 		return c, f.countDense(p, &c, threads)
 	}
@@ -252,9 +270,7 @@ func (f *frame) countDense(p Points, c *census, threads int) bool {
 		sum += here
 		c.before = append(c.before, sum)
 	}
-	for range threads {
-		c.tables = append(c.tables, table)
-	}
+	c.tables = [][]int32{table}
 	return true
 }
 

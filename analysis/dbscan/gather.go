@@ -16,6 +16,11 @@ type gathered struct {
 
 func (g *gathered) len(i int32) int { return int(g.first[i+1] - g.first[i]) }
 
+// pointsOf returns the coordinates of a cell's points.
+func (g *gathered) pointsOf(dims int, cell int32) []float64 {
+	return g.coords[int(g.first[cell])*dims : int(g.first[cell+1])*dims]
+}
+
 // A pick is a point of a cell, by its number in gathered.
 type pick struct{ cell, row int32 }
 
@@ -40,7 +45,7 @@ func (g *gathered) fill(p Points, picks [][]pick) {
 	}
 	g.first[cells] = sum
 	d := p.Dims
-	g.coords, g.rows = make([]float64, int(sum)*d), make([]int32, sum)
+	g.allocate(d)
 	inChunks(len(picks), len(picks), func(_, begin, end int) {
 		for t := begin; t < end; t++ {
 			next, rows, coords := next[t], g.rows, g.coords
@@ -55,6 +60,12 @@ func (g *gathered) fill(p Points, picks [][]pick) {
 			}
 		}
 	})
+}
+
+// allocate makes room for the points that first tells of.
+func (g *gathered) allocate(dims int) {
+	n := int(g.first[len(g.first)-1])
+	g.coords, g.rows = make([]float64, n*dims), make([]int32, n)
 }
 
 // A lazyTree is a tree over a cell's points, grown when scanning them has cost as much.
@@ -72,9 +83,8 @@ const (
 
 // countNear counts, up to enough, the points of a cell within Eps of p.
 func (g *gathered) countNear(p []float64, cell int32, eps2 float64, enough int) int {
-	first, end := int(g.first[cell]), int(g.first[cell+1])
-	coords := g.coords[first*len(p) : end*len(p)]
-	if end-first >= treeFrom && g.trees != nil {
+	coords := g.pointsOf(len(p), cell)
+	if g.len(cell) >= treeFrom {
 		if t := g.trees[cell].get(len(p), coords); t != nil {
 			return t.count(0, p, eps2, enough)
 		}
@@ -93,47 +103,27 @@ func (l *lazyTree) get(dims int, coords []float64) *tree {
 	return l.tree
 }
 
-// samples are some points of each full cell: mostly they answer whether a point is within Eps of any.
-type samples struct {
-	dims   int
-	most   int // per cell
-	coords []float64
-	taken  []uint8
-}
-
-func newSamples(dims, minPts, cells int) samples {
-	// A few more than MinPts, so that they may suffice for a core point, within reason.
+// samplesPerCell is how many points of a full cell are asked first. Mostly they answer whether any point of
+// it is within Eps of another, and a few more than MinPts suffice to make that one a core point.
+func (g *grid) samplesPerCell() int {
 	const least, most = 8, 48
-	perCell := max(least, min(minPts+2, most))
-	return samples{dims: dims, most: perCell, coords: make([]float64, cells*perCell*dims), taken: make([]uint8, cells)}
-}
-
-// add takes a point of a cell, if there is room.
-func (s *samples) add(cell int32, at []float64) {
-	taken := int(s.taken[cell])
-	if taken == s.most {
-		return
-	}
-	copy(s.coords[(int(cell)*s.most+taken)*s.dims:], at)
-	s.taken[cell]++
-}
-
-func (s *samples) of(cell int32) []float64 {
-	at := int(cell) * s.most * s.dims
-	return s.coords[at : at+int(s.taken[cell])*s.dims]
+	budget := g.points.Len() / 64 / (len(g.fulls) + 1) // where cells hold few points each, samples would be most of them
+	return max(1, min(budget, max(least, min(g.minPts+2, most))))
 }
 
 // gatherOpen copies the points of open cells and takes samples of full ones.
 func (g *grid) gatherOpen() {
-	g.samples = newSamples(g.dims, g.minPts, len(g.shut.first)-1)
+	g.open.first = make([]int32, len(g.keys)-len(g.fulls)+1)
+	g.samples.first = make([]int32, len(g.fulls)+1)
 	g.supply.open(g)
 	g.state = make([]pointState, len(g.open.rows))
 }
 
 // gatherShut copies what was asked for.
 func (g *grid) gatherShut() {
+	g.shut.first = make([]int32, len(g.fulls)+1)
 	g.supply.shut(g)
-	g.shut.trees = make([]lazyTree, len(g.shut.first)-1)
+	g.shut.trees = make([]lazyTree, len(g.fulls))
 }
 
 // A reachBox bounds what is asked for of a cell's points, relative to the frame's origin.
@@ -146,14 +136,14 @@ type requests struct {
 	locks [64]sync.Mutex
 }
 
-func newRequests(f *frame, cells int) requests {
+func newRequests(cells int) requests {
 	return requests{asked: make([]bool, cells), boxes: make([]reachBox, cells)}
 }
 
 // ask asks for the points of a full cell within Eps of a box.
 func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
 	b := g.inReach(lo, hi, cell)
-	k := g.index[cell]
+	k := g.fullIndex(cell)
 	r := &g.requests
 	lock := &r.locks[k%int32(len(r.locks))]
 	lock.Lock()
@@ -168,9 +158,9 @@ func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
 	}
 }
 
-// requested reports whether a point lies where some is asked for in its cell.
-func (g *grid) requested(at []float64, cell int32) bool {
-	b := &g.requests.boxes[g.index[cell]]
+// requested reports whether a point lies where some is asked for in its cell, given by its number among the full ones.
+func (g *grid) requested(at []float64, k int32) bool {
+	b := &g.requests.boxes[k]
 	for j, v := range at {
 		if u := v - g.origin[j]; !(u >= b.lo[j] && u <= b.hi[j]) {
 			return false

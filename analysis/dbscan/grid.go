@@ -22,15 +22,17 @@ type grid struct {
 	around  *neighbourhoods
 	full    []bool
 	core    []bool  // per cell: it holds core points, as far as is known
-	linked  []bool  // per cell: it is in one set with all cells of core points before it and near it
-	index   []int32 // per cell: its number among the full or among the open cells
+	linked  []bool  // per cell: no question is open about it and the cells before it
+	opens   []int32 // per cell: how many of those before it are open
+	fulls   []int32 // the full cells
 	sets    forest  // of cells with core points
+	runs    runs
 
 	open     gathered // points of all open cells
 	state    []pointState
 	shut     gathered // points of full cells that questions are about
 	requests requests
-	samples  samples
+	samples  gathered // a few points of each full cell
 }
 
 // A pointState is what is known of a point of an open cell.
@@ -95,16 +97,41 @@ func newGrid(p Points, l lattice, minPts, threads int) (*grid, error) {
 			return nil, nil
 		}
 	}
-	g.supply = &stream{g.ids, g.tables}
+	g.supply = stream{&g.census}
 	g.survey()
 	return g, nil
 }
 
 func (g *grid) population(c int32) int { return int(g.before[c+1] - g.before[c]) }
 
+// fullIndex is the number of a full cell among the full ones, or of those before a cell.
+func (g *grid) fullIndex(c int32) int32 { return c - g.opens[c] }
+
+// openIn returns the places in g.open of the points of the open ones of some cells.
+func (g *grid) openIn(s span) (begin, end int32) {
+	return g.open.first[g.opens[s.begin]], g.open.first[g.opens[s.end]]
+}
+
+func (g *grid) openAt(i int32) []float64 { return g.open.coords[int(i)*g.dims:][:g.dims] }
+
+// openCoords are the coordinates of the points of the open ones of some cells.
+func (g *grid) openCoords(s span) []float64 {
+	begin, end := g.openIn(s)
+	return g.open.coords[int(begin)*g.dims : int(end)*g.dims]
+}
+
+// samplesOf are the samples of a full cell.
+func (g *grid) samplesOf(c int32) []float64 { return g.samples.pointsOf(g.dims, g.fullIndex(c)) }
+
+// fullsIn returns the full ones of some cells.
+func (g *grid) fullsIn(s span) []int32 { return g.fulls[g.fullIndex(s.begin):g.fullIndex(s.end)] }
+
 // survey tells full cells from open ones.
 func (g *grid) survey() {
 	g.stencil = newStencil(&g.frame)
+	if g.dims > nestDims {
+		g.stencil = newBands(&g.frame)
+	}
 	g.findFull()
 }
 
@@ -116,31 +143,27 @@ func (g *grid) findFull() {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			var w *walk
 			if g.sure > 0 {
-				w = newWalk(g.keys, g.stencil.sure, begin)
+				w = newWalk(g.keys, g.stencil.sure, g.keys[begin])
 			}
 			for c := begin; c < end; c++ {
 				found := g.population(int32(c))
 				if w != nil {
-					spans = w.around(spans[:0], c)
+					spans = w.around(spans[:0], g.keys[c])
 					found = g.pointsIn(spans)
 				}
 				g.full[c] = found >= g.minPts
 			}
 		}
 	})
-	g.index = make([]int32, len(g.keys))
-	var full, open int32
-	for c, is := range g.full {
-		if is {
-			g.index[c] = full
-			full++
+	g.opens = make([]int32, len(g.keys)+1)
+	for c, full := range g.full {
+		g.opens[c+1] = g.opens[c]
+		if full {
+			g.fulls = append(g.fulls, int32(c))
 		} else {
-			g.index[c] = open
-			open++
+			g.opens[c+1]++
 		}
 	}
-	g.open.first = make([]int32, open+1)
-	g.shut.first = make([]int32, full+1)
 }
 
 func (g *grid) pointsIn(spans []span) int {
@@ -180,13 +203,12 @@ func (g *grid) tooMuchToCompare() bool {
 	for i := range asked {
 		at, _ := chunk(len(open), asked, i)
 		c := open[at]
-		spans = newWalk(g.keys, g.stencil.near, int(c)).around(spans[:0], int(c))
-		near := 0
+		key := g.stencil.base(g.keys[c])
+		spans = newWalk(g.keys, g.stencil.near, key).around(spans[:0], key)
+		near := g.pointsIn(spans)
 		for _, s := range spans {
-			for b := s.begin; b < s.end; b++ {
-				if !g.full[b] {
-					near += g.population(b)
-				}
+			for _, b := range g.fullsIn(s) {
+				near -= g.population(b)
 			}
 		}
 		points += float64(g.population(c))
@@ -202,18 +224,16 @@ func (g *grid) cluster() *Result {
 	g.core = append([]bool(nil), g.full...)
 	g.linked = make([]bool, len(g.keys))
 	g.sets = newForest(len(g.keys))
-	g.requests = newRequests(&g.frame, len(g.shut.first)-1)
+	g.requests = newRequests(len(g.fulls))
 	g.link(byCells)
-	g.sets.flatten(g.threads)
 	g.findCores()
 	g.link(bySamples)
-	g.sets.flatten(g.threads)
 	g.link(asking)
 	g.askForBorders()
 	g.gatherShut()
 	g.resolveCores()
 	g.link(byPoints)
-	g.sets.flatten(g.threads)
+	g.findRuns()
 	number, clusters := g.numbers()
 	return g.label(number, clusters)
 }

@@ -161,6 +161,43 @@ func TestStencil(t *testing.T) {
 	}
 }
 
+// The bands of a cell hold all cells of its stencil, wherever it is along the last axis, and each cell once.
+func TestBands(t *testing.T) {
+	f, ok := newFrame(4, cliques(4, 1, 1), make([]float64, 4), []float64{9, 9, 9, 9}, 0)
+	if !ok {
+		t.Fatal("no frame")
+	}
+	cell, bands := newStencil(&f), newBands(&f)
+	for _, last := range []uint64{3, 10, 21} {
+		key := uint64(9)<<48 | 11<<32 | 12<<16 | last
+		held := map[uint64]int{}
+		for _, p := range bands.near {
+			for k := bands.base(key) + p.from; k <= bands.base(key)+p.to; k++ {
+				held[k]++
+			}
+		}
+		for _, p := range slices.Concat(cell.sure, cell.near) {
+			for k := key + p.from; k != key+p.to+1; k++ {
+				if held[k] != 1 {
+					t.Fatalf("cell %x is %d times in the bands of %x", k, held[k], key)
+				}
+				if f.apart(key, k) {
+					t.Fatalf("cells %x and %x are apart", key, k)
+				}
+				delete(held, k)
+			}
+		}
+		for k := range held {
+			if !f.apart(key, k) {
+				t.Fatalf("cells %x and %x are not apart", key, k)
+			}
+		}
+	}
+	if len(bands.sure) != 0 {
+		t.Error("bands know of no sure cells")
+	}
+}
+
 // Cells with many points that are asked often get a tree, which counts as scanning does.
 func TestLazyTree(t *testing.T) {
 	p := crowds(rand.New(rand.NewPCG(2, 2)), 4*treeFrom, 2, 1, 0)

@@ -43,7 +43,6 @@ func (g *grid) numbers() (number []int32, clusters int) {
 
 // findSmallest finds the smallest core points of tied sets. They are in the column of the root.
 func (g *grid) findSmallest(tied []int32, smallest [][]float64) {
-	d := g.dims
 	candidate := make([]int32, len(g.keys)) // per full cell that has to be looked through: tied of its root
 	some := false
 	for c := range g.keys {
@@ -58,10 +57,9 @@ func (g *grid) findSmallest(tied []int32, smallest [][]float64) {
 			candidate[c], some = tied[root], true
 			continue
 		}
-		k := g.index[c]
-		for i := int(g.open.first[k]); i < int(g.open.first[k+1]); i++ {
+		for i, end := g.openIn(span{int32(c), int32(c) + 1}); i < end; i++ {
 			if g.state[i] == isCore {
-				takeSmaller(&smallest[tied[root]-1], g.open.coords[i*d:i*d+d])
+				takeSmaller(&smallest[tied[root]-1], g.openAt(i))
 			}
 		}
 	}
@@ -89,8 +87,7 @@ func (g *grid) label(number []int32, clusters int) *Result {
 	r := &Result{Core: make([]bool, n), Clusters: clusters}
 	g.supply.label(g, cells, r)
 	g.eachOpen(func(c int32, sure, near []span) {
-		k := g.index[c]
-		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			row := g.open.rows[i]
 			if g.state[i] == isCore {
 				r.Labels[row], r.Core[row] = number[g.sets[c]], true
@@ -106,28 +103,27 @@ func (g *grid) label(number []int32, clusters int) *Result {
 // the open cell c.
 func (g *grid) border(c, i int32, sure, near []span, number []int32) int32 {
 	best := Noise
-	take := func(b int32) { best = number[g.sets[b]] }
-	better := func(b int32) bool {
-		return g.core[b] && (best == Noise || number[g.sets[b]] < best)
-	}
-	p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
 	if g.core[c] {
-		take(c)
+		best = number[g.sets[c]]
 	}
 	for _, s := range sure {
-		for b := s.begin; b < s.end; b++ {
-			if better(b) {
-				take(b)
+		for b := g.runs.first(s); b < s.end; b = g.runs.next[b] {
+			if k := number[g.sets[b]]; best == Noise || k < best {
+				best = k
 			}
 		}
 	}
+	p := g.place(g.openAt(i))
 	for _, s := range near {
-		for b := s.begin; b < s.end; b++ {
-			if !better(b) {
-				continue
-			}
-			if g.full[b] && g.near(&p, b, byPoints) == yes || !g.full[b] && g.openCoreNear(p.at, g.index[b]) {
-				take(b)
+		for b := g.runs.first(s); b < s.end; {
+			k := number[g.sets[b]]
+			switch {
+			case best != Noise && k >= best:
+				b = g.runs.next[b]
+			case g.full[b] && g.near(&p, b, byPoints) == yes || !g.full[b] && g.openCoreNear(p.at, b):
+				best = k
+			default:
+				b = g.runs.core[b+1]
 			}
 		}
 	}

@@ -14,40 +14,75 @@ const (
 // link joins the sets of cells that hold core points within Eps of each other. Each pair is looked at
 // from the later cell; what has been found to be in one set stays so.
 func (g *grid) link(by evidence) {
+	g.findRuns()
 	g.eachCell(func(c int32, sure, near []span) {
 		if !g.core[c] || g.linked[c] {
 			return
 		}
 		for _, s := range sure {
-			for b := s.begin; b < min(s.end, c); b++ {
-				if g.core[b] {
-					g.sets.union(c, b)
-				}
+			for b := g.runs.first(s); b < min(s.end, c); b = g.runs.next[b] {
+				g.sets.union(c, b)
 			}
 		}
-		root, apart := g.sets.find(c), false
+		root, open := g.sets.find(c), false
 		for _, s := range near {
-			for b := s.begin; b < min(s.end, c); b++ {
-				if !g.core[b] || g.sets.parent(b) == root {
+			for b := g.runs.first(s); b < min(s.end, c); {
+				if g.sets.parent(b) == root {
+					b = g.runs.next[b]
 					continue
 				}
-				if root = g.sets.find(c); g.sets.find(b) == root {
-					continue
-				}
-				if g.touch(c, b, by) == yes {
+				if root = g.sets.find(c); g.sets.find(b) != root {
+					if v := g.touch(c, b, by); v != yes {
+						open = open || v == perhaps
+						b = g.runs.core[b+1]
+						continue
+					}
 					g.sets.union(c, b)
-				} else {
-					apart = true
 				}
+				b = g.runs.next[b]
 			}
 		}
-		g.linked[c] = by != byCells && !apart
+		g.linked[c] = by != byCells && !open
 	})
+}
+
+// runs lead from one core cell to the next, and over those that are in one set.
+type runs struct {
+	core []int32 // per cell, and behind the last: the first core cell from there on
+	next []int32 // per core cell: the first one behind it that is in another set
+}
+
+// first is the first core cell of a span, or one behind it.
+func (r *runs) first(s span) int32 { return r.core[s.begin] }
+
+// findRuns sums up what is known of cells and sets. No other thread may change them meanwhile.
+func (g *grid) findRuns() {
+	g.sets.flatten(g.threads)
+	n := int32(len(g.keys))
+	if g.runs.core == nil {
+		g.runs = runs{make([]int32, n+1), make([]int32, n)}
+	}
+	core, next := g.runs.core, g.runs.next
+	core[n] = n
+	for c := n - 1; c >= 0; c-- {
+		core[c] = core[c+1]
+		if !g.core[c] {
+			continue
+		}
+		if b := core[c]; b < n && g.sets[b] == g.sets[c] {
+			next[c] = next[b]
+		} else {
+			next[c] = b
+		}
+		core[c] = c
+	}
 }
 
 // touch judges whether two cells hold core points within Eps of each other.
 func (g *grid) touch(a, b int32, by evidence) verdict {
 	switch {
+	case g.apart(g.keys[a], g.keys[b]):
+		return no
 	case g.full[a] && g.full[b]:
 		return g.fullTouch(a, b, by)
 	case by == byCells:
@@ -57,23 +92,18 @@ func (g *grid) touch(a, b int32, by evidence) verdict {
 	case g.full[b]:
 		return g.openTouches(a, b, by)
 	}
-	if g.open.len(g.index[a]) > g.open.len(g.index[b]) {
-		a, b = b, a
-	}
-	k, l := g.index[a], g.index[b]
-	for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
-		if g.state[i] == isCore && g.openCoreNear(g.open.coords[int(i)*g.dims:][:g.dims], l) {
+	for i, end := g.openIn(span{a, a + 1}); i < end; i++ {
+		if g.state[i] == isCore && g.openCoreNear(g.openAt(i), b) {
 			return yes
 		}
 	}
 	return no
 }
 
-// openCoreNear reports whether an open cell, by its number, holds a core point within Eps of p.
-func (g *grid) openCoreNear(p []float64, l int32) bool {
-	d := g.dims
-	for i := g.open.first[l]; i < g.open.first[l+1]; i++ {
-		if g.state[i] == isCore && distance2(p, g.open.coords[int(i)*d:int(i)*d+d]) <= g.eps2 {
+// openCoreNear reports whether an open cell holds a core point within Eps of p.
+func (g *grid) openCoreNear(p []float64, b int32) bool {
+	for i, end := g.openIn(span{b, b + 1}); i < end; i++ {
+		if g.state[i] == isCore && distance2(p, g.openAt(i)) <= g.eps2 {
 			return true
 		}
 	}
@@ -81,20 +111,21 @@ func (g *grid) openCoreNear(p []float64, l int32) bool {
 }
 
 func (g *grid) fullTouch(a, b int32, by evidence) verdict {
-	d, k, l := g.dims, g.index[a], g.index[b]
+	d := g.dims
 	if by == byPoints {
+		k, l := g.fullIndex(a), g.fullIndex(b)
 		if g.shut.len(k) > g.shut.len(l) {
 			k, l = l, k
 		}
-		for i := int(g.shut.first[k]); i < int(g.shut.first[k+1]); i++ {
-			if g.shut.countNear(g.shut.coords[i*d:i*d+d], l, g.eps2, 1) > 0 {
+		for p := g.shut.pointsOf(d, k); len(p) > 0; p = p[d:] {
+			if g.shut.countNear(p[:d], l, g.eps2, 1) > 0 {
 				return yes
 			}
 		}
 		return no
 	}
-	for p := g.samples.of(k); len(p) > 0; p = p[d:] {
-		if countNear(p[:d], g.samples.of(l), g.eps2, 1) > 0 {
+	for p := g.samplesOf(a); len(p) > 0; p = p[d:] {
+		if countNear(p[:d], g.samplesOf(b), g.eps2, 1) > 0 {
 			return yes
 		}
 	}
@@ -109,13 +140,12 @@ func (g *grid) fullTouch(a, b int32, by evidence) verdict {
 
 // openTouches is touch for an open and a full cell.
 func (g *grid) openTouches(a, b int32, by evidence) verdict {
-	k := g.index[a]
 	answer := no
-	for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+	for i, end := g.openIn(span{a, a + 1}); i < end; i++ {
 		if g.state[i] != isCore {
 			continue
 		}
-		p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
+		p := g.place(g.openAt(i))
 		switch g.near(&p, b, by) {
 		case yes:
 			return yes
@@ -129,20 +159,16 @@ func (g *grid) openTouches(a, b int32, by evidence) verdict {
 // near judges whether a full cell holds points within Eps of p.
 func (g *grid) near(p *place, b int32, by evidence) verdict {
 	v := g.reaches(p, g.keys[b])
-	if v != perhaps {
+	switch {
+	case v != perhaps:
 		return v
-	}
-	k := g.index[b]
-	if by == byPoints {
-		if countNear(p.at, g.samples.of(k), g.eps2, 1) > 0 || g.shut.countNear(p.at, k, g.eps2, 1) > 0 {
-			return yes
-		}
-		return no
-	}
-	if countNear(p.at, g.samples.of(k), g.eps2, 1) > 0 {
+	case countNear(p.at, g.samplesOf(b), g.eps2, 1) > 0:
 		return yes
-	}
-	if by == asking {
+	case by == byPoints && g.shut.countNear(p.at, g.fullIndex(b), g.eps2, 1) > 0:
+		return yes
+	case by == byPoints:
+		return no
+	case by == asking:
 		g.ask(b, &p.relative, &p.relative)
 	}
 	return perhaps
@@ -152,26 +178,20 @@ func (g *grid) near(p *place, b int32, by evidence) verdict {
 // be core are in their clusters. Of one cluster it takes one core point within Eps to know that.
 func (g *grid) askForBorders() {
 	g.eachOpen(func(c int32, sure, near []span) {
-		k := g.index[c]
 		var reached, open []int32
-		for i := g.open.first[k]; i < g.open.first[k+1]; i++ {
+		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			if g.state[i] != notCore {
 				continue
 			}
 			reached, open = reached[:0], open[:0]
-			p := g.place(g.open.coords[int(i)*g.dims:][:g.dims])
+			p := g.place(g.openAt(i))
 			for _, s := range sure {
-				for b := s.begin; b < s.end; b++ {
-					if g.full[b] {
-						reached = append(reached, g.sets.find(b))
-					}
+				for _, b := range g.fullsIn(s) {
+					reached = append(reached, g.sets.find(b))
 				}
 			}
 			for _, s := range near {
-				for b := s.begin; b < s.end; b++ {
-					if !g.full[b] {
-						continue
-					}
+				for _, b := range g.fullsIn(s) {
 					switch g.near(&p, b, bySamples) {
 					case yes:
 						reached = append(reached, g.sets.find(b))

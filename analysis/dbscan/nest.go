@@ -43,8 +43,8 @@ func newNest(p Points, eps float64, threads int) *nest {
 	n := &nest{frame: f, points: p, keys: c.keys, of: c.ids}
 	n.first = make([]int32, len(c.keys)+1)
 	n.fill(p, c.sortAll())
-	inChunks(len(c.ids), len(c.tables), func(t, begin, end int) {
-		table := c.tables[t]
+	inChunks(len(c.ids), c.threads, func(t, begin, end int) {
+		table := c.table(t)
 		for i, id := range c.ids[begin:end] {
 			c.ids[begin+i] = table[id]
 		}
@@ -146,24 +146,27 @@ func (v *level) each(c int32, f func(begin, end int32)) {
 }
 
 func (v *level) open(g *grid) {
-	sum := int32(0)
+	most := g.samplesPerCell()
 	for c, full := range g.full {
-		if !full {
-			g.open.first[g.index[c]] = sum
-			sum += int32(g.population(int32(c)))
+		if n := g.population(int32(c)); full {
+			k := g.fullIndex(int32(c))
+			g.samples.first[k+1] = g.samples.first[k] + int32(min(n, most))
+		} else {
+			k := g.opens[c]
+			g.open.first[k+1] = g.open.first[k] + int32(n)
 		}
 	}
-	g.open.first[len(g.open.first)-1] = sum
-	g.open.coords, g.open.rows = make([]float64, int(sum)*v.dims), make([]int32, sum)
+	g.open.allocate(v.dims)
+	g.samples.allocate(v.dims)
 	v.eachCell(g, func(c int32) {
 		if !g.full[c] {
-			to := g.open.first[g.index[c]]
+			to := g.open.first[g.opens[c]]
 			v.each(c, func(begin, end int32) { to = v.copy(&g.open, to, begin, end) })
 			return
 		}
 		// A few from all over the cell.
-		n := g.population(c)
-		some := min(n, g.samples.most)
+		n, first := g.population(c), g.samples.first[g.fullIndex(c)]
+		some := g.samples.len(g.fullIndex(c))
 		taken, passed := 0, 0
 		v.each(c, func(begin, end int32) {
 			for ; taken < some; taken++ {
@@ -171,7 +174,8 @@ func (v *level) open(g *grid) {
 				if at -= passed; at >= int(end-begin) {
 					break
 				}
-				g.samples.add(g.index[c], v.at(begin+int32(at)))
+				from := begin + int32(at)
+				v.copy(&g.samples, first+int32(taken), from, from+1)
 			}
 			passed += int(end - begin)
 		})
@@ -201,18 +205,19 @@ func (v *level) copy(dst *gathered, to, begin, end int32) int32 {
 func (v *level) shut(g *grid) {
 	requested := make([][]int32, len(g.shut.first)-1) // per full cell: points
 	v.eachCell(g, func(c int32) {
-		if !g.full[c] || !g.requests.asked[g.index[c]] {
+		k := g.fullIndex(c)
+		if !g.full[c] || !g.requests.asked[k] {
 			return
 		}
 		var mine []int32
 		v.each(c, func(begin, end int32) {
 			for i := begin; i < end; i++ {
-				if g.requested(v.at(i), c) {
+				if g.requested(v.at(i), k) {
 					mine = append(mine, i)
 				}
 			}
 		})
-		requested[g.index[c]] = mine
+		requested[k] = mine
 	})
 	for k, mine := range requested {
 		g.shut.first[k] = int32(len(g.shut.rows))

@@ -41,9 +41,9 @@ func (g *grid) clusterSorted(eps float64) *Result {
 
 // sortAll picks every point.
 func (c *census) sortAll() [][]pick {
-	picks := make([][]pick, len(c.tables))
-	inChunks(len(c.ids), len(c.tables), func(t, begin, end int) {
-		table, mine := c.tables[t], make([]pick, end-begin)
+	picks := make([][]pick, c.threads)
+	inChunks(len(c.ids), c.threads, func(t, begin, end int) {
+		table, mine := c.table(t), make([]pick, end-begin)
 		for i, id := range c.ids[begin:end] {
 			mine[i] = pick{table[id], int32(begin + i)}
 		}

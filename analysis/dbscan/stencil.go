@@ -11,12 +11,17 @@ import (
 type piece struct{ from, to uint64 }
 
 // A stencil is the cells around a cell. All points of the sure ones are within Eps of each other's;
-// only in the near ones there may be others. The cell itself is sure.
+// only in the near ones there may be others. The cell itself is sure, if any is.
 //
 // Two points whose cells are o apart along an axis differ by at least |o|-1 sides there, so that
 // cells can hold neighbours only where Σ max(|o|-1, 0)² ≤ fineness²·d. Equality counts: the shrink of
 // the side leaves room below it, not above.
-type stencil struct{ sure, near []piece }
+type stencil struct {
+	sure, near []piece
+	loose      uint64 // bits of a key that pieces do not depend on: those of the key that they are added to are 0
+}
+
+func (s *stencil) base(key uint64) uint64 { return key &^ s.loose }
 
 func newStencil(f *frame) stencil {
 	var s stencil
@@ -71,6 +76,20 @@ func newStencil(f *frame) stencil {
 	return s
 }
 
+// newBands is one stencil for all cells that differ along the last axis alone: in 4-D 37 pieces for all of them instead of
+// 180 for each. Its near cells are those of newStencil, the cell itself, and as many again that are apart from it.
+func newBands(f *frame) stencil {
+	flat := *f
+	flat.dims--
+	flat.sure = -1
+	s := newStencil(&flat)
+	s.loose = 1<<f.bits - 1
+	for i, p := range s.near {
+		s.near[i] = piece{p.from << f.bits, p.to<<f.bits | s.loose}
+	}
+	return s
+}
+
 // A span is a run of occupied cells.
 type span struct{ begin, end int32 }
 
@@ -82,19 +101,19 @@ type walk struct {
 	first  []int32
 }
 
-func newWalk(keys []uint64, pieces []piece, from int) *walk {
+// newWalk starts at a key.
+func newWalk(keys []uint64, pieces []piece, key uint64) *walk {
 	w := &walk{keys: keys, pieces: pieces, first: make([]int32, len(pieces))}
 	for i, p := range pieces {
-		first, _ := slices.BinarySearch(keys, keys[from]+p.from)
+		first, _ := slices.BinarySearch(keys, key+p.from)
 		w.first[i] = int32(first)
 	}
 	return w
 }
 
-// around appends the spans of occupied cells around a cell.
-func (w *walk) around(dst []span, cell int) []span {
+// around appends the spans of occupied cells around a key.
+func (w *walk) around(dst []span, key uint64) []span {
 	keys, first := w.keys, w.first
-	key := keys[cell]
 	for i, p := range w.pieces {
 		from, to := key+p.from, key+p.to
 		at := int(first[i])
@@ -118,38 +137,40 @@ const walkCells = 1 << 11
 
 // neighbourhoods are the spans round each cell.
 type neighbourhoods struct {
-	spans [][]span // per walkCells cells
-	first []int32  // per cell: of its spans
-	sure  []uint8  // per cell: how many of its spans are sure
+	spans  [][]span // per walkCells cells
+	bounds []bounds // per cell
 }
+
+// bounds say which spans are round a cell: the sure ones first.
+type bounds struct{ first, near, end int32 }
 
 // of returns the spans round a cell, the sure ones and the others.
 func (h *neighbourhoods) of(cell int32) (sure, near []span) {
-	all := h.spans[cell/walkCells]
-	if next := cell + 1; next%walkCells != 0 && int(next) < len(h.first) {
-		all = all[:h.first[next]]
-	}
-	all = all[h.first[cell]:]
-	n := h.sure[cell]
-	return all[:n], all[n:]
+	all, b := h.spans[cell/walkCells], h.bounds[cell]
+	return all[b.first:b.near], all[b.near:b.end]
 }
 
 func newNeighbourhoods(keys []uint64, s stencil, threads int) *neighbourhoods {
 	h := &neighbourhoods{
-		spans: make([][]span, (len(keys)+walkCells-1)/walkCells),
-		first: make([]int32, len(keys)),
-		sure:  make([]uint8, len(keys)),
+		spans:  make([][]span, (len(keys)+walkCells-1)/walkCells),
+		bounds: make([]bounds, len(keys)),
 	}
 	inBatches(len(keys), walkCells, threads, func(next func() (int, int, bool)) {
 		var spans []span
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
-			sure, near := newWalk(keys, s.sure, begin), newWalk(keys, s.near, begin)
+			sure, near := newWalk(keys, s.sure, keys[begin]), newWalk(keys, s.near, s.base(keys[begin]))
 			spans = spans[:0]
 			for c := begin; c < end; c++ {
-				h.first[c] = int32(len(spans))
-				spans = sure.around(spans, c)
-				h.sure[c] = uint8(len(spans) - int(h.first[c]))
-				spans = near.around(spans, c)
+				if c > begin && s.base(keys[c]) == s.base(keys[c-1]) {
+					h.bounds[c] = h.bounds[c-1]
+					continue
+				}
+				b := bounds{first: int32(len(spans))}
+				spans = sure.around(spans, keys[c])
+				b.near = int32(len(spans))
+				spans = near.around(spans, s.base(keys[c]))
+				b.end = int32(len(spans))
+				h.bounds[c] = b
 			}
 			h.spans[begin/walkCells] = slices.Clone(spans)
 		}
@@ -162,9 +183,9 @@ func walkAll(keys []uint64, pieces []piece, threads int, f func(c int32, around 
 	inBatches(len(keys), walkCells, threads, func(next func() (int, int, bool)) {
 		var spans []span
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
-			w := newWalk(keys, pieces, begin)
+			w := newWalk(keys, pieces, keys[begin])
 			for c := begin; c < end; c++ {
-				spans = w.around(spans[:0], c)
+				spans = w.around(spans[:0], keys[c])
 				f(int32(c), spans)
 			}
 		}

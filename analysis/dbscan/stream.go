@@ -12,81 +12,106 @@ type supply interface {
 	label(g *grid, cells []int32, r *Result)
 }
 
-// A stream is points in the order of the input. Every question is a pass over them.
-type stream struct {
-	ids    []int32 // as in a census; when the open cells have been asked for, the numbers of cells
-	tables [][]int32
+// A stream is points in the order of the input. Every question is a pass over the numbers of their cells.
+type stream struct{ *census }
+
+// A sieve takes a few points at a time out of many, without a branch for each: one in many is wanted, and
+// which cannot be foretold.
+type sieve [1024]int32
+
+// keep returns which of some points, at most len(v), are in cells where wanted is not 0.
+func (v *sieve) keep(cells []int32, wanted []uint8) []int32 {
+	n := 0
+	for i, c := range cells {
+		v[n&(len(v)-1)] = int32(i) // n is below len(v)
+		n += (int(wanted[c]) + 255) >> 8
+	}
+	return v[:n]
 }
 
-func (s *stream) open(g *grid) {
-	picks := make([][]pick, len(s.tables))
-	inChunks(len(s.ids), len(s.tables), func(t, begin, end int) {
-		table, full, index := s.tables[t], g.full, g.index
+// open looks at the points of a full cell until there are enough samples. From then on points have the
+// numbers of their cells for ids.
+func (s stream) open(g *grid) {
+	const all = ^uint8(0)
+	enough := uint8((g.samplesPerCell() + s.threads - 1) / s.threads)
+	open, samples := make([][]pick, s.threads), make([][]pick, s.threads)
+	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
+		wanted := make([]uint8, len(g.keys))
+		for c, full := range g.full {
+			wanted[c] = all
+			if full {
+				wanted[c] = enough
+			}
+		}
+		table := s.table(t)
+		mine := make([]pick, 0, g.openPoints()/s.threads)
+		some := make([]pick, 0, min(end-begin, len(g.fulls)*int(enough)))
+		var v sieve
+		for ; begin < end; begin += len(v) {
+			cells := s.ids[begin:min(begin+len(v), end)]
+			for i, id := range cells {
+				cells[i] = table[id]
+			}
+			for _, i := range v.keep(cells, wanted) {
+				switch c := cells[i]; wanted[c] {
+				case 0:
+				case all:
+					mine = append(mine, pick{g.opens[c], int32(begin) + i})
+				default:
+					wanted[c]--
+					some = append(some, pick{g.fullIndex(c), int32(begin) + i})
+				}
+			}
+		}
+		open[t], samples[t] = mine, some
+	})
+	s.tables = nil
+	g.open.fill(g.points, open)
+	g.samples.fill(g.points, samples)
+}
+
+func (s stream) shut(g *grid) {
+	asked := make([]uint8, len(g.keys))
+	for k, c := range g.fulls {
+		if g.requests.asked[k] {
+			asked[c] = 1
+		}
+	}
+	picks := make([][]pick, s.threads)
+	d := g.dims
+	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
 		var mine []pick
-		for i := begin; i < end; i++ {
-			c := table[s.ids[i]]
-			s.ids[i] = c
-			if !full[c] {
-				mine = append(mine, pick{index[c], int32(i)})
+		var v sieve
+		for ; begin < end; begin += len(v) {
+			cells := s.ids[begin:min(begin+len(v), end)]
+			for _, i := range v.keep(cells, asked) {
+				k, row := g.fullIndex(cells[i]), begin+int(i)
+				if g.requested(g.points.Coords[row*d:row*d+d], k) {
+					mine = append(mine, pick{k, int32(row)})
+				}
 			}
 		}
 		picks[t] = mine
 	})
-	s.tables = nil
-	g.open.fill(g.points, picks)
-	s.takeSamples(g)
-}
-
-// takeSamples looks at an eighth of the points, in short runs from all over the input.
-func (s *stream) takeSamples(g *grid) {
-	const run, stride = 64, 512
-	d := g.dims
-	for begin := 0; begin < len(s.ids); begin += stride {
-		for i := begin; i < min(begin+run, len(s.ids)); i++ {
-			if c := s.ids[i]; g.full[c] {
-				g.samples.add(g.index[c], g.points.Coords[i*d:i*d+d])
-			}
-		}
-	}
-}
-
-func (s *stream) shut(g *grid) {
-	asked := make([]bool, len(g.keys))
-	some := false
-	for c, full := range g.full {
-		if full && g.requests.asked[g.index[c]] {
-			asked[c], some = true, true
-		}
-	}
-	d := g.dims
-	picks := make([][]pick, threadsFor(len(s.ids), g.threads))
-	if some {
-		inChunks(len(s.ids), len(picks), func(t, begin, end int) {
-			asked := asked
-			var mine []pick
-			for i, c := range s.ids[begin:end] {
-				i += begin
-				if asked[c] && g.requested(g.points.Coords[i*d:i*d+d], c) {
-					mine = append(mine, pick{g.index[c], int32(i)})
-				}
-			}
-			picks[t] = mine
-		})
-	}
 	g.shut.fill(g.points, picks)
 }
 
-func (s *stream) smallest(g *grid, candidate []int32, smallest [][]float64) {
+func (s stream) smallest(g *grid, candidate []int32, smallest [][]float64) {
 	d := g.dims
-	found := make([][][]float64, threadsFor(len(s.ids), g.threads))
-	inChunks(len(s.ids), len(found), func(t, begin, end int) {
+	wanted := make([]uint8, len(candidate))
+	for c, k := range candidate {
+		wanted[c] = uint8(min(k, 1))
+	}
+	found := make([][][]float64, s.threads)
+	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
 		mine := make([][]float64, len(smallest))
-		candidate, coords := candidate, g.points.Coords
-		for i, c := range s.ids[begin:end] {
-			if k := candidate[c]; k > 0 {
-				i += begin
-				if best := mine[k-1]; best == nil || coords[i*d] <= best[0] {
-					takeSmaller(&mine[k-1], coords[i*d:i*d+d])
+		var v sieve
+		for ; begin < end; begin += len(v) {
+			cells := s.ids[begin:min(begin+len(v), end)]
+			for _, i := range v.keep(cells, wanted) {
+				row, best := begin+int(i), &mine[candidate[cells[i]]-1]
+				if p := g.points.Coords[row*d : row*d+d]; *best == nil || p[0] <= (*best)[0] {
+					takeSmaller(best, p)
 				}
 			}
 		}
@@ -102,7 +127,7 @@ func (s *stream) smallest(g *grid, candidate []int32, smallest [][]float64) {
 }
 
 // label turns the cells of points into their labels, in place.
-func (s *stream) label(g *grid, cells []int32, r *Result) {
+func (s stream) label(g *grid, cells []int32, r *Result) {
 	r.Labels = s.ids
 	writeLabels(s.ids, cells, r, g.threads)
 }
