@@ -29,7 +29,8 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 	if n == 0 {
 		return r
 	}
-	c := &cells{tree: t, eps2: eps * eps, minPts: minPts, of: make([]int32, n), core: make([]bool, n)}
+	t = t.scaled(scaleFor(eps))
+	c := &cells{tree: t, eps2: eps * t.scale * (eps * t.scale), minPts: minPts, of: make([]int32, n), core: make([]bool, n)}
 	c.clique = make([]bool, len(t.nodes))
 	c.cut(0)
 	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
@@ -75,7 +76,7 @@ func (c *cells) cut(nd int32) {
 	x := &c.nodes[nd]
 	b := c.box(nd)
 	switch {
-	case distance2(b.hi, b.lo) <= c.eps2:
+	case c.distance2(b.hi, b.lo) <= c.eps2:
 		c.clique[nd] = true
 		for i := x.begin; i < x.end; i++ {
 			c.of[i] = int32(len(c.runs))
@@ -110,7 +111,7 @@ func (f *finder) find(c *cells, nd int32, b box) {
 		return
 	}
 	x := &c.nodes[nd]
-	least, most := b.distances2(c.box(nd))
+	least, most := c.distances2(b, c.box(nd))
 	switch {
 	case least > c.eps2:
 	case most <= c.eps2:
@@ -159,7 +160,7 @@ func (c *cells) coresIn(begin, end int32) bool { return c.cores[end] > c.cores[b
 // Eps of one of its own. Each pair of cells is looked at from the earlier one.
 func (c *cells) link(i, nd int32) {
 	x, y := &c.runs[i], &c.nodes[nd]
-	if y.end <= x.end || !c.coresIn(y.begin, y.end) || c.boxOfRun(x).least2(c.box(nd)) > c.eps2 {
+	if y.end <= x.end || !c.coresIn(y.begin, y.end) || c.least2(c.boxOfRun(x), c.box(nd)) > c.eps2 {
 		return
 	}
 	if y.right != 0 && !c.clique[nd] {
@@ -178,7 +179,7 @@ func (c *cells) link(i, nd int32) {
 func (c *cells) touch(x, y *run) bool {
 	switch {
 	case x.node < 0 && y.node < 0:
-		return distance2(c.point(x.begin), c.point(y.begin)) <= c.eps2
+		return c.distance2(c.point(x.begin), c.point(y.begin)) <= c.eps2
 	case x.node < 0:
 		return c.reaches(c.point(x.begin), y.node)
 	case y.node < 0:
@@ -203,7 +204,7 @@ func (c *cells) reaches(p []float64, nd int32) bool {
 		return c.reaches(p, nd+1) || c.reaches(p, x.right)
 	}
 	for i := x.begin; i < x.end; i++ {
-		if c.core[i] && distance2(p, c.point(i)) <= c.eps2 {
+		if c.core[i] && c.distance2(p, c.point(i)) <= c.eps2 {
 			return true
 		}
 	}
@@ -216,7 +217,7 @@ func (c *cells) nodesTouch(a, b int32) bool {
 	if !c.coresIn(x.begin, x.end) || !c.coresIn(y.begin, y.end) {
 		return false
 	}
-	least, most := c.box(a).distances2(c.box(b))
+	least, most := c.distances2(c.box(a), c.box(b))
 	switch {
 	case least > c.eps2:
 		return false

@@ -12,7 +12,8 @@
 // it leaves open fixed so that an answer depends on the set of points alone:
 //
 //   - N(p) holds every point within Eps of p, p itself included; a distance is judged by
-//     Σ diff² ≤ Eps², summed in the order of the dimensions in float64;
+//     Σ diff² ≤ Eps², summed in the order of the dimensions in float64, but for exponents having no
+//     limits: squares that would overflow or vanish are those of lengths scaled by a power of two;
 //   - p is a core point if N(p) holds at least MinPts points;
 //   - clusters are the connected components of core points within Eps of each other;
 //   - the key of a cluster is its lexicographically smallest core point. Clusters are numbered 0, 1, …

@@ -37,7 +37,11 @@ func TestClusterByHand(t *testing.T) {
 		{"that border, mirrored in y", 2, []float64{0, 0, 0, -.5, 0, -1, 0, -2, 0, -3, 0, -3.5, 0, -4}, 1, 4,
 			[]int32{1, 1, 1, 0, 0, 0, 0}, "0010100"},
 		{"Eps above the range", 2, []float64{0, 0, 1, 7, -3, 2}, 1e9, 3, []int32{0, 0, 0}, "111"},
-		{"Eps whose square overflows", 2, []float64{-1e300, 0, 1e300, 0}, 1e200, 2, []int32{0, 0}, "11"},
+		{"Eps whose square overflows", 2, []float64{-1e300, 0, 1e300, 0, 3e199, 0, 3e199, 9e199}, 1e200, 2, []int32{noise, noise, 0, 0}, "0011"},
+		{"Eps whose square vanishes", 2, []float64{0, 0, 0x4p-965, 0, 0, 0x3p-965, 0x9p-964, 0}, 0x5p-965, 3, []int32{0, 0, 0, noise}, "1110"},
+		{"the smallest Eps", 3, []float64{0, 0, 0, 5e-324, 0, 0, 5e-324, 5e-324, 0, 0, 0, 1}, 5e-324, 2, []int32{0, 0, 0, noise}, "1110"},
+		{"the largest Eps", 2, []float64{-1e308, 0, 7e307, 3e307, 1.7e308, 0}, math.MaxFloat64, 2, []int32{0, 0, 0}, "111"},
+		{"Eps 0 among the smallest numbers", 2, []float64{0, 0, 5e-324, 0, 0, 5e-324, 0, 0}, 0, 2, []int32{0, noise, noise, 0}, "1001"},
 		{"infinite Eps", 1, []float64{-1, 5}, math.Inf(1), 2, []int32{0, 0}, "11"},
 		{"a range of 10^300 Eps", 2, []float64{0, 0, 1e300, 1e300, 1, 0}, 1, 2, []int32{0, noise, 0}, "101"},
 	} {
@@ -168,15 +172,62 @@ func TestPointsAtAllScales(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Eps² underflows to 0, and so do the squares of differences below about 2^-537.
-	first := r.Labels[0]
-	for e := -1000; e < -600; e++ {
-		if r.Labels[(e+1000)*20] != first {
-			t.Fatalf("2^%d is apart from the points near 0", e)
+	apart := 1
+	for e := -1000; e < 999; e++ {
+		here, next := r.Labels[(e+1000)*20], r.Labels[(e+1001)*20]
+		if far := math.Ldexp(math.Sqrt2, e) > 1e-290; (here != next) != far {
+			t.Fatalf("2^%d has label %d, twice that has %d", e, here, next)
+		} else if far {
+			apart++
 		}
 	}
-	if last := r.Labels[len(r.Labels)-1]; last == noise || last == first {
-		t.Errorf("the farthest place has label %d", last)
+	if r.Clusters != apart || apart < 1900 {
+		t.Errorf("%d clusters, want %d", r.Clusters, apart)
+	}
+}
+
+// Points and Eps that are all so many times larger or smaller give the same answer, however far squares are
+// from what float64 holds.
+func TestScaleChangesNothing(t *testing.T) {
+	for dims := 1; dims <= 6; dims++ {
+		p := burstLike(3_000, dims)
+		for i := range p.Coords {
+			p.Coords[i] = math.Round(p.Coords[i]*512) / 512 // no bits are lost on the way
+		}
+		const eps, minPts = 11. / 512, 6
+		want, err := dbscan.Cluster(p, eps, minPts, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantCurve, err := kDistance(p, minPts, 500, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Clusters < 2 {
+			t.Fatalf("%d-D: %d clusters; these points should show more", dims, want.Clusters)
+		}
+		for _, exponent := range []int{-1000, -600, -520, -340, 340, 500, 520, 1000} {
+			q := dbscan.Points{Dims: dims, Coords: make([]float64, len(p.Coords))}
+			for i, v := range p.Coords {
+				q.Coords[i] = math.Ldexp(v, exponent)
+			}
+			got, err := dbscan.Cluster(q, math.Ldexp(eps, exponent), minPts, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResult(got, want); err != nil {
+				t.Errorf("%d-D times 2^%d: another answer", dims, exponent)
+			}
+			curve, err := kDistance(q, minPts, 500, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range curve {
+				if curve[i] != math.Ldexp(wantCurve[i], exponent) {
+					t.Fatalf("%d-D times 2^%d: k-distance %d is %v, want %v", dims, exponent, i, curve[i], math.Ldexp(wantCurve[i], exponent))
+				}
+			}
+		}
 	}
 }
 

@@ -12,18 +12,25 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// referenceCurve sorts all distances from all points.
+// referenceCurve sorts all distances from all points, measured in about the longest side of their box.
 func referenceCurve(p dbscan.Points, k int) []float64 {
 	var curve []float64
+	longest := 0.
+	for i := range p.Coords {
+		for j := i % p.Dims; j < len(p.Coords); j += p.Dims {
+			longest = max(longest, p.Coords[i]-p.Coords[j])
+		}
+	}
+	_, exponent := math.Frexp(longest)
 	for i := range p.Len() {
 		var distances []float64
 		for j := range p.Len() {
 			sum := 0.0
 			for d := range p.Dims {
-				diff := p.Coords[i*p.Dims+d] - p.Coords[j*p.Dims+d]
+				diff := math.Ldexp(p.Coords[i*p.Dims+d]-p.Coords[j*p.Dims+d], -exponent)
 				sum += float64(diff * diff)
 			}
-			distance := math.Sqrt(sum)
+			distance := math.Ldexp(math.Sqrt(sum), exponent)
 			if p.Dims == 1 {
 				distance = math.Abs(p.Coords[i] - p.Coords[j])
 			}

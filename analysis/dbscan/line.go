@@ -19,30 +19,27 @@ func newLine(coords []float64, threads int) *line {
 	return l
 }
 
-// near reports whether the points at i ≤ j are within Eps. Rounding keeps differences and squares in
-// order, so that near points are a window round each point.
-func (l *line) near(i, j int, eps2 float64) bool {
-	d := l.x[j] - l.x[i]
-	return d*d <= eps2
-}
+// near reports whether the points at i ≤ j are within Eps. Rounding keeps differences in order, so that near
+// points are a window round each point; and it keeps apart the squares of what is not equal, so that none are
+// needed.
+func (l *line) near(i, j int, eps float64) bool { return l.x[j]-l.x[i] <= eps }
 
 func (l *line) cluster(eps float64, minPts, threads int) *Result {
 	n := len(l.x)
 	r := &Result{Labels: make([]int32, n), Core: make([]bool, n)}
-	eps2 := eps * eps
 	core := make([]bool, n) // in the line's order
 	inChunks(n, threadsFor(n, threads), func(_, begin, end int) {
 		if begin == end {
 			return
 		}
-		left := sort.Search(begin, func(i int) bool { return l.near(i, begin, eps2) })
+		left := sort.Search(begin, func(i int) bool { return l.near(i, begin, eps) })
 		right := begin
 		for i := begin; i < end; i++ {
-			for !l.near(left, i, eps2) {
+			for !l.near(left, i, eps) {
 				left++
 			}
 			right = max(right, i+1)
-			for right < n && right-left < minPts && l.near(i, right, eps2) {
+			for right < n && right-left < minPts && l.near(i, right, eps) {
 				right++
 			}
 			core[i] = right-left >= minPts
@@ -55,18 +52,18 @@ func (l *line) cluster(eps float64, minPts, threads int) *Result {
 		if !core[i] {
 			// All core points within Eps on the left are near each other: one cluster, and the one
 			// with the smaller key.
-			if lastCore >= 0 && pending == i && l.near(lastCore, i, eps2) {
+			if lastCore >= 0 && pending == i && l.near(lastCore, i, eps) {
 				r.Labels[l.rows[i]] = cluster
 				pending = i + 1
 			}
 			continue
 		}
-		if lastCore < 0 || !l.near(lastCore, i, eps2) {
+		if lastCore < 0 || !l.near(lastCore, i, eps) {
 			cluster++
 		}
 		for ; pending < i; pending++ {
 			label := Noise
-			if l.near(pending, i, eps2) {
+			if l.near(pending, i, eps) {
 				label = cluster
 			}
 			r.Labels[l.rows[pending]] = label

@@ -78,7 +78,7 @@ func (r *ranking) neighbour2(p []float64, k int64) float64 {
 			continue
 		}
 		for i := nd.begin; i < nd.end; i++ {
-			switch v, weight := distance2(p, r.point(i)), r.weight(i, i+1); {
+			switch v, weight := r.tree.distance2(p, r.point(i)), r.weight(i, i+1); {
 			case v > most:
 			case v < least:
 				k -= weight
@@ -163,7 +163,7 @@ func (s *nearest) search(nd int32) {
 	x := &s.nodes[nd]
 	if x.right != 0 {
 		left, right := nd+1, x.right
-		l, r := pointBox(s.p).least2(s.box(left)), pointBox(s.p).least2(s.box(right))
+		l, r := s.least2(pointBox(s.p), s.box(left)), s.least2(pointBox(s.p), s.box(right))
 		if r < l {
 			left, right, l, r = right, left, r, l
 		}
@@ -176,7 +176,7 @@ func (s *nearest) search(nd int32) {
 		return
 	}
 	for i := x.begin; i < x.end; i++ {
-		v := distance2(s.p, s.point(i))
+		v := s.distance2(s.p, s.point(i))
 		if !s.wants(v) {
 			continue
 		}

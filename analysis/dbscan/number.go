@@ -67,7 +67,7 @@ func (c *cells) label(i int32, number []int32, f *finder, r *Result) {
 // nearCores collects cliques and leaves with core points that may be within Eps of some of the box.
 func (c *cells) nearCores(f *finder, nd int32, b box) {
 	x := &c.nodes[nd]
-	if !c.coresIn(x.begin, x.end) || b.least2(c.box(nd)) > c.eps2 {
+	if !c.coresIn(x.begin, x.end) || c.least2(b, c.box(nd)) > c.eps2 {
 		return
 	}
 	if x.right == 0 || c.clique[nd] {
@@ -94,7 +94,7 @@ func (c *cells) border(p int32, number []int32, inside int32, near []int32) int3
 			if best != Noise && k >= best {
 				continue
 			}
-			if cell.node < 0 && distance2(at, c.point(cell.begin)) <= c.eps2 || cell.node >= 0 && c.reaches(at, cell.node) {
+			if cell.node < 0 && c.distance2(at, c.point(cell.begin)) <= c.eps2 || cell.node >= 0 && c.reaches(at, cell.node) {
 				best = k
 			}
 		}

@@ -18,6 +18,7 @@ func reference(p dbscan.Points, eps float64, minPts int) *dbscan.Result {
 	n := p.Len()
 	at := func(i int) []float64 { return p.Coords[i*p.Dims : (i+1)*p.Dims] }
 	near := make([][]bool, n)
+	part, exponent := math.Frexp(eps)
 	r := &dbscan.Result{Labels: make([]int32, n), Core: make([]bool, n)}
 	for i := range n {
 		near[i] = make([]bool, n)
@@ -26,9 +27,14 @@ func reference(p dbscan.Points, eps float64, minPts int) *dbscan.Result {
 			sum := 0.0
 			for d := range p.Dims {
 				diff := at(i)[d] - at(j)[d]
+				if eps > 0 {
+					diff = math.Ldexp(diff, -exponent)
+				} else if diff != 0 {
+					diff = 1
+				}
 				sum += float64(diff * diff)
 			}
-			if sum <= eps*eps {
+			if sum <= part*part {
 				near[i][j] = true
 				neighbours++
 			}

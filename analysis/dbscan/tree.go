@@ -1,6 +1,9 @@
 package dbscan
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // A tree is a k-d tree with tight boxes over points of any number of dimensions (Bentley, CACM
 // 18(9), 1975; splits at the middle of the box as in Maneewongvatana and Mount, 1999). It depends on
@@ -8,6 +11,7 @@ import "slices"
 type tree struct {
 	dims   int
 	leaf   int       // most points in a leaf, but where they are at one place
+	scale  float64   // of distances
 	coords []float64 // of the points in the tree's order, row-major
 	rows   []int32   // of each of them in the input
 	nodes  []node    // every node before what is below it, left before right
@@ -33,7 +37,7 @@ const (
 // newTree plants a tree whose leaves hold up to leaf points.
 func newTree(p Points, leaf, threads int) *tree {
 	n := p.Len()
-	t := &tree{dims: p.Dims, leaf: leaf, coords: make([]float64, len(p.Coords)), rows: make([]int32, n)}
+	t := &tree{dims: p.Dims, leaf: leaf, scale: 1, coords: make([]float64, len(p.Coords)), rows: make([]int32, n)}
 	if n == 0 {
 		return t
 	}
@@ -173,10 +177,36 @@ func (t *tree) point(i int32) []float64 {
 
 func pointBox(p []float64) box { return box{p, p} }
 
+// scaleFor returns a power of two which takes a length to about 1, so that squares of what is compared with
+// it neither overflow nor vanish.
+func scaleFor(length float64) float64 {
+	if length == 0 {
+		return 0x1p1023
+	}
+	_, exponent := math.Frexp(length)
+	return math.Ldexp(1, min(-exponent, 1023))
+}
+
+// extent is the longest side of the box of all points, of which there must be some.
+func (t *tree) extent() float64 {
+	longest := 0.
+	for b, j := t.box(0), 0; j < t.dims; j++ {
+		longest = max(longest, b.hi[j]-b.lo[j])
+	}
+	return min(longest, math.MaxFloat64)
+}
+
+// scaled returns the tree with distances in other units. It shares everything else.
+func (t *tree) scaled(scale float64) *tree {
+	other := *t
+	other.scale = scale
+	return &other
+}
+
 // distances2 returns bounds of the squared distances between the points of two boxes. They hold to
 // the last bit for distance2 of any two of their points, since differences, squares and sums of
 // float64 keep their order under rounding.
-func (a box) distances2(b box) (least, most float64) {
+func (t *tree) distances2(a, b box) (least, most float64) {
 	for j := range a.lo {
 		gap := a.lo[j] - b.hi[j]
 		if g := b.lo[j] - a.hi[j]; g > gap {
@@ -186,23 +216,24 @@ func (a box) distances2(b box) (least, most float64) {
 		if s := b.hi[j] - a.lo[j]; s > span {
 			span = s
 		}
-		if gap > 0 {
+		if gap *= t.scale; gap > 0 {
 			least += float64(gap * gap)
 		}
+		span *= t.scale
 		most += float64(span * span)
 	}
 	return least, most
 }
 
 // least2 is the first result of distances2.
-func (a box) least2(b box) float64 {
+func (t *tree) least2(a, b box) float64 {
 	var least float64
 	for j := range a.lo {
 		gap := a.lo[j] - b.hi[j]
 		if g := b.lo[j] - a.hi[j]; g > gap {
 			gap = g
 		}
-		if gap > 0 {
+		if gap *= t.scale; gap > 0 {
 			least += float64(gap * gap)
 		}
 	}
@@ -217,12 +248,23 @@ func (t *tree) nodeDistances2(p []float64, nd int32) (least, most float64) {
 		if outside < inside {
 			outside, inside = inside, outside
 		}
-		if outside > 0 {
+		if outside *= t.scale; outside > 0 {
 			least += float64(outside * outside)
 		}
+		inside *= t.scale
 		most += float64(inside * inside)
 	}
 	return least, most
+}
+
+// distance2 is the function distance2 in the tree's scale.
+func (t *tree) distance2(p, q []float64) float64 {
+	var sum float64
+	for j := range p {
+		d := (p[j] - q[j]) * t.scale
+		sum += float64(d * d)
+	}
+	return sum
 }
 
 // distance2 sums in the order of the dimensions; the conversion keeps compilers from fusing the
@@ -255,7 +297,7 @@ func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 	}
 	found := 0
 	for i := x.begin; i < x.end; i++ {
-		if distance2(p, t.point(i)) <= reach2 {
+		if t.distance2(p, t.point(i)) <= reach2 {
 			found++
 		}
 	}
@@ -275,7 +317,7 @@ func (t *tree) within(dst []int32, nd int32, p []float64, reach2 float64) []int3
 		return t.within(t.within(dst, nd+1, p, reach2), x.right, p, reach2)
 	}
 	for i := x.begin; i < x.end; i++ {
-		if distance2(p, t.point(i)) <= reach2 {
+		if t.distance2(p, t.point(i)) <= reach2 {
 			dst = append(dst, t.rows[i])
 		}
 	}

@@ -36,7 +36,7 @@ func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*W
 			return nil, fmt.Errorf("dbscan: cell %d: %w", i, err)
 		}
 	}
-	w := newWeighted(dims, cells, eps*eps, minPts, max(1, threads))
+	w := newWeighted(dims, cells, eps, minPts, max(1, threads))
 	w.findCores()
 	if len(w.questions()) == 0 {
 		w.link()
@@ -67,24 +67,27 @@ func checkCell(c *cell.Cell, dims int) error {
 type weighted struct {
 	dims    int
 	cells   []cell.Cell
-	eps2    float64
+	eps2    float64 // in the scale of the tree
 	minPts  int
 	threads int
 	tree    *tree   // of the low corners
-	widest  float64 // the longest diagonal
+	widest  float64 // the longest diagonal, in its scale
 	core    []verdict
 	surely  forest // of cells linked for sure
 	asked   []bool
 }
 
-func newWeighted(dims int, cells []cell.Cell, eps2 float64, minPts, threads int) *weighted {
-	w := &weighted{dims: dims, cells: cells, eps2: eps2, minPts: minPts, threads: threads}
+func newWeighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) *weighted {
+	scale := scaleFor(eps)
+	w := &weighted{dims: dims, cells: cells, eps2: eps * scale * (eps * scale), minPts: minPts, threads: threads}
 	lows := Points{Dims: dims, Coords: make([]float64, 0, len(cells)*dims)}
 	for i := range cells {
 		lows.Coords = append(lows.Coords, cells[i].Lo[:dims]...)
-		w.widest = max(w.widest, math.Sqrt(distance2(cells[i].Hi[:dims], cells[i].Lo[:dims])))
 	}
-	w.tree = newTree(lows, smallLeaf, threads)
+	w.tree = newTree(lows, smallLeaf, threads).scaled(scale)
+	for i := range cells {
+		w.widest = max(w.widest, math.Sqrt(w.tree.distance2(cells[i].Hi[:dims], cells[i].Lo[:dims])))
+	}
 	w.core = make([]verdict, len(cells))
 	w.asked = make([]bool, len(cells))
 	return w
@@ -105,7 +108,7 @@ func (w *weighted) each(f func(i int32, near []int32)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := int32(begin); i < int32(end); i++ {
 				near = w.tree.within(near[:0], 0, w.cells[i].Lo[:w.dims], reach*reach)
-				near = slices.DeleteFunc(near, func(b int32) bool { return w.box(i).least2(w.box(b)) > w.eps2 })
+				near = slices.DeleteFunc(near, func(b int32) bool { return w.tree.least2(w.box(i), w.box(b)) > w.eps2 })
 				f(i, near)
 			}
 		}
@@ -114,7 +117,7 @@ func (w *weighted) each(f func(i int32, near []int32)) {
 
 // all judges whether all points of two cells are within Eps of each other, given that some may be.
 func (w *weighted) all(a, b int32) bool {
-	_, most := w.box(a).distances2(w.box(b))
+	_, most := w.tree.distances2(w.box(a), w.box(b))
 	return most <= w.eps2
 }
 
