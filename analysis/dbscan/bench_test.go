@@ -48,6 +48,9 @@ func BenchmarkCluster2D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 2, .0
 func BenchmarkCluster4D100k(b *testing.B) { benchmarkCluster(b, 100_000, 4, .02) }
 func BenchmarkCluster4D1M(b *testing.B)   { benchmarkCluster(b, 1_000_000, 4, .02) }
 
+// Points have hundreds of neighbours, but few in any one cell.
+func BenchmarkClusterThinCells4D60k(b *testing.B) { benchmarkCluster(b, 60_000, 4, .006) }
+
 // Ten Eps on the same points, one by one and through an index.
 func benchmarkManyEps(b *testing.B, dims int, least float64) {
 	p := burstLike(1_000_000, dims)

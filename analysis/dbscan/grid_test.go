@@ -53,6 +53,8 @@ func TestGridIsTheTree(t *testing.T) {
 		{4, 30_000, .05, 400, .02, 8, false},
 		{4, 8_000, 1, 0, .125, 10, true},
 		{4, 8_000, 1, 20, .1, 8, true},
+		{4, 12_000, .02, 0, .007, 10, true}, // crowds, but not in any one cell
+		{3, 12_000, .02, 2000, .002, 10, true},
 	} {
 		name := fmt.Sprintf("%dD-scattered%v-lattice%v-eps%v-minPts%d", c.dims, c.scattered, c.lattice, c.eps, c.minPts)
 		t.Run(name, func(t *testing.T) {

@@ -2,10 +2,10 @@ package dbscan
 
 import "slices"
 
-// A sortedGrid is for points of which most have about MinPts neighbours, so that counting cells
-// decides little: their points are sorted by cells of side Eps, and those of a row of three cells,
-// which lie together, are compared with a point in one go. A cell may hold points of several
-// clusters, so the sets are of points.
+// A sortedGrid is for points that counting cells does not tell enough about: their points are sorted by
+// cells of side Eps, and those of a row of three cells, which lie together, are compared with a point in one
+// go. The core points of a cell that are in one cluster for what the cell itself shows are a unit, and lie
+// together too, so that clusters are of units: where points crowd, of few.
 type sortedGrid struct {
 	frame
 	gathered
@@ -15,7 +15,8 @@ type sortedGrid struct {
 	threads int
 	rows    []piece // three cells each, the nearest row first
 	core    []bool  // per point, in the order of the cells
-	sets    forest
+	ends    []int32 // per point: if it is the first of a unit, the first one behind; else 0
+	sets    forest  // of units, by their first points
 }
 
 // clusterSorted clusters the points that a grid has counted before. It returns nil where the larger
@@ -35,6 +36,7 @@ func (g *grid) clusterSorted(eps float64) *Result {
 	s.gathered.first = make([]int32, len(s.keys)+1)
 	s.gathered.fill(g.points, census.sortAll())
 	s.findCores()
+	s.findUnits()
 	s.link()
 	return s.label(census.ids)
 }
@@ -52,33 +54,31 @@ func (c *census) sortAll() [][]pick {
 	return picks
 }
 
-// each calls f for the points of every cell with the runs of points around them, their own included,
-// from several threads at once.
-func (s *sortedGrid) each(f func(own span, around []span)) {
-	walkAll(s.keys, s.rows, s.threads, func(c int32, around []span) {
-		for i, cells := range around {
-			around[i] = span{s.before[cells.begin], s.before[cells.end]}
-		}
-		f(span{s.before[c], s.before[c+1]}, around)
-	})
-}
+// each calls f for every cell with the spans of cells around it, its own included, from several threads at
+// once.
+func (s *sortedGrid) each(f func(c int32, around []span)) { walkAll(s.keys, s.rows, s.threads, f) }
 
 func (s *sortedGrid) at(i int32) []float64 { return s.coords[int(i)*s.dims : (int(i)+1)*s.dims] }
 
+// within returns the coordinates of the points from one up to another.
+func (s *sortedGrid) within(begin, end int32) []float64 {
+	return s.coords[int(begin)*s.dims : int(end)*s.dims]
+}
+
 func (s *sortedGrid) findCores() {
 	s.core = make([]bool, len(s.gathered.rows))
-	s.each(func(own span, around []span) {
+	s.each(func(c int32, around []span) {
 		possible := 0
 		for _, r := range around {
-			possible += int(r.end - r.begin)
+			possible += int(s.before[r.end] - s.before[r.begin])
 		}
 		if possible < s.minPts {
 			return
 		}
-		for i := own.begin; i < own.end; i++ {
+		for i := s.before[c]; i < s.before[c+1]; i++ {
 			found := 0
 			for _, r := range around {
-				found += countNear(s.at(i), s.coords[int(r.begin)*s.dims:int(r.end)*s.dims], s.eps2, s.minPts-found)
+				found += countNear(s.at(i), s.within(s.before[r.begin], s.before[r.end]), s.eps2, s.minPts-found)
 				if found >= s.minPts {
 					s.core[i] = true
 					break
@@ -88,56 +88,135 @@ func (s *sortedGrid) findCores() {
 	})
 }
 
-// link joins core points within Eps of each other, each pair from the later one.
-func (s *sortedGrid) link() {
+// findUnits puts the core points of each cell first, by units.
+func (s *sortedGrid) findUnits() {
+	s.ends = make([]int32, len(s.core))
 	s.sets = newForest(len(s.core))
-	s.each(func(own span, around []span) {
-		for i := own.begin; i < own.end; i++ {
-			if !s.core[i] {
-				continue
-			}
-			p := s.at(i)
-			for _, r := range around {
-				for j := r.begin; j < min(r.end, i); j++ {
-					if s.core[j] && distance2(p, s.at(j)) <= s.eps2 {
-						s.sets.union(i, j)
+	inBatches(len(s.keys), fewAtATime, s.threads, func(next func() (int, int, bool)) {
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			for c := begin; c < end; c++ {
+				first := s.before[c]
+				cores := first
+				for i := first; i < s.before[c+1]; i++ {
+					if s.core[i] {
+						s.swap(i, cores)
+						cores++
 					}
+				}
+				for first < cores {
+					first = s.findUnit(first, cores)
 				}
 			}
 		}
 	})
+}
+
+// findUnit puts those first that are in one unit with the first of some core points of a cell, and returns
+// the first of the others.
+func (s *sortedGrid) findUnit(first, cores int32) int32 {
+	end := first + 1
+	for i := first; i < end && end < cores; i++ {
+		for j := end; j < cores; j++ {
+			if distance2(s.at(i), s.at(j)) <= s.eps2 {
+				s.swap(j, end)
+				end++
+			}
+		}
+	}
+	s.ends[first] = end
+	return end
+}
+
+// swap swaps two points.
+func (s *sortedGrid) swap(i, j int32) {
+	if i == j {
+		return
+	}
+	p, q := s.at(i), s.at(j)
+	for k := range p {
+		p[k], q[k] = q[k], p[k]
+	}
+	rows := s.gathered.rows
+	rows[i], rows[j] = rows[j], rows[i]
+	s.core[i], s.core[j] = s.core[j], s.core[i]
+}
+
+// unitsIn calls f for the units of some cells until it says that this is enough.
+func (s *sortedGrid) unitsIn(cells span, f func(first, end int32) (enough bool)) {
+	for c := cells.begin; c < cells.end; c++ {
+		for i := s.before[c]; i < s.before[c+1] && s.ends[i] > 0; i = s.ends[i] {
+			if f(i, s.ends[i]) {
+				return
+			}
+		}
+	}
+}
+
+// link joins units that hold core points within Eps of each other, each pair from the later one.
+func (s *sortedGrid) link() {
+	s.each(func(c int32, around []span) {
+		s.unitsIn(span{c, c + 1}, func(first, end int32) bool {
+			for _, r := range around {
+				s.unitsIn(span{r.begin, min(r.end, c)}, func(other, behind int32) bool {
+					if s.sets.find(first) != s.sets.find(other) && s.touch(first, end, other, behind) {
+						s.sets.union(first, other)
+					}
+					return false
+				})
+			}
+			return false
+		})
+	})
 	s.sets.flatten(s.threads)
+}
+
+// touch reports whether some point of one unit is within Eps of one of the other.
+func (s *sortedGrid) touch(first, end, other, behind int32) bool {
+	for i := first; i < end; i++ {
+		if countNear(s.at(i), s.within(other, behind), s.eps2, 1) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // label writes the labels to dst, one for each point in the input's order.
 func (s *sortedGrid) label(dst []int32) *Result {
-	smallest := make(map[int32]int32) // per root: the smallest core point
-	for i, core := range s.core {
-		if core {
-			root := s.sets[i]
-			if at, ok := smallest[root]; !ok || slices.Compare(s.at(int32(i)), s.at(at)) < 0 {
-				smallest[root] = int32(i)
+	smallest := make([]int32, len(s.core)) // per root: the smallest core point
+	var roots []int32
+	for root := range smallest {
+		smallest[root] = int32(root)
+	}
+	s.unitsIn(span{0, int32(len(s.keys))}, func(first, end int32) bool {
+		root := s.sets[first]
+		if root == first {
+			roots = append(roots, root)
+		}
+		for i := first; i < end; i++ {
+			if slices.Compare(s.at(i), s.at(smallest[root])) < 0 {
+				smallest[root] = i
 			}
 		}
-	}
-	roots := make([]int32, 0, len(smallest))
-	for root := range smallest {
-		roots = append(roots, root)
-	}
+		return false
+	})
 	slices.SortFunc(roots, func(a, b int32) int { return slices.Compare(s.at(smallest[a]), s.at(smallest[b])) })
 	number := make([]int32, len(s.core)) // per root
 	for k, root := range roots {
 		number[root] = int32(k)
 	}
 	r := &Result{Labels: dst, Core: make([]bool, len(dst)), Clusters: len(roots)}
-	s.each(func(own span, around []span) {
-		for i := own.begin; i < own.end; i++ {
-			row := s.gathered.rows[i]
-			if s.core[i] {
-				r.Labels[row], r.Core[row] = number[s.sets[i]], true
-			} else {
-				r.Labels[row] = s.border(i, around, number)
+	s.each(func(c int32, around []span) {
+		behind := s.before[c] // the core points
+		s.unitsIn(span{c, c + 1}, func(first, end int32) bool {
+			for i := first; i < end; i++ {
+				row := s.gathered.rows[i]
+				r.Labels[row], r.Core[row] = number[s.sets[first]], true
 			}
+			behind = end
+			return false
+		})
+		for i := behind; i < s.before[c+1]; i++ {
+			r.Labels[s.gathered.rows[i]] = s.border(i, around, number)
 		}
 	})
 	return r
@@ -146,14 +225,13 @@ func (s *sortedGrid) label(dst []int32) *Result {
 func (s *sortedGrid) border(i int32, around []span, number []int32) int32 {
 	best := Noise
 	for _, r := range around {
-		for j := r.begin; j < r.end; j++ {
-			if !s.core[j] || distance2(s.at(i), s.at(j)) > s.eps2 {
-				continue
-			}
-			if k := number[s.sets[j]]; best == Noise || k < best {
+		s.unitsIn(r, func(first, end int32) bool {
+			k := number[s.sets[first]]
+			if (best == Noise || k < best) && countNear(s.at(i), s.within(first, end), s.eps2, 1) > 0 {
 				best = k
 			}
-		}
+			return best == 0
+		})
 	}
 	return best
 }
