@@ -29,7 +29,7 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 	if n == 0 {
 		return r
 	}
-	t = t.scaled(scaleFor(eps))
+	t = t.scaled(scaleFor(eps, 0))
 	c := &cells{tree: t, eps2: eps * t.scale * (eps * t.scale), minPts: minPts, of: make([]int32, n), core: make([]bool, n)}
 	c.clique = make([]bool, len(t.nodes))
 	c.cut(0)

@@ -5,6 +5,7 @@ import "slices"
 func (x *Incremental) newCell(key uint64) {
 	me := int32(len(x.cells))
 	cell := growingCell{key: key}
+	sure, near := x.sure[:0], x.near[:0]
 	for _, o := range x.around {
 		b := x.table.find(key + o.key)
 		if b < 0 {
@@ -16,14 +17,16 @@ func (x *Incremental) newCell(key uint64) {
 		other.neighbours++
 		other.settleAt = 0
 		if o.sure {
-			cell.sure = append(cell.sure, b)
+			sure = append(sure, b)
 			other.sure = append(other.sure, me)
 			cell.inSure = int32(min(int(cell.inSure)+x.population(other), x.minPts))
 		} else {
-			cell.near = append(cell.near, b)
+			near = append(near, b)
 			other.near = append(other.near, me)
 		}
 	}
+	x.sure, x.near = sure, near
+	cell.sure, cell.near = slices.Clone(sure), slices.Clone(near)
 	x.cells = append(x.cells, cell)
 	x.calm = append(x.calm, busy)
 	x.watch = append(x.watch, nil)

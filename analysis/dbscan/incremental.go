@@ -3,6 +3,7 @@ package dbscan
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // An Incremental clusters points that come in batches. With Eps and MinPts fixed, insertion only
@@ -20,7 +21,10 @@ import (
 type Incremental struct {
 	frame
 	minPts int
-	table  *cellTable // numbers cells, and counts their points
+	table  *cellTable // numbers cells
+	keys   []uint64   // of the points that are being inserted
+	sure   []int32    // room for the lists of a new cell
+	near   []int32
 	around []offset
 	cells  []growingCell
 	calm   []calm      // per cell
@@ -144,8 +148,11 @@ func (x *Incremental) insertAll(p Points, weights []int64) error {
 		}
 		x.centre(p.Coords[:p.Dims])
 	}
-	if err := x.checkRange(p); err != nil {
-		return err
+	if !x.findKeys(p) {
+		if err := checkFinite(p); err != nil {
+			return err
+		}
+		return x.rangeError(p)
 	}
 	for i := range p.Len() {
 		weight := int64(1)
@@ -156,11 +163,12 @@ func (x *Incremental) insertAll(p Points, weights []int64) error {
 		}
 		x.weight = append(x.weight, int32(min(weight, int64(x.minPts))))
 	}
-	for coords := p.Coords; len(coords) > 0; {
+	coords := p.Coords
+	for keys := x.keys; len(keys) > 0; {
 		first := x.rows.n
-		of := x.rows.extend(min(insertBlock, len(coords)/x.dims))
-		x.insertBlock(coords[:len(of)*x.dims], first, of)
-		coords = coords[len(of)*x.dims:]
+		of := x.rows.extend(min(insertBlock, len(keys)))
+		x.insertBlock(coords, keys[:len(of)], first, of)
+		coords, keys = coords[len(of)*x.dims:], keys[len(of):]
 	}
 	return nil
 }
@@ -169,12 +177,10 @@ func (x *Incremental) insertAll(p Points, weights []int64) error {
 const insertBlock = 256
 
 // insertBlock inserts points that are rows first … and writes down their cells.
-func (x *Incremental) insertBlock(coords []float64, first int, of []int32) {
-	var keys [insertBlock]uint64
-	x.keysOf(keys[:len(of)], coords)
+func (x *Incremental) insertBlock(coords []float64, keys []uint64, first int, of []int32) {
 	slots, shift := x.table.slots, x.table.shift
 	mask := uint64(len(slots) - 1)
-	for i, key := range keys[:len(of)] {
+	for i, key := range keys {
 		s := &slots[hashKey(key)>>shift&mask]
 		of[i] = s.id
 		if s.key != key {
@@ -201,23 +207,35 @@ func (x *Incremental) insertBlock(coords []float64, first int, of []int32) {
 	}
 }
 
-// keysOf computes the keys of the cells of points.
-func (x *Incremental) keysOf(keys []uint64, coords []float64) {
+// findKeys finds the keys of the cells of points; not ok where one is out of range.
+func (x *Incremental) findKeys(p Points) (ok bool) {
+	x.keys = slices.Grow(x.keys[:0], p.Len())[:p.Len()]
+	least, below := x.limits()
 	if x.dims == 2 {
-		x0, y0, inv, coords := x.origin[0], x.origin[1], x.inv, coords[:2*len(keys)]
+		x0, y0, inv, belowX, belowY := x.origin[0], x.origin[1], x.inv, below[0], below[1]
+		keys, coords := x.keys, p.Coords[:2*len(x.keys)]
 		for i := range keys {
-			keys[i] = uint64(int64((coords[2*i]-x0)*inv))<<32 | uint64(int64((coords[2*i+1]-y0)*inv))
+			u, v := (coords[2*i]-x0)*inv, (coords[2*i+1]-y0)*inv
+			if !(u >= least && u < belowX && v >= least && v < belowY) {
+				return false
+			}
+			keys[i] = uint64(int64(u))<<32 | uint64(int64(v))
 		}
-		return
+		return true
 	}
 	d := x.dims
-	for i := range keys {
+	for i := range x.keys {
 		var key uint64
-		for j, v := range coords[i*d : i*d+d] {
-			key = key<<(x.bits&63) | uint64(int64((v-x.origin[j&3])*x.inv)) // &3: j is below gridDims
+		for j, v := range p.Coords[i*d : i*d+d] {
+			u := (v - x.origin[j&3]) * x.inv // &3: j is below gridDims
+			if !(u >= least && u < below[j&3]) {
+				return false
+			}
+			key = key<<(x.bits&63) | uint64(int64(u))
 		}
-		keys[i] = key
+		x.keys[i] = key
 	}
+	return true
 }
 
 // cellOf returns the cell of a key, if need be a new one.
@@ -248,16 +266,11 @@ func (x *Incremental) centre(first []float64) {
 	}
 }
 
-func (x *Incremental) checkRange(p Points) error {
+func (x *Incremental) rangeError(p Points) error {
 	least, below := x.limits()
-	for i := range p.Len() {
-		for j, v := range p.Coords[i*x.dims : (i+1)*x.dims] {
-			if n := (v - x.origin[j]) * x.inv; !(n >= least && n < below[j]) {
-				if err := checkFinite(p); err != nil {
-					return err
-				}
-				return &RangeError{Row: i, Dim: j, Value: v}
-			}
+	for i, v := range p.Coords {
+		if n := (v - x.origin[i%x.dims]) * x.inv; !(n >= least && n < below[i%x.dims]) {
+			return &RangeError{Row: i / x.dims, Dim: i % x.dims, Value: v}
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ const DefaultQueries = 10_000
 // nearest neighbour, the point itself not counted, in descending order. In 1-D it holds all points.
 // From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, the same
 // ones in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
-// there is no k-th neighbour, k ≥ n, the curve is empty. A distance 2^-500 times as long as the longest side of the
-// points' box, or less, may be taken for 0.
+// there is no k-th neighbour, k ≥ n, the curve is empty. Distances of less than 2^-1000 of the longest side of the
+// points' box are not told from 0.
 func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if k < 1 {
 		return nil, fmt.Errorf("dbscan: neighbour %d: want at least 1", k)
@@ -74,7 +74,7 @@ func (t *tree) kDistance(before []int64, k, queries, threads int) []float64 {
 		n = int(before[n])
 	}
 	queries = min(queries, n)
-	t = t.scaled(scaleFor(t.extent()))
+	t = t.scaled(scaleFor(t.extent(), 500)) // as large as squares allow: small ones are looked for
 	curve := make([]float64, queries)
 	inBatches(queries, fewAtATime, threads, func(next func() (int, int, bool)) {
 		r := ranking{tree: t, before: before}

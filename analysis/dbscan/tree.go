@@ -177,14 +177,14 @@ func (t *tree) point(i int32) []float64 {
 
 func pointBox(p []float64) box { return box{p, p} }
 
-// scaleFor returns a power of two which takes a length to about 1, so that squares of what is compared with
+// scaleFor returns a power of two which takes a length to about 2^to, so that squares of what is compared with
 // it neither overflow nor vanish.
-func scaleFor(length float64) float64 {
+func scaleFor(length float64, to int) float64 {
 	if length == 0 {
 		return 0x1p1023
 	}
 	_, exponent := math.Frexp(length)
-	return math.Ldexp(1, min(-exponent, 1023))
+	return math.Ldexp(1, min(to-exponent, 1023))
 }
 
 // extent is the longest side of the box of all points, of which there must be some.

@@ -78,7 +78,7 @@ type weighted struct {
 }
 
 func newWeighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) *weighted {
-	scale := scaleFor(eps)
+	scale := scaleFor(eps, 0)
 	w := &weighted{dims: dims, cells: cells, eps2: eps * scale * (eps * scale), minPts: minPts, threads: threads}
 	lows := Points{Dims: dims, Coords: make([]float64, 0, len(cells)*dims)}
 	for i := range cells {
