@@ -33,14 +33,18 @@ func (c *computation) chooseLadder(g *group) error {
 		g.ladder, g.From = []float64{c.options.Fixed.Eps}, FromFixed
 		return nil
 	}
-	queries := 0 // as many as the curve's accuracy needs
-	outliers := g.MinPts
-	if c.options.Strict {
-		queries, outliers = g.Bursts, 0
-	}
-	curve, err := g.index.KDistance(g.MinPts, queries)
+	curve, err := c.curveOf(g)
 	if err != nil {
 		return err
+	}
+	if c.options.MinPts == 0 && !c.options.Strict {
+		if curve, err = c.lookForSmallKinds(g, curve); err != nil {
+			return err
+		}
+	}
+	outliers := g.MinPts
+	if c.options.Strict {
+		outliers = 0
 	}
 	g.ladder = refine.Ladder(curve, outliers*len(curve)/g.Bursts)
 	if len(g.ladder) > 0 {
@@ -56,6 +60,43 @@ func (c *computation) chooseLadder(g *group) error {
 		g.ladder = slices.Compact(g.ladder)
 	}
 	return nil
+}
+
+// curveOf is the curve of distances to the MinPts-th neighbour of a group's bursts.
+func (c *computation) curveOf(g *group) ([]float64, error) {
+	queries := 0 // as many as the curve's accuracy needs
+	if c.options.Strict {
+		queries = g.Bursts
+	}
+	return g.index.KDistance(g.MinPts, queries)
+}
+
+// manyFold is how much most distances to the MinPts-th neighbour fall when MinPts is halved and comes below the
+// size of most kinds of bursts. Where bursts lie evenly they fall to a half in one dimension, and less in more.
+const manyFold = 3
+
+// lookForSmallKinds lowers the MinPts of a group, by halves, to where it is below the size of most kinds, if there is such
+// a place; n/200 is above it where there are over 200 kinds. It returns the curve of distances for MinPts, given
+// that of the MinPts so far.
+func (c *computation) lookForSmallKinds(g *group, curve []float64) ([]float64, error) {
+	least, most := c.options.minPts(0), g.MinPts
+	typical := func(curve []float64) float64 { return max(curve[len(curve)/2], c.resolution) }
+	if len(curve) == 0 || typical(curve) <= manyFold*c.resolution { // so also where it is 0
+		return curve, nil
+	}
+	for before := curve; g.MinPts/2 >= least; {
+		g.MinPts /= 2
+		after, err := c.curveOf(g)
+		if err != nil {
+			return nil, err
+		}
+		if typical(before) >= manyFold*typical(after) {
+			return after, nil
+		}
+		before = after
+	}
+	g.MinPts = most
+	return curve, nil
 }
 
 func ranges(coords []float64, dims int) (lo, hi []float64) {
