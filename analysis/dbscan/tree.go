@@ -28,7 +28,7 @@ const (
 	// Small leaves for clustering, where a leaf that is wider than Eps falls apart into points.
 	smallLeaf = 16
 	// Large ones where a few thousand points are asked about, which does not pay for more.
-	largeLeaf = 64
+	largeLeaf = 128
 	// Splits in the middle of the box leave trees of this depth only where points crowd at ever
 	// smaller scales; from there on the median keeps the cost of a level from being paid per point.
 	deepest = 64
