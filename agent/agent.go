@@ -320,14 +320,14 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 	n.addMeaning(a, t, first, left[last:], true)
 }
 
-// hasEnded says whether nothing more will come of the process: it is gone. One that has finalised MPI may open sessions.
+// hasEnded says whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.
 func (a *Agent) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {
 		log.Error("is the rank alive?", "rank", a.process.Rank, "error", err)
 		return false
 	}
-	return !alive
+	return !alive || a.process.Over()
 }
 
 func (a *Agent) describe() *moriensv1.Process {

@@ -57,6 +57,7 @@ type Config struct {
 	Spool    string        // directory for the spool; empty: $TMPDIR, or /tmp
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
 	KeepWork bool          // the spool stays when everything is done
+	Came     bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
 	Shared   bool          // this process is more than the agent
@@ -82,7 +83,7 @@ type Node struct {
 	clocks        map[uint32]*sampler
 	over          chan struct{} // closed when no new process will come
 	overOnce      sync.Once
-	lastSeen      time.Time // when there was a process
+	lastSeen      time.Time // when there was a process, or one that is about to record
 	out           outgoing
 	stalled       error // why the latest transaction could not be kept; nil if it was
 	fullSince     time.Time
@@ -137,6 +138,7 @@ func New(config Config) (*Node, error) {
 		n.claim.Close()
 		return nil, fmt.Errorf("spool %s: %w", n.spool.Path(), err)
 	}
+	n.came = n.came || config.Came
 	return n, nil
 }
 
@@ -298,6 +300,9 @@ func (n *Node) scan() {
 	for _, f := range found.Faults {
 		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
 		n.out.node().Reported = append(n.out.node().Reported, f.Name)
+	}
+	if found.Starting > 0 {
+		n.came, n.lastSeen = true, time.Now()
 	}
 	for _, path := range found.Processes {
 		n.addProcess(path)

@@ -232,6 +232,9 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
+// RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
+func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
+
 // Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
 // the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close.
 func (c *Collector) Freeze(by string) store.Frozen {

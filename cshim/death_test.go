@@ -211,12 +211,17 @@ func TestForeignDirectory(t *testing.T) {
 	}
 }
 
-func TestWithoutEnvironment(t *testing.T) {
-	library := mpitest.Library(t)
+// TestWithoutProgram: ranks without MORIENS_RUN want an agent of their own, and there is no program for it beside this library.
+func TestWithoutProgram(t *testing.T) {
+	library := filepath.Join(t.TempDir(), "libmoriens.so")
+	if err := os.Symlink(mpitest.Library(t), library); err != nil {
+		t.Fatal(err)
+	}
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		shm := t.TempDir()
 		o := job{mpi: mpi, preload: library, shm: shm, env: []string{"MORIENS_RUN="}, program: []string{mpi.App(t, "cxx")}}.run(t)
-		const want = "moriens: not recording: MORIENS_RUN is not set\nhint: start the job by moriens run\n"
+		want := "moriens: not recording: " + filepath.Join(filepath.Dir(library), "moriens") + ": No such file or directory\n" +
+			"hint: name the moriens program by MORIENS_BIN, or switch the library off by MORIENS=off\n"
 		if o.err != nil || o.stderr != want {
 			t.Errorf("%v, stderr %q", o.err, o.stderr)
 		}

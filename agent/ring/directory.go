@@ -33,7 +33,12 @@ type Found struct {
 	Processes []string // paths
 	Rings     []string
 	Faults    []Fault
+	Starting  int // ranks that are about to record; of these, those that are still there are found each time
 }
+
+// AgentFile is the file in a run's directory that holds, under a plain preload, the lock of the agent and what it has to say to
+// the user: cshim/src/launch.h.
+const AgentFile = "agent"
 
 // Claim makes the directory if it is missing and takes it for this agent, until the file that it returns is
 // closed: two readers of one ring would each see half of it.
@@ -98,11 +103,12 @@ func NewDirectory(path string) *Directory {
 var (
 	processName = regexp.MustCompile(`^[0-9a-f]{16}\.process$`)
 	ringName    = regexp.MustCompile(`^[0-9a-f]{16}\.[0-9]{1,10}\.ring$`)
+	startName   = regexp.MustCompile(`^[0-9a-f]{16}\.start$`)
 	faultName   = regexp.MustCompile(`^fault-(-1|[0-9]{1,9})-([0-9]{1,5})$`)
 )
 
 // Scan lists what is new, by name. A directory that does not exist holds nothing. A ring may turn up
-// one scan before its process. Other files are ignored: some are being written, under a leading dot.
+// one scan before its process. Start files of ranks that died are removed. Other files are ignored: some are being written, under a leading dot.
 func (d *Directory) Scan() (Found, error) {
 	var found Found
 	entries, err := os.ReadDir(d.path)
@@ -126,6 +132,11 @@ func (d *Directory) Scan() (Found, error) {
 			rank, _ := strconv.Atoi(fault[1])
 			errno, _ := strconv.Atoi(fault[2])
 			found.Faults = append(found.Faults, Fault{Name: name, Rank: rank, Errno: syscall.Errno(errno)})
+		case startName.MatchString(name):
+			if d.starts(name) {
+				found.Starting++
+			}
+			continue
 		default:
 			continue
 		}
@@ -134,25 +145,68 @@ func (d *Directory) Scan() (Found, error) {
 	return found, nil
 }
 
-// Remove removes what the run's processes have left, and the directory if then nothing is in it. Processes
-// that still map their files are not disturbed.
-func (d *Directory) Remove() error {
-	entries, err := os.ReadDir(d.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// starts says whether the rank that made a start file lives.
+func (d *Directory) starts(name string) bool {
+	path := filepath.Join(d.path, name)
+	locked, err := lockedFile(path)
+	if err == nil && !locked {
+		os.Remove(path)
 	}
+	return err == nil && locked
+}
+
+// lockedFile says whether a process has a file locked.
+func lockedFile(path string) (bool, error) {
+	f, err := os.Open(path)
 	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return locked(f)
+}
+
+// locked says whether somebody holds a lock on the whole of a file. The question is asked on behalf of our open file, not of our
+// process, so that it sees every process's lock, and in tests our own.
+func locked(f *os.File) (bool, error) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
+		return false, err
+	}
+	return lock.Type != unix.F_UNLCK, nil
+}
+
+// Clear removes what the run's processes have left. Processes that still map their files are not disturbed.
+func (d *Directory) Clear() error {
+	return d.clear(func(name string) bool {
+		return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
+	})
+}
+
+func (d *Directory) clear(ours func(name string) bool) error {
+	entries, err := os.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ring: %w", err)
 	}
 	for _, entry := range entries {
-		name := strings.TrimPrefix(entry.Name(), ".") // a file that was being made
-		if processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) {
-			if err := os.Remove(filepath.Join(d.path, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("ring: %w", err)
-			}
+		if !ours(strings.TrimPrefix(entry.Name(), ".")) { // a dot: a file that was being made
+			continue
+		}
+		if err := os.Remove(filepath.Join(d.path, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("ring: %w", err)
 		}
 	}
-	if err := os.Remove(d.path); err != nil {
+	return nil
+}
+
+// Remove removes what the run's processes and its agent have left, and the directory if then nothing is in it.
+func (d *Directory) Remove() error {
+	if err := d.Clear(); err != nil {
+		return err
+	}
+	if err := d.clear(func(name string) bool { return name == AgentFile }); err != nil {
+		return err
+	}
+	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("ring: %w", err)
 	}
 	return nil
@@ -219,7 +273,11 @@ func inUse(path string) bool {
 	}
 	claim.Close()
 	found, err := NewDirectory(path).Scan()
-	if err != nil {
+	if err != nil || found.Starting > 0 {
+		return true
+	}
+	// Its parent may be about to start it again.
+	if locked, err := lockedFile(filepath.Join(path, AgentFile)); locked || err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return true
 	}
 	for _, name := range found.Processes {

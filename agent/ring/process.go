@@ -8,8 +8,6 @@ import (
 	"syscall"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
 	"moriens/internal/shmabi"
 )
 
@@ -153,6 +151,9 @@ func (p *Process) State() State {
 	return State(atomic.LoadUint32(&p.header.State))
 }
 
+// Over says whether MPI has ended for good: the process may live on, and nothing more will come of it.
+func (p *Process) Over() bool { return atomic.LoadUint32(&p.header.Over) != 0 }
+
 // Threads is how many threads have, or will have at once, a ring.
 func (p *Process) Threads() int {
 	// In this order: a thread is counted before it is known to have failed.
@@ -173,15 +174,12 @@ func (p *Process) Losses() Losses {
 }
 
 // Alive says whether the process still runs: whether somebody holds the lock on its file.
-//
-// The question is asked on behalf of our open file, not of our process, so that it sees every
-// process's lock, and in tests our own.
 func (p *Process) Alive() (bool, error) {
-	lock := unix.Flock_t{Type: unix.F_WRLCK}
-	if err := unix.FcntlFlock(p.m.file.Fd(), unix.F_OFD_GETLK, &lock); err != nil {
+	alive, err := locked(p.m.file)
+	if err != nil {
 		return false, fmt.Errorf("ring: lock of %s: %w", p.name, err)
 	}
-	return lock.Type != unix.F_UNLCK, nil
+	return alive, nil
 }
 
 // Close unmaps the file; it stays.

@@ -22,21 +22,27 @@ const (
 )
 
 type commands struct {
-	Run     runCommand     `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
-	Collect collectCommand `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
-	Agent   agentCommand   `cmd:"" help:"Send what the ranks on this node record to the collector."`
-	Status  statusCommand  `cmd:"" help:"Say how a run in progress is, or what a finished one came to: moriens status DIR"`
-	Finish  finishCommand  `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
-	Analyze analyzeCommand `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
-	Doctor  doctorCommand  `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
-	Cluster clusterCommand `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
-	Version versionCommand `cmd:"" help:"Print the version, the commit and the versions of the formats."`
+	Run       runCommand       `cmd:"" help:"Run a job under measurement: moriens run -- mpirun -n 4 ./app"`
+	Collect   collectCommand   `cmd:"" help:"Collect what agents send, and analyse it when they are done."`
+	Agent     agentCommand     `cmd:"" help:"Send what the ranks on this node record to the collector."`
+	Status    statusCommand    `cmd:"" help:"Say how a run in progress is, or what a finished one came to: moriens status DIR"`
+	Finish    finishCommand    `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
+	Analyze   analyzeCommand   `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
+	Doctor    doctorCommand    `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
+	Cluster   clusterCommand   `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
+	Preloaded preloadedCommand `cmd:"" hidden:"" help:"Look after the ranks of this node; libmoriens.so starts it."`
+	Version   versionCommand   `cmd:"" help:"Print the version, the commit and the versions of the formats."`
 
 	Log       string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
 	LogFormat string `help:"Form of the log: text, or json, an object a line." enum:"text,json" default:"text"`
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == preloaded {
+		os.Exit(preloadedMain(os.Args[1:]))
+	}
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 func run(args []string, stdout, stderr io.Writer) int {
 	var c commands
@@ -61,15 +67,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		complain(stderr, hint.With(err, "moriens --help lists the commands and their options"))
 		return statusUsage
 	}
-	level := slog.LevelError
-	_ = level.UnmarshalText([]byte(c.Log)) // kong has checked it
-	handlerOptions := &slog.HandlerOptions{Level: level}
-	log := slog.New(slog.NewTextHandler(stderr, handlerOptions))
-	if c.LogFormat == "json" {
-		log = slog.New(slog.NewJSONHandler(stderr, handlerOptions))
-	}
-
-	err = ctx.Run(log)
+	err = ctx.Run(c.log(stderr), &c, words{stderr})
 	var status exitStatus
 	switch {
 	case errors.As(err, &status):
@@ -80,6 +78,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return statusFailure
 	}
 	return 0
+}
+
+// log returns the log that the command line asks for.
+func (c *commands) log(to io.Writer) *slog.Logger {
+	level := slog.LevelError
+	_ = level.UnmarshalText([]byte(c.Log)) // kong has checked it
+	options := &slog.HandlerOptions{Level: level}
+	if c.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
 }
 
 // An exitStatus is an error, or none, with the status to exit with.

@@ -262,7 +262,8 @@ struct moriens_process {
 	uint64_t unrecorded;     /* atomic: outermost calls of threads without a ring */
 	uint64_t comms_lost;     /* atomic: communicators, windows and files for which the log had no room */
 	uint64_t names_lost;     /* atomic: times that a name of a phase or an event was to be defined and it had none */
-	uint8_t pad1[72];
+	uint32_t over;           /* atomic: MPI has ended for good, though the process may go on */
+	uint8_t pad1[68];
 
 	/* NUL-terminated, cut where too long */
 	char world[256];      /* the launcher's name for this MPI_COMM_WORLD; empty if it gives none */

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 uint64_t moriens_module_unloads;
@@ -68,6 +69,14 @@ bool moriens_module_find(uintptr_t address, struct moriens_module *module)
 	if (module->path[0] == '\0') /* the loader has no name for the executable */
 		moriens_os_executable(module->path, sizeof module->path);
 	return true;
+}
+
+void moriens_module_self(char *path, size_t bytes)
+{
+	struct moriens_module self;
+
+	moriens_module_find((uintptr_t)&moriens_module_unloads, &self);
+	snprintf(path, bytes, "%s", self.path);
 }
 
 static int count_unloads(struct dl_phdr_info *info, size_t size, void *argument)

@@ -17,6 +17,9 @@ struct moriens_module {
 /* False: the address lies in no loaded file, such as code made at run time. */
 bool moriens_module_find(uintptr_t address, struct moriens_module *module);
 
+/* Path of this library, or of the program that it is linked into, as the loader knows it. */
+void moriens_module_self(char *path, size_t bytes);
+
 /*
  * How many times libraries were unloaded, as far as we know; atomic. When it has grown, another library can
  * lie where one was, and what was known of an address holds no more.

@@ -11,6 +11,8 @@
 #define MAX_POLL_GAP_US 1000000u
 #define DEFAULT_DRAIN_MS 1000u
 #define MAX_DRAIN_MS 600000u
+#define DEFAULT_TIMEOUT_S 60u
+#define MAX_TIMEOUT_S 86400u
 
 /* A directory entry holds 255 bytes; "moriens-", a user's number and a dash come before the name. */
 #define MAX_RUN_BYTES 200
@@ -48,32 +50,54 @@ static uint64_t number(struct moriens_options *options, const char *name, uint64
 	return wanted < least ? least : wanted < most ? wanted : most;
 }
 
-bool moriens_options_record(void)
+const char *moriens_options_run(void)
 {
-	const char *run = getenv("MORIENS_RUN");
+	return text_of("MORIENS_RUN");
+}
 
-	return run != NULL && run[0] != '\0';
+bool moriens_options_off(void)
+{
+	const char *whole = text_of("MORIENS");
+
+	return whole != NULL && strcmp(whole, "off") == 0;
+}
+
+static const char *shm_of(void)
+{
+	const char *shm = text_of("MORIENS_SHM");
+
+	return shm != NULL ? shm : "/dev/shm";
 }
 
 const char *moriens_options_probe(void)
 {
 	const char *probe = text_of("MORIENS_PROBE");
 
-	return probe != NULL && !moriens_options_record() ? probe : NULL;
+	return probe != NULL && moriens_options_run() == NULL ? probe : NULL;
 }
 
-bool moriens_options_read(struct moriens_options *options)
+bool moriens_options_read(struct moriens_options *options, const char *run)
 {
-	const char *shm = text_of("MORIENS_SHM");
-
-	options->run = getenv("MORIENS_RUN");
-	options->shm = shm != NULL ? shm : "/dev/shm";
+	options->run = run;
+	options->shm = shm_of();
 	options->not_numbers[0] = '\0';
 	options->ring_bytes = power_of_two(number(options, "MORIENS_RING", DEFAULT_RING_BYTES, MORIENS_MIN_RING_BYTES, MAX_RING_BYTES));
 	options->poll_gap_us = number(options, "MORIENS_POLL_GAP", DEFAULT_POLL_GAP_US, 0, MAX_POLL_GAP_US);
 	options->drain_ms = number(options, "MORIENS_DRAIN", DEFAULT_DRAIN_MS, 0, MAX_DRAIN_MS);
 	options->events = text_of("MORIENS_EVENTS");
 	options->papi = text_of("MORIENS_PAPI");
+	(void)number(options, "MORIENS_TIMEOUT", DEFAULT_TIMEOUT_S, 0, MAX_TIMEOUT_S);
 	options->callpath = (uint32_t)number(options, "MORIENS_CALLPATH", 1, 1, MORIENS_MAX_CALLPATH);
-	return options->run != NULL && strlen(options->run) <= MAX_RUN_BYTES && strchr(options->run, '/') == NULL;
+	return strlen(run) <= MAX_RUN_BYTES && strchr(run, '/') == NULL;
+}
+
+void moriens_options_launch(struct moriens_launch_options *options)
+{
+	struct moriens_options numbers = {.not_numbers = ""}; /* those that are none are noted by moriens_options_read */
+
+	options->shm = shm_of();
+	options->program = text_of("MORIENS_BIN");
+	options->directory = text_of("MORIENS_DIR");
+	options->job = text_of("MORIENS_JOB");
+	options->timeout_s = number(&numbers, "MORIENS_TIMEOUT", DEFAULT_TIMEOUT_S, 0, MAX_TIMEOUT_S);
 }

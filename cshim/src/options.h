@@ -7,7 +7,7 @@
 #define MORIENS_MIN_RING_BYTES (64u << 10)
 
 struct moriens_options {
-	const char *run; /* MORIENS_RUN: the run's name; NULL or empty: do not record */
+	const char *run; /* MORIENS_RUN, or what launch.h made of the job's id: the run's name */
 	const char *shm; /* MORIENS_SHM: where the run's directory is made; /dev/shm */
 	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring; 2 MiB, a power of two */
 	uint64_t poll_gap_us; /* MORIENS_POLL_GAP: failed polls nearer than this are one record; 20, 0: none are */
@@ -18,13 +18,27 @@ struct moriens_options {
 	char not_numbers[80]; /* names of those that should be a number and are not, a blank before each */
 };
 
-/* Whether the environment asks for a recording at all. */
-bool moriens_options_record(void);
+/* What a process obeys that starts its node's agent itself: launch.h. */
+struct moriens_launch_options {
+	const char *shm; /* MORIENS_SHM, as above */
+	const char *program; /* MORIENS_BIN: the moriens program; NULL: the one that was installed with the library */
+	const char *directory; /* MORIENS_DIR: the run directory; NULL: one named after the batch job or the time, in the working directory */
+	const char *job; /* MORIENS_JOB: a text that all ranks of a job share, and no other job has; NULL: the launcher's own */
+	uint64_t timeout_s; /* MORIENS_TIMEOUT: how long the end of MPI waits at most for the agent to be done; 60, 0: not at all */
+};
+
+/* MORIENS_RUN; NULL where it is not set or empty. */
+const char *moriens_options_run(void);
+
+/* MORIENS=off: whatever else is set, nothing is recorded and nothing started. */
+bool moriens_options_off(void);
 
 /* What `moriens doctor` asks (MORIENS_PROBE), or NULL; never while the environment asks for a recording. */
 const char *moriens_options_probe(void);
 
 /* False: the run's name cannot be part of a file name. */
-bool moriens_options_read(struct moriens_options *options);
+bool moriens_options_read(struct moriens_options *options, const char *run);
+
+void moriens_options_launch(struct moriens_launch_options *options);
 
 #endif

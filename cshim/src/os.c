@@ -285,7 +285,7 @@ void moriens_os_executable(char *text, size_t bytes)
 	errno = saved;
 }
 
-static void read_small_file(const char *path, char *text, size_t bytes)
+static size_t read_small_file(const char *path, char *text, size_t bytes)
 {
 	int saved = errno;
 	ssize_t n = 0;
@@ -299,24 +299,145 @@ static void read_small_file(const char *path, char *text, size_t bytes)
 	}
 	text[n > 0 ? n : 0] = '\0';
 	errno = saved;
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* The parent of a process, and when a process started, in ticks since the machine did. */
+static long parent_of(long pid, unsigned long long *start)
+{
+	char path[64], stat[1024];
+	long parent = 0;
+
+	snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+	read_small_file(path, stat, sizeof stat);
+	*start = 0;
+	/* The command, field 2, may hold blanks and parentheses; the parent is field 4, the start time field 22. */
+	char *rest = strrchr(stat, ')');
+	for (int field = 2; rest != NULL && field < 22; field++) {
+		rest = strchr(rest + 1, ' ');
+		if (rest != NULL && field == 3)
+			parent = strtol(rest, NULL, 10);
+	}
+	if (rest != NULL)
+		*start = strtoull(rest, NULL, 10);
+	return parent;
+}
+
+static void describe_process(long pid, char *text, size_t bytes)
+{
+	char host[256];
+	unsigned long long start;
+
+	moriens_os_host(host, sizeof host);
+	parent_of(pid, &start);
+	snprintf(text, bytes, "%s/%ld/%llu", host, pid, start);
 }
 
 void moriens_os_parent(char *text, size_t bytes)
 {
-	char host[256], path[64], stat[1024];
-	unsigned long long start = 0;
-	long parent = (long)getppid();
+	describe_process((long)getppid(), text, bytes);
+}
 
-	moriens_os_host(host, sizeof host);
-	snprintf(path, sizeof path, "/proc/%ld/stat", parent);
-	read_small_file(path, stat, sizeof stat);
-	/* The command, field 2, may hold blanks and parentheses; the start time is field 22. */
-	char *rest = strrchr(stat, ')');
-	for (int field = 2; rest != NULL && field < 22; field++)
-		rest = strchr(rest + 1, ' ');
-	if (rest != NULL)
-		start = strtoull(rest, NULL, 10);
-	snprintf(text, bytes, "%s/%ld/%llu", host, parent, start);
+/* The argument after an option, in arguments that NULs end. */
+static const char *value_of(const char *arguments, size_t bytes, const char *option)
+{
+	for (const char *a = arguments; a < arguments + bytes; a += strlen(a) + 1) {
+		const char *next = a + strlen(a) + 1;
+		if (strcmp(a, option) == 0 && next < arguments + bytes)
+			return next;
+	}
+	return NULL;
+}
+
+bool moriens_os_ancestor(const char *option, char *value, size_t value_bytes, char *parent, size_t parent_bytes)
+{
+	char path[64], arguments[4096];
+	unsigned long long start;
+
+	for (long pid = (long)getppid(); pid > 1; pid = parent_of(pid, &start)) {
+		snprintf(path, sizeof path, "/proc/%ld/cmdline", pid);
+		size_t n = read_small_file(path, arguments, sizeof arguments);
+		const char *found = value_of(arguments, n, option);
+		if (found == NULL)
+			continue;
+		snprintf(value, value_bytes, "%s", found);
+		long above = parent_of(pid, &start);
+		parent[0] = '\0';
+		if (above > 1)
+			describe_process(above, parent, parent_bytes);
+		return true;
+	}
+	return false;
+}
+
+bool moriens_os_executable_file(const char *path)
+{
+	int saved = errno;
+	bool can = access(path, X_OK) == 0;
+
+	errno = saved;
+	return can;
+}
+
+void moriens_os_working_directory(char *text, size_t bytes)
+{
+	int saved = errno;
+
+	if (getcwd(text, bytes) == NULL)
+		text[0] = '\0';
+	errno = saved;
+}
+
+int moriens_os_open_locked(const char *path)
+{
+	int saved = errno;
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	errno = saved;
+	return fd;
+}
+
+bool moriens_os_is_locked(int fd)
+{
+	int saved = errno;
+	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	bool locked = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+
+	errno = saved;
+	return locked;
+}
+
+void moriens_os_remove(const char *path)
+{
+	int saved = errno;
+
+	unlink(path);
+	errno = saved;
+}
+
+void moriens_os_remove_unlocked(const char *path, const char *directory)
+{
+	int saved = errno;
+	int fd = moriens_os_open_locked(path);
+
+	if (fd >= 0) {
+		if (!moriens_os_is_locked(fd))
+			unlink(path);
+		close(fd);
+	}
+	rmdir(directory);
+	errno = saved;
+}
+
+void moriens_os_say_file(int fd)
+{
+	int saved = errno;
+	char text[4096];
+	ssize_t n = pread(fd, text, sizeof text, 0);
+
+	if (n > 0)
+		n = write(STDERR_FILENO, text, (size_t)n);
+	errno = saved;
 }
 
 void moriens_os_clock_source(char *text, size_t bytes)

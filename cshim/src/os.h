@@ -69,6 +69,25 @@ void moriens_os_executable(char *text, size_t bytes);
 void moriens_os_parent(char *text, size_t bytes); /* host/pid/start time */
 void moriens_os_clock_source(char *text, size_t bytes);
 
+/* Finds the nearest ancestor that has an option on its command line: the option's value, and the ancestor's own parent, as
+ * moriens_os_parent says it, or nothing where that is the first process. */
+bool moriens_os_ancestor(const char *option, char *value, size_t value_bytes, char *parent, size_t parent_bytes);
+
+bool moriens_os_executable_file(const char *path);
+void moriens_os_working_directory(char *text, size_t bytes);
+
+/* A file that other processes may have locked (F_OFD_SETLK); -1: it is not there. */
+int moriens_os_open_locked(const char *path);
+bool moriens_os_is_locked(int fd);
+
+void moriens_os_remove(const char *path);
+
+/* Removes such a file unless somebody has it locked, and the directory that it is in if nothing else is there. */
+void moriens_os_remove_unlocked(const char *path, const char *directory);
+
+/* Copies the start of a file to stderr. */
+void moriens_os_say_file(int fd);
+
 /* Says something on stderr, with a hint; only so often per process. */
 void moriens_os_warn(const char *problem, const char *hint);
 

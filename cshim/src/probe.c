@@ -108,7 +108,7 @@ static void say_process(void)
 {
 	struct moriens_options options;
 
-	(void)moriens_options_read(&options);
+	(void)moriens_options_read(&options, "");
 	printf("layout\t%u\n", MORIENS_ABI_VERSION);
 	fflush(stdout); /* what is known stays so if the rest brings the process down */
 	say_clock();

@@ -65,6 +65,11 @@ void moriens_process_set_state(struct moriens_process_file *p, enum moriens_proc
 	__atomic_store_n(&p->header->state, (uint32_t)state, __ATOMIC_RELEASE);
 }
 
+void moriens_process_over(struct moriens_process_file *p)
+{
+	__atomic_store_n(&p->header->over, 1, __ATOMIC_RELEASE);
+}
+
 bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size_t fixed_bytes, const void *rest, size_t rest_bytes)
 {
 	uint64_t head = __atomic_load_n(&p->header->log_head, __ATOMIC_RELAXED);

@@ -38,6 +38,9 @@ int moriens_process_publish(struct moriens_process_file *p, int directory);
 
 void moriens_process_set_state(struct moriens_process_file *p, enum moriens_process_state state);
 
+/* MPI has ended for good; after the state. */
+void moriens_process_over(struct moriens_process_file *p);
+
 /* Appends an entry made of two parts, padded with zeros to 8 bytes. False: the log is full. One caller at a time. */
 bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size_t fixed_bytes, const void *rest, size_t rest_bytes);
 

@@ -1,6 +1,7 @@
 #include "run.h"
 #include "clock.h"
 #include "drain.h"
+#include "launch.h"
 #include "mpi_facts.h"
 #include "mpi_family.h"
 #include "names.h"
@@ -131,7 +132,8 @@ static void leave_word(int directory, int32_t rank, int error)
 	char text[512];
 
 	snprintf(text, sizeof text, "fault-%" PRId32 "-%d", rank, error);
-	if (directory >= 0 && moriens_os_touch(directory, text) == 0)
+	/* Where nobody has a terminal but the ranks, they have to say it themselves too. */
+	if (directory >= 0 && moriens_os_touch(directory, text) == 0 && moriens_options_run() != NULL)
 		return;
 	if (rank == 0) {
 		snprintf(text, sizeof text, "not recording: %.300s: %s", directory_path, strerror(error));
@@ -161,12 +163,15 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	int directory = -1;
 	int error;
 
-	if (!moriens_options_record()) {
-		if (identity.rank == 0)
-			moriens_os_warn("not recording: MORIENS_RUN is not set", "start the job by moriens run");
+	const char *run = moriens_options_run();
+
+	if (moriens_options_off())
 		return false;
-	}
-	if (!moriens_options_read(&options)) {
+	if (run == NULL)
+		run = moriens_launch(identity.rank, identity.size);
+	if (run == NULL)
+		return false;
+	if (!moriens_options_read(&options, run)) {
 		if (identity.rank == 0)
 			moriens_os_warn("not recording: MORIENS_RUN is no file name", "start the job by moriens run");
 		return false;
@@ -214,6 +219,7 @@ void moriens_run_begin(const void *site, struct moriens_writer *ring)
 	/* Another thread may have been first; ours then gets its ring as any later one does. */
 	if (moriens_run_state() == MORIENS_RUN_UNKNOWN)
 		set_state(begin(site, ring) ? MORIENS_RUN_RECORDS : MORIENS_RUN_OFF);
+	moriens_launch_begun();
 	pthread_mutex_unlock(&begin_lock);
 	moriens_os_restore_signals(&signals);
 }

@@ -1,6 +1,7 @@
 #include "session.h"
 #include "drain.h"
 #include "fortran.h"
+#include "launch.h"
 #include "mpi_family.h"
 #include "run.h"
 
@@ -79,4 +80,16 @@ MORIENS_COLD void moriens_session_closed(struct moriens_span *span, int result)
 	/* The ring stays open: more sessions may follow. */
 	moriens_drain();
 	finalize();
+}
+
+/* The process ends, and no more sessions can follow. One that had them all ended waits for its agent, as MPI_Finalize does. */
+__attribute__((destructor)) static void exiting(void)
+{
+	if (moriens_run_state() != MORIENS_RUN_RECORDS || moriens_sessions() != 0 ||
+		__atomic_load_n(&moriens_run.process.header->state, __ATOMIC_ACQUIRE) != MORIENS_PROCESS_FINALIZED)
+		return;
+	moriens_launch_ends();
+	moriens_process_over(&moriens_run.process);
+	moriens_run_end();
+	moriens_launch_wait();
 }

@@ -1,4 +1,5 @@
 #include "drain.h"
+#include "launch.h"
 #include "marks.h"
 #include "mpi_family.h"
 #include "names.h"
@@ -190,8 +191,10 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 		pthread_once(&clock_once, moriens_clock_choose);
 		span->enter = moriens_ticks();
 		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_ready(span->site)) {
-			if (initialises(span))
+			if (initialises(span)) {
+				moriens_launch_early();
 				pass(t, span, MORIENS_SPAN_INIT);
+			}
 			return;
 		}
 		begin(t, span->site, span->enter);
@@ -259,6 +262,9 @@ MORIENS_COLD void moriens_finalized(struct moriens_span *span)
 	}
 	t->state = MORIENS_THREAD_OFF;
 	moriens_drain();
+	moriens_launch_ends();
 	moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_FINALIZED);
+	moriens_process_over(&moriens_run.process);
 	moriens_run_end();
+	moriens_launch_wait();
 }

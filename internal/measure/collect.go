@@ -71,7 +71,7 @@ func Collect(c CollectConfig) error {
 
 	by := awaitEnd(col, signals)
 	signal.Stop(signals)
-	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options)
+	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options, terminal)
 	if dir == out && !c.KeepWork {
 		err = errors.Join(err, col.Discard())
 	}

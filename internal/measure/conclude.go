@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +19,14 @@ import (
 	"moriens/trace/rundir"
 )
 
+// An output is where people read what a run came to.
+type output struct{ summary, troubles io.Writer }
+
+var terminal = output{os.Stdout, os.Stderr}
+
 // conclude analyses what came, writes the run directory and prints what it came to; it returns where the results are. Where the
 // run directory cannot be written in full, everything is written once more to the temporary directory.
-func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options) (dir string, err error) {
+func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options, to output) (dir string, err error) {
 	r, analysisErr := moriens.Conclude(f, j, options)
 	files, err := rundir.Write(r.Run, r.Manifest, r.Clusters, out)
 	if err != nil {
@@ -37,11 +43,11 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		err = hint.With(fmt.Errorf("run directory %s: %w; the results are in %s", out, err, saved), advice)
 		out = saved
 	}
-	if printErr := console.Summary(os.Stdout, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
+	if printErr := console.Summary(to.summary, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
 		err = hint.With(fmt.Errorf("print the summary: %w", printErr), "the results are in "+out)
 	}
 	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(j.Command))) {
-		fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
+		fmt.Fprintf(to.troubles, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if analysisErr != nil {
 		return out, hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)

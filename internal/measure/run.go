@@ -169,7 +169,7 @@ func Run(c RunConfig) (status int, err error) {
 		if err := <-agentDone; err != nil {
 			c.Log.Error("agent", "error", err)
 		}
-		dir, err := conclude(col.Freeze(by), out, measured, c.Options)
+		dir, err := conclude(col.Freeze(by), out, measured, c.Options, terminal)
 		rendezvous.Remove(out)
 		if dir == out && !c.KeepWork {
 			err = errors.Join(err, col.Discard())

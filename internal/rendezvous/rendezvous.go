@@ -39,7 +39,7 @@ type Rendezvous struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 	Token       string `json:"token"` // what an agent shows on every stream
 	Host        string `json:"host"`  // where the collector runs
-	// Command is the moriens command that collects: "collect" or "run".
+	// Command is the moriens command that collects: "collect", "run", or "preload", which libmoriens.so started.
 	Command string `json:"command"`
 	// Page is the address of the page that says how the collector is, http://… or https://…; empty = it has none.
 	Page string `json:"page,omitempty"`
@@ -50,6 +50,7 @@ type Rendezvous struct {
 // Commands that collect.
 const (
 	CommandCollect = "collect"
+	CommandPreload = "preload"
 	CommandRun     = "run"
 )
 

@@ -194,7 +194,8 @@ type (
 		Unrecorded     uint64
 		Comms_lost     uint64
 		Names_lost     uint64
-		Pad1           [72]uint8
+		Over           uint32
+		Pad1           [68]uint8
 		World          [256]int8
 		Parent         [256]int8
 		Host           [256]int8

@@ -1,0 +1,101 @@
+package ring
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// lockWhole creates a file that is locked until it is closed.
+func lockWhole(t *testing.T, path string) *os.File {
+	t.Helper()
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	lock := unix.Flock_t{Type: unix.F_WRLCK}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestStarting: ranks that are about to record are counted each time, and those that died at it leave nothing.
+func TestStarting(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	first := lockWhole(t, filepath.Join(path, "00000000000000a1.start"))
+	lockWhole(t, filepath.Join(path, "00000000000000a2.start"))
+	d := NewDirectory(path)
+	for i, want := range []int{2, 2, 1, 1} {
+		if i == 2 {
+			first.Close()
+		}
+		found, err := d.Scan()
+		if err != nil || found.Starting != want || len(found.Rings)+len(found.Processes)+len(found.Faults) != 0 {
+			t.Errorf("look %d: %+v, want %d that start; %v", i, found, want, err)
+		}
+	}
+	if _, err := os.Stat(first.Name()); !errors.Is(err, syscall.ENOENT) {
+		t.Error(err)
+	}
+}
+
+// TestSweepSparesAgents: a run is in use while its agent or a rank that is about to record is there.
+func TestSweepSparesAgents(t *testing.T) {
+	shm := t.TempDir()
+	path := DirectoryPath(shm, os.Getuid(), "0123456789abcdef")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	sweep := func() int {
+		t.Helper()
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		n, err := Sweep(shm, os.Getuid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, name := range []string{AgentFile, "00000000000000a1.start"} {
+		f := lockWhole(t, filepath.Join(path, name))
+		if n := sweep(); n != 0 {
+			t.Errorf("%s: removed", name)
+		}
+		f.Close()
+	}
+	if n := sweep(); n != 1 {
+		t.Error("what is left of a run that is over stays")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, syscall.ENOENT) {
+		t.Error(err)
+	}
+}
+
+// TestClear: the file that tells the user why stays.
+func TestClear(t *testing.T) {
+	path := t.TempDir()
+	for _, name := range []string{AgentFile, "00000000000000a1.process", ".00000000000000a1.0.ring", "00000000000000a1.start", "fault-0-28", "other"} {
+		if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := NewDirectory(path).Clear(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil || len(entries) != 2 || entries[0].Name() != AgentFile || entries[1].Name() != "other" {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"moriens/agent/ring"
+	"moriens/internal/measure"
+	"moriens/internal/rendezvous"
+	"moriens/internal/supervise"
+)
+
+// preloadedLock is the descriptor under which the library hands over the lock of the node's agent; what its file holds in the end is
+// for the user. See cshim/src/launch.h.
+const preloadedLock = 3
+
+// preloaded names the command that libmoriens.so starts where it is preloaded without `moriens run`. Nobody types it; MORIENS_OPTIONS has the
+// options of the analysis.
+const preloaded = "preloaded"
+
+type preloadedCommand struct {
+	ID      string        `name:"run" help:"Name of the run." required:""`
+	Near    string        `help:"Working directory of the ranks." required:""`
+	Dir     string        `help:"Run directory."`
+	Job     string        `help:"The batch system's name for the job."`
+	Alone   bool          `help:"The job has no other node."`
+	Timeout time.Duration `help:"How long the ranks wait for the results." default:"60s"`
+	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
+	analysisFlags
+	shmFlag
+	spoolFlags
+}
+
+// preloadedMain is main for that command. What the user wants concerns the agent, not its parent, and both tell the user by the lock's file.
+func preloadedMain(args []string) int {
+	words := os.NewFile(preloadedLock, ring.AgentFile)
+	if !slices.ContainsFunc(args, func(a string) bool { return strings.HasPrefix(a, "--agent=") }) {
+		return run(args, io.Discard, words)
+	}
+	if run(append(args, strings.Fields(os.Getenv("MORIENS_OPTIONS"))...), io.Discard, words) != 0 {
+		return statusFailure // statusUsage is how a crash ends, and no reason to try again
+	}
+	return 0
+}
+
+// words is where the user is told of what happens.
+type words struct{ io.Writer }
+
+func (c *preloadedCommand) Run(all *commands, w words) error {
+	options, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Agent == "" {
+		return c.supervise()
+	}
+	return measure.Preload(measure.PreloadConfig{
+		Run: c.ID, Shm: c.Shm, Near: c.Near, Dir: c.Dir, Job: c.Job, Alone: c.Alone, Timeout: c.Timeout,
+		Agent: c.Agent, Quiet: os.Getenv("MORIENS_QUIET") != "", Words: w,
+		Spool: c.spool(), Options: options, Program: program(),
+		Log: all.log(os.Stderr), // which Preload makes a file
+	})
+}
+
+// supervise has this program be the agent in a process of its own.
+func (c *preloadedCommand) supervise() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	status, err := supervise.Run(supervise.Program{
+		Path: self,
+		Args: append(os.Args[1:], "--agent="+rendezvous.NewSecret(8)),
+		Lock: os.NewFile(preloadedLock, ring.AgentFile),
+	})
+	if err == nil && status == 0 {
+		return nil
+	}
+	// Nobody will read what the ranks go on recording. The file that tells them why stays.
+	err = errors.Join(err, ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), c.ID)).Clear())
+	return exitStatus{statusFailure, err}
+}

@@ -1,0 +1,23 @@
+/*
+ * Which job this process is a rank of, by what its launcher has told it: the same text on all ranks of one job, on all its nodes,
+ * and another one in every other job. Nobody is asked, and MPI need not have started. docs/preload.md has the table.
+ */
+#ifndef MORIENS_JOB_H
+#define MORIENS_JOB_H
+
+#include "base.h"
+
+struct moriens_job {
+	char id[1024]; /* empty: nothing tells */
+	char name[128]; /* the batch system's name for the job, fit for a file name; empty where there is none */
+	bool alone; /* all of the job is on this node */
+	int local_rank; /* of this process among those of its node, -1 = nothing tells */
+};
+
+/* given: MORIENS_JOB, or NULL. */
+void moriens_job_learn(struct moriens_job *job, const char *given);
+
+/* The name of a run: 16 hexadecimal digits, of the id. */
+void moriens_job_run(const char *id, char run[17]);
+
+#endif

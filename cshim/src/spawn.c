@@ -1,0 +1,159 @@
+/*
+ * No fork: that would copy the page tables of a program that may be large, write-protect memory that its network card writes to,
+ * and run its pthread_atfork handlers. Both processes that are made here share our memory while this thread stands still
+ * (CLONE_VM and CLONE_VFORK), each on a stack of its own, and call nothing but the kernel until execve or exit.
+ *
+ *	this thread ── stage, which takes the lock, starts a session and ends ── program, which init or the batch system adopts
+ */
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK_BYTES (64u << 10)
+#define LOCK_FD 3
+#define NICE 10
+#define MAX_CPUS 8192
+
+/* What the two processes share with us. */
+struct stage {
+	const struct moriens_spawn *spawn;
+	char *stack; /* of the program's process, until it has its own */
+	int error;
+};
+
+struct directory_entry {
+	uint64_t inode;
+	int64_t offset;
+	unsigned short length;
+	unsigned char type;
+	char name[];
+};
+
+/* For kernels before 5.9. A bound taken from the limit of open files would be a thousand million in some containers. */
+static void close_listed_from(unsigned first)
+{
+	char buffer[4096] __attribute__((aligned(8)));
+	int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
+	long bytes;
+
+	while (list >= 0 && (bytes = syscall(SYS_getdents64, list, buffer, sizeof buffer)) > 0) {
+		bool closed = false;
+		for (long at = 0; at < bytes;) {
+			const struct directory_entry *entry = (const void *)(buffer + at);
+			unsigned fd = 0;
+			for (const char *c = entry->name; *c >= '0' && *c <= '9'; c++)
+				fd = 10 * fd + (unsigned)(*c - '0');
+			if (fd >= first && fd != (unsigned)list && close((int)fd) == 0)
+				closed = true;
+			at += entry->length;
+		}
+		/* What is closed is no longer listed, and the rest may have moved up. */
+		if (closed)
+			lseek(list, 0, SEEK_SET);
+	}
+	close(list);
+}
+
+static bool only_lock_open(int lock)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	if (null < 0)
+		return false;
+	/* Out of the way of the numbers that are about to be taken. */
+	int moved = fcntl(lock, F_DUPFD, LOCK_FD + 1);
+	if (moved < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 || dup2(moved, LOCK_FD) < 0)
+		return false;
+	if (syscall(SYS_close_range, LOCK_FD + 1, ~0u, 0) != 0)
+		close_listed_from(LOCK_FD + 1);
+	return true;
+}
+
+/* What a rank was given for itself: processors, memory of one socket, a real-time priority. */
+static void let_go_of_binding(void)
+{
+	unsigned char all[MAX_CPUS / 8];
+	struct sched_param normal = {.sched_priority = 0};
+
+	memset(all, 0xff, sizeof all);
+	/* The kernel takes of these what the job's cgroup allows. */
+	syscall(SYS_sched_setaffinity, 0, sizeof all, all);
+	syscall(SYS_set_mempolicy, 0, NULL, 0);
+	sched_setscheduler(0, SCHED_OTHER, &normal);
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
+static void default_signals(void)
+{
+	struct sigaction standard = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int signal = 1; signal < NSIG; signal++)
+		sigaction(signal, &standard, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int run_program(void *argument)
+{
+	struct stage *s = argument;
+
+	default_signals();
+	execve(s->spawn->program, s->spawn->arguments, s->spawn->environment);
+	s->error = errno;
+	syscall(SYS_exit_group, 1);
+	return 1;
+}
+
+static int run_stage(void *argument)
+{
+	struct stage *s = argument;
+	int lock = open(s->spawn->lock, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+	struct stat state = {.st_size = 0};
+
+	if (lock < 0 || fcntl(lock, F_OFD_SETLK, &whole) != 0 || !only_lock_open(lock)) {
+		s->error = errno;
+	} else if (fstat(LOCK_FD, &state) != 0 || state.st_size != 0) {
+		s->error = ECANCELED;
+	} else {
+		setsid();
+		let_go_of_binding();
+		if (clone(run_program, s->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, s) < 0)
+			s->error = errno;
+	}
+	syscall(SYS_exit_group, 0);
+	return 0;
+}
+
+int moriens_spawn(const struct moriens_spawn *spawn)
+{
+	int saved = errno;
+	char *stacks = mmap(NULL, 2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	struct stage stage = {.spawn = spawn, .stack = stacks};
+
+	if (stacks == MAP_FAILED) {
+		stage.error = errno;
+	} else {
+		/* No signal is sent for this child, and no wait of the application's sees it, nor its end. */
+		pid_t child = clone(run_stage, stacks + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK, &stage);
+		if (child < 0)
+			stage.error = errno;
+		else
+			while (waitpid(child, NULL, __WCLONE) < 0 && errno == EINTR)
+				;
+		munmap(stacks, 2 * STACK_BYTES);
+	}
+	errno = saved;
+	return stage.error;
+}

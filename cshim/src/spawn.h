@@ -1,0 +1,23 @@
+/*
+ * Starting a program that is nobody's child: not of the application, which may wait for its own and count them, nor in its session,
+ * with nothing inherited but one lock.
+ */
+#ifndef MORIENS_SPAWN_H
+#define MORIENS_SPAWN_H
+
+#include "base.h"
+
+struct moriens_spawn {
+	const char *program;
+	char *const *arguments;
+	char *const *environment;
+	const char *lock; /* path of a file: the program starts only if nobody has it locked and it is empty, and inherits the lock as descriptor 3 */
+};
+
+/*
+ * Returns 0: it was started; EWOULDBLOCK: somebody holds the lock; ECANCELED: the file is not empty; else an errno value. The lock is one of the open
+ * file description (fcntl F_OFD_SETLK): it lasts until the program, and all to whom it passes the descriptor on, have ended. The caller's signals must be blocked.
+ */
+int moriens_spawn(const struct moriens_spawn *spawn);
+
+#endif

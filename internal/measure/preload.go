@@ -1,0 +1,355 @@
+package measure
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/agent"
+	"moriens/agent/ring"
+	"moriens/agent/spool"
+	"moriens/agent/uplink"
+	"moriens/analysis/partition"
+	"moriens/collector"
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
+	"moriens/trace/rundir"
+)
+
+const (
+	// lookEvery is the time between two looks for ranks and for the meeting, before there is a collector.
+	lookEvery = 10 * time.Millisecond
+	// nobodyAfter is how long an agent stays that no rank has come to: MPI did not start.
+	nobodyAfter = time.Second
+	minPatience = 30 * time.Second
+	// preloadIdle is how long the ranks of a node must be gone, or through with MPI, before the node is done. Ranks that are
+	// about to record are seen, so this need not bridge their start.
+	preloadIdle = 200 * time.Millisecond
+	// preloadGrace is how long processes are waited for when the run was told to end.
+	preloadGrace = 2 * time.Second
+)
+
+// SummaryFile and LogFile are what a run without a terminal leaves in its run directory beside the results: what `moriens run` prints,
+// and what went wrong, if anything did.
+const (
+	SummaryFile = "summary.txt"
+	LogFile     = "moriens.log"
+)
+
+// A PreloadConfig says which node's ranks an agent looks after that they have started themselves.
+type PreloadConfig struct {
+	Run     string
+	Shm     string        // where the rings' directory is
+	Near    string        // working directory of the ranks
+	Dir     string        // run directory; empty: a new one in Near, named after the job, or the time
+	Job     string        // the batch system's name for the job; empty: there is none
+	Alone   bool          // the job has no other node
+	Timeout time.Duration // how long the ranks wait for their results
+	Agent   string        // names this node's agent among those of the run, over its restarts
+	Quiet   bool          // say nothing to the user unless it is a trouble
+	Words   io.Writer     // what the user is to be told
+	Spool   Spool
+	Options partition.Options
+	Program rundir.Program
+	Log     *slog.Logger
+}
+
+// A preload is the agent of a node under a plain preload.
+type preload struct {
+	PreloadConfig
+	folder    string // in which the run directory is made
+	directory string // of the rings
+}
+
+// Preload looks after the ranks of this node until they are through with MPI. The agent that serves world rank 0 hosts the
+// collector too, and writes the results.
+func Preload(c PreloadConfig) error {
+	// Batch systems warn a whole job of its time limit by these.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGPIPE)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	p := &preload{PreloadConfig: c, folder: c.Near, directory: ring.DirectoryPath(c.Shm, os.Getuid(), c.Run)}
+	if c.Dir != "" {
+		if !filepath.IsAbs(c.Dir) {
+			p.Dir = filepath.Join(c.Near, c.Dir)
+		}
+		p.folder = filepath.Dir(p.Dir)
+	}
+	if n, err := ring.Sweep(c.Shm, os.Getuid()); err != nil || n > 0 {
+		c.Log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
+	}
+	if n, err := spool.Sweep(c.Spool.Dir); err != nil || n > 0 {
+		c.Log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
+	}
+	m, err := p.meet(signals)
+	switch {
+	case errors.Is(err, errNobody):
+		return ring.NewDirectory(p.directory).Remove()
+	case err == nil && m.Host == c.Agent:
+		return p.host(signals, m.Dir)
+	case err == nil:
+		return p.join(signals, m.Dir)
+	}
+	return err
+}
+
+var errNobody = errors.New("no rank has come")
+
+// meet finds out which agent hosts the collector, and makes it this one where it serves world rank 0 and is the first that does.
+func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
+	ranks := watched{directory: ring.NewDirectory(p.directory)}
+	defer ranks.close()
+	lastSeen := time.Now()
+	for {
+		m, err := readMeeting(p.folder, p.Run)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return m, err
+		}
+		if err := ranks.look(); err != nil {
+			return m, err
+		}
+		if ranks.first {
+			m, err := p.invite()
+			if !errors.Is(err, fs.ErrExist) {
+				return m, err
+			}
+			continue
+		}
+		if ranks.live() {
+			lastSeen = time.Now()
+		}
+		switch gone := time.Since(lastSeen); {
+		case len(ranks.processes) == 0 && gone > nobodyAfter:
+			return m, errNobody
+		case gone > p.patience() || len(signals) > 0:
+			return m, hint.With(fmt.Errorf("no agent that serves world rank 0 left word in %s", p.folder),
+				"the ranks' working directory, or the folder of MORIENS_DIR, must be one that all nodes share; does rank 0 have the library?")
+		}
+		time.Sleep(lookEvery)
+	}
+}
+
+// watched are the ranks of a node before there is an agent.Node.
+type watched struct {
+	directory *ring.Directory
+	processes []*ring.Process
+	starting  int
+	first     bool // one of them is a world's rank 0, be it that it cannot record
+}
+
+func (w *watched) look() error {
+	found, err := w.directory.Scan()
+	if err != nil {
+		return err
+	}
+	w.starting = found.Starting
+	for _, fault := range found.Faults {
+		w.first = w.first || fault.Rank == 0
+	}
+	for _, path := range found.Processes {
+		process, err := ring.OpenProcess(path)
+		if err != nil {
+			continue // the node says so
+		}
+		w.processes = append(w.processes, process)
+		w.first = w.first || process.Rank == 0
+	}
+	return nil
+}
+
+// live says whether a rank is about to record, or does.
+func (w *watched) live() bool {
+	for _, process := range w.processes {
+		if alive, err := process.Alive(); alive && err == nil && !process.Over() {
+			return true
+		}
+	}
+	return w.starting > 0
+}
+
+func (w *watched) close() {
+	for _, process := range w.processes {
+		process.Close()
+	}
+}
+
+// invite makes the run directory and says where it is; fs.ErrExist where another agent has done so.
+func (p *preload) invite() (meeting, error) {
+	dir, err := p.makeDir()
+	if err != nil {
+		return meeting{}, hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, on a file system that all nodes share")
+	}
+	m := meeting{Run: p.Run, Host: p.Agent, Dir: dir}
+	err = writeMeeting(p.folder, m)
+	if err != nil {
+		os.Remove(dir)
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		err = hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, in a folder that you may write to")
+	}
+	return m, err
+}
+
+// makeDir makes a run directory that no other run has.
+func (p *preload) makeDir() (string, error) {
+	dir := p.Dir
+	if dir == "" {
+		dir = filepath.Join(p.Near, "moriens-"+cmp.Or(p.Job, time.Now().Format("20060102-150405")))
+	}
+	if err := os.MkdirAll(filepath.Dir(dir), 0o777); err != nil {
+		return "", err
+	}
+	for n, try := 2, dir; ; n++ {
+		err := os.Mkdir(try, 0o777)
+		if errors.Is(err, fs.ErrExist) && n == 2 {
+			if entries, readErr := os.ReadDir(try); readErr == nil && len(entries) == 0 {
+				return try, nil
+			}
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return try, err
+		}
+		try = fmt.Sprintf("%s-%d", dir, n)
+	}
+}
+
+// host runs the collector and this node's agent, and writes the results.
+func (p *preload) host(signals <-chan os.Signal, dir string) error {
+	defer p.logTo(filepath.Join(dir, LogFile))()
+	col, err := collector.Start(collector.Config{
+		Journal: filepath.Join(dir, rundir.JournalDir), Run: p.Run, Listen: p.listen(), Command: rendezvous.CommandPreload,
+		Version: p.Program.Version, Options: p.Options, Log: p.Log,
+	})
+	if err != nil {
+		return hint.With(err, startAdvice(err, dir))
+	}
+	by, agentErr := p.attend(col, signals, dir)
+	var summary bytes.Buffer
+	results, err := conclude(col.Freeze(by), dir, jobOf(col.Journal(), by, p.Program), p.Options, output{&summary, p.Words})
+	if results != "" {
+		err = errors.Join(err, os.WriteFile(filepath.Join(results, SummaryFile), summary.Bytes(), 0o666))
+	}
+	if results == dir && !p.Spool.Keep {
+		err = errors.Join(err, col.Discard())
+	}
+	err = errors.Join(agentErr, err, rendezvous.Remove(dir), removeMeeting(p.folder, p.Run))
+	col.Close(outcome(results, err))
+	if err == nil && !p.Quiet {
+		fmt.Fprintf(p.Words, "moriens: results in %s\n", dir)
+	}
+	return err
+}
+
+// attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run early, and returns what
+// did.
+func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, err error) {
+	if col.Over() {
+		return "", nil
+	}
+	if err := rendezvous.Write(dir, col.Rendezvous()); err != nil {
+		return "", err
+	}
+	node, err := p.node(uplink.At(col.Rendezvous()), true)
+	if err != nil {
+		return "", err
+	}
+	served := make(chan error, 1)
+	go func() { served <- node.Run(context.Background()) }()
+	by = awaitEnd(col, signals)
+	if by == "" && p.lateComers(col, signals) {
+		by = awaitEnd(col, signals)
+	}
+	if by != "" {
+		node.JobOver() // should the order not reach it
+	}
+	return by, <-served
+}
+
+// lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience, and says whether
+// there is more to wait for.
+func (p *preload) lateComers(col *collector.Collector, signals <-chan os.Signal) bool {
+	deadline := time.Now().Add(p.patience() / 2)
+	for !p.Alone && col.RanksMissing() > 0 && time.Now().Before(deadline) && len(signals) == 0 {
+		select {
+		case <-col.Finishing():
+			return true
+		case <-time.After(lookEvery):
+		}
+	}
+	return !p.Alone
+}
+
+// patience is how long agents wait for each other: as long as the ranks wait for them, and not much less than a shared file system takes to
+// show what another node has written.
+func (p *preload) patience() time.Duration { return max(p.Timeout, minPatience) }
+
+// listen is where agents find the collector: those of this node alone, or all.
+func (p *preload) listen() string {
+	if p.Alone {
+		return "127.0.0.1:0"
+	}
+	return ":0"
+}
+
+// join sends what this node's ranks record to the collector of another.
+func (p *preload) join(signals <-chan os.Signal, dir string) error {
+	host, err := os.Hostname()
+	if err != nil {
+		return err
+	}
+	defer p.logTo(filepath.Join(dir, "moriens-"+host+".log"))()
+	node, err := p.node(func() (rendezvous.Rendezvous, error) { return rendezvous.Read(dir) }, false)
+	if err != nil {
+		return err
+	}
+	go func() {
+		<-signals
+		node.JobOver()
+	}()
+	return node.Run(context.Background())
+}
+
+// node is this node's agent.
+func (p *preload) node(find uplink.Find, shared bool) (*agent.Node, error) {
+	if !shared {
+		debug.SetGCPercent(gcPercent)
+	}
+	node, err := agent.New(agent.Config{
+		Run: p.Run, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, KeepWork: p.Spool.Keep, Shared: shared,
+		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
+	})
+	if err != nil {
+		return nil, spoolHint(err)
+	}
+	return node, nil
+}
+
+// logTo makes a file what this process says on standard error, a crash included, and returns what removes it again if that was nothing.
+func (p *preload) logTo(path string) (end func()) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return func() {}
+	}
+	defer f.Close()
+	if unix.Dup3(int(f.Fd()), int(os.Stderr.Fd()), 0) != nil {
+		return func() {}
+	}
+	return func() {
+		if info, err := os.Stat(path); err == nil && info.Size() == 0 {
+			os.Remove(path)
+		}
+	}
+}
