@@ -59,7 +59,7 @@ func Collect(c CollectConfig) error {
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
 	}
-	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
+	if err := publish(col, out, signals); err != nil {
 		if !col.Journal().Resumed() {
 			err = errors.Join(err, col.Discard())
 		}
@@ -77,6 +77,28 @@ func Collect(c CollectConfig) error {
 	}
 	col.Close(outcome(dir, err))
 	return err
+}
+
+// roomWait is the time between two looks for room on a full disk.
+const roomWait = 500 * time.Millisecond
+
+// publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents keep what
+// they have until it is back. A new one has nothing to wait for.
+func publish(col *collector.Collector, out string, signals <-chan os.Signal) error {
+	for told := false; ; told = true {
+		err := rendezvous.Write(out, col.Rendezvous())
+		if err == nil || !col.Journal().Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+			return err
+		}
+		if !told {
+			fmt.Fprintf(os.Stderr, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
+		}
+		select {
+		case <-time.After(roomWait):
+		case s := <-signals:
+			return errors.Join(err, fmt.Errorf("ended by %s", s))
+		}
+	}
 }
 
 // collectOut makes the run directory, or takes that of a run that was not concluded.

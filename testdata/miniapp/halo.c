@@ -74,6 +74,7 @@ int main(int argc, char **argv)
 	int64_t start;
 	size_t cells;
 
+	planted_share();
 	MPI(Init, &argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -1,0 +1,170 @@
+package faults
+
+import (
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
+)
+
+// A rank is a process of its own that writes a ring for each of its threads, with the shim's own code. The burst
+// before its k-th call has k instructions, by which it is known again. What a thread has done is in a file that outlives the process.
+type rank struct {
+	Dir                 string // of the rings
+	Truth               string // directory for the files
+	Rank, Size, Threads int
+	Calls               int
+	Seed                uint64
+}
+
+// slots of a ring: a call takes two, so that an agent that is away for a tenth of a second costs calls.
+const slots = 4096
+
+// args are what makes this test's program a rank.
+func (r rank) args() []string {
+	return []string{"rank", "-dir", r.Dir, "-truth", r.Truth, fmt.Sprintf("-rank=%d", r.Rank), fmt.Sprintf("-size=%d", r.Size),
+		fmt.Sprintf("-threads=%d", r.Threads), fmt.Sprintf("-calls=%d", r.Calls), fmt.Sprintf("-seed=%d", r.Seed)}
+}
+
+func rankOf(args []string) (r rank, err error) {
+	f := flag.NewFlagSet("rank", flag.ContinueOnError)
+	f.StringVar(&r.Dir, "dir", "", "")
+	f.StringVar(&r.Truth, "truth", "", "")
+	f.IntVar(&r.Rank, "rank", 0, "")
+	f.IntVar(&r.Size, "size", 0, "")
+	f.IntVar(&r.Threads, "threads", 0, "")
+	f.IntVar(&r.Calls, "calls", 0, "")
+	f.Uint64Var(&r.Seed, "seed", 0, "")
+	return r, f.Parse(args)
+}
+
+func (r rank) run() error {
+	p, err := ringwriter.New(r.Dir, ringwriter.Identity{Rank: r.Rank, Size: r.Size, PID: os.Getpid(), World: "faults", Events: "PAPI_TOT_INS"})
+	if err != nil {
+		return err
+	}
+	var rings []*ringwriter.Ring
+	var truths []*truth
+	for thread := range r.Threads {
+		ring, err := p.Thread(slots)
+		if err != nil {
+			return err
+		}
+		t, err := newTruth(truthPath(r.Truth, r.Rank, thread))
+		if err != nil {
+			return err
+		}
+		rings, truths = append(rings, ring), append(truths, t)
+	}
+	call, path := mpicall.Allreduce, p.Path(ringwriter.Frame{Offset: 16})
+	var all sync.WaitGroup
+	for thread, ring := range rings {
+		all.Go(func() {
+			t, random := truths[thread], rand.New(rand.NewPCG(r.Seed, uint64(r.Rank*100+thread)))
+			for k := range r.Calls {
+				if random.IntN(32) == 0 {
+					time.Sleep(time.Duration(random.IntN(4000)) * time.Microsecond)
+				}
+				t.begin()
+				enter := now()
+				if !ring.Call(call, path, enter, now(), int64(k)) {
+					t.drop(k)
+				}
+				t.end()
+			}
+		})
+	}
+	all.Wait()
+	p.Finalize()
+	p.Exit()
+	return nil
+}
+
+func now() uint64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC_RAW, &t); err != nil {
+		panic(err)
+	}
+	return uint64(t.Nano())
+}
+
+// A truth is what a thread has done: how many calls it has begun, and ended, and which found no room. Mapped memory of
+// a file stays whatever kills the process.
+type truth struct {
+	begun, ended *atomic.Uint64
+	drops        *os.File
+}
+
+func truthPath(dir string, rank, thread int) string {
+	return filepath.Join(dir, fmt.Sprintf("%d.%d", rank, thread))
+}
+
+func newTruth(path string) (*truth, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(16); err != nil {
+		return nil, err
+	}
+	memory, err := unix.Mmap(int(f.Fd()), 0, 16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, err
+	}
+	drops, err := os.Create(path + ".drops")
+	if err != nil {
+		return nil, err
+	}
+	return &truth{
+		begun: (*atomic.Uint64)(unsafe.Pointer(&memory[0])), ended: (*atomic.Uint64)(unsafe.Pointer(&memory[8])), drops: drops,
+	}, f.Close()
+}
+
+// begun says whether a rank has got as far as to record.
+func begun(dir string, rank, threads int) bool {
+	info, err := os.Stat(truthPath(dir, rank, threads-1))
+	return err == nil && info.Size() == 16
+}
+
+func (t *truth) begin() { t.begun.Add(1) }
+func (t *truth) end()   { t.ended.Add(1) }
+
+func (t *truth) drop(k int) {
+	if err := binary.Write(t.drops, binary.LittleEndian, uint64(k)); err != nil {
+		panic(err)
+	}
+}
+
+// A record is what readTruth finds.
+type record struct {
+	begun, ended int
+	dropped      map[int]bool
+}
+
+func readTruth(path string) (r record, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return r, err
+	}
+	if len(data) != 16 {
+		return r, fmt.Errorf("%s: %d bytes", path, len(data))
+	}
+	r.begun, r.ended = int(binary.LittleEndian.Uint64(data)), int(binary.LittleEndian.Uint64(data[8:]))
+	drops, err := os.ReadFile(path + ".drops")
+	r.dropped = make(map[int]bool)
+	for ; len(drops) >= 8; drops = drops[8:] {
+		r.dropped[int(binary.LittleEndian.Uint64(drops))] = true
+	}
+	return r, err
+}

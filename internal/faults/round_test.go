@@ -1,0 +1,226 @@
+package faults
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"moriens/agent/ring"
+	"moriens/internal/rendezvous"
+	"moriens/internal/testenv"
+)
+
+// A fault is something that happens to a run.
+type fault int
+
+const (
+	killAgent fault = iota
+	killCollector
+	killRank
+	freezeCollector
+	freezeAgent
+	cutConnections
+	fillDisk
+	faults
+)
+
+func (f fault) String() string {
+	return [faults]string{"kill the agent", "kill the collector", "kill a rank", "freeze the collector", "freeze the agent", "cut connections", "fill the disk"}[f]
+}
+
+// An incident is a fault at a time after the start.
+type incident struct {
+	fault
+	at, lasts time.Duration // lasts: until what was killed starts again, what was frozen goes on, there is room again
+	rank      int
+}
+
+// A plan is a round. It follows from the round's number alone; what a machine makes of it does not.
+type plan struct {
+	ranks, threads, calls int
+	incidents             []incident
+}
+
+func planOf(seed uint64) plan {
+	random := rand.New(rand.NewPCG(seed, 0xfa17))
+	p := plan{ranks: 1 + random.IntN(3), threads: 1 + random.IntN(2), calls: 2000 + random.IntN(6000)}
+	length := 40 + p.calls/32*2 // ms, roughly
+	for range 1 + random.IntN(5) {
+		p.incidents = append(p.incidents, incident{
+			fault: fault(random.IntN(int(faults))), rank: random.IntN(p.ranks),
+			at: time.Duration(random.IntN(length)) * time.Millisecond, lasts: time.Duration(random.IntN(150)) * time.Millisecond,
+		})
+	}
+	slices.SortFunc(p.incidents, func(a, b incident) int { return int(a.at - b.at) })
+	return p
+}
+
+func (p plan) has(f fault) bool {
+	return slices.ContainsFunc(p.incidents, func(i incident) bool { return i.fault == f })
+}
+
+func (p plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d ranks of %d threads, %d calls each", p.ranks, p.threads, p.calls)
+	for _, i := range p.incidents {
+		fmt.Fprintf(&b, "; after %v %v (%v, rank %d)", i.at, i.fault, i.lasts, i.rank)
+	}
+	return b.String()
+}
+
+// A round is a run under measurement.
+type round struct {
+	t                *testing.T
+	work, out, truth string
+	disk             *disk // nil: the run directory has room
+	collector, agent *process
+	proxy            *proxy
+	meet             rendezvous.Rendezvous
+	shm, rings       string
+}
+
+// roundTime is how long a round may take: everything in it takes a few seconds on a busy machine.
+const roundTime = 2 * time.Minute
+
+// startRound starts a collector and an agent that comes to it through the proxy.
+func startRound(t *testing.T, moriens string, withDisk bool) *round {
+	work := t.TempDir()
+	r := &round{t: t, work: work, out: filepath.Join(work, "disk", "run"), truth: filepath.Join(work, "truth"), shm: filepath.Join(work, "shm")}
+	agents := filepath.Join(work, "agents")
+	for _, dir := range []string{filepath.Dir(r.out), r.truth, r.shm, agents} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if withDisk {
+		r.disk = mountDisk(t, filepath.Dir(r.out))
+	}
+	r.collector = &process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out}}
+	r.collector.start()
+	t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
+	var err error
+	if r.meet, err = rendezvous.Wait(r.out, 30*time.Second); err != nil {
+		t.Fatalf("%v\n%s", err, r.collector.text())
+	}
+	if r.proxy, err = startProxy(r.meet, r.out, agents); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.proxy.close)
+	r.rings = ring.DirectoryPath(r.shm, os.Getuid(), r.meet.Run)
+	r.agent = &process{name: "agent", command: []string{
+		moriens, "agent", "--log", "info", "--dir", agents, "--shm", r.shm, "--spool", filepath.Join(work, "spool"), "--idle", "300ms",
+	}}
+	r.agent.start()
+	t.Cleanup(func() { r.agent.signal(syscall.SIGTERM); <-r.agent.ended })
+	return r
+}
+
+// happen lets an incident happen. A rank is killed as soon as it records.
+func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
+	switch i.fault {
+	case killAgent:
+		r.agent.kill(i.lasts)
+	case killCollector:
+		r.collector.kill(i.lasts)
+	case killRank:
+		for !begun(r.truth, i.rank, p.threads) {
+			time.Sleep(time.Millisecond)
+		}
+		ranks[i.rank].Process.Kill()
+	case freezeCollector, freezeAgent:
+		frozen := r.collector
+		if i.fault == freezeAgent {
+			frozen = r.agent
+		}
+		frozen.signal(syscall.SIGSTOP)
+		time.Sleep(i.lasts)
+		frozen.signal(syscall.SIGCONT)
+	case cutConnections:
+		r.proxy.cut()
+	case fillDisk:
+		if r.disk != nil {
+			r.disk.fill(r.t)
+			time.Sleep(i.lasts)
+			r.disk.free(r.t)
+		}
+	}
+}
+
+// end waits for agent and collector to end by themselves. A collector that finds no room for the results says so, and is started
+// again as its user would.
+func (r *round) end() {
+	deadline := time.After(roundTime)
+	wait := func(p *process) {
+		select {
+		case <-p.ended:
+		case <-deadline:
+			said := r.agent.text() + r.collector.text()
+			p.signal(syscall.SIGQUIT)
+			<-p.ended
+			r.t.Fatalf("%s: not at its end after %v\n%s\n%s", p.name, roundTime, said, p.text())
+		}
+	}
+	wait(r.agent)
+	wait(r.collector)
+	if r.collector.status != nil && r.disk != nil {
+		r.collector.start()
+		wait(r.collector)
+	}
+	for _, p := range []*process{r.agent, r.collector} {
+		if p.status != nil {
+			r.t.Errorf("%s: %v", p.name, p.status)
+		}
+	}
+	if files, err := os.ReadDir(r.rings); err == nil {
+		r.t.Errorf("%d files are left in shared memory", len(files))
+	}
+}
+
+// A disk is a small file system for the run directory.
+type disk struct{ dir string }
+
+const diskBytes = 32 << 20
+
+func mountDisk(t *testing.T, dir string) *disk {
+	testenv.NeedRoot(t)
+	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
+		t.Skipf("no mounts here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return &disk{dir}
+}
+
+func (d *disk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// fill leaves no room.
+func (d *disk) fill(t *testing.T) {
+	f, err := os.Create(d.ballast())
+	if err != nil {
+		return // there is none already
+	}
+	defer f.Close()
+	block := make([]byte, 1<<16)
+	for {
+		n, err := f.Write(block)
+		if err != nil && n == 0 {
+			return
+		}
+	}
+}
+
+func (d *disk) free(t *testing.T) {
+	if err := os.Remove(d.ballast()); err != nil && !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
