@@ -48,7 +48,7 @@ test: ## every test, real MPI included
 .PHONY: check
 check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, tests
 	@$(NEED) check
-	test -z "$$(gofmt -l agent analysis cmd collector cshim internal proto trace | tee /dev/stderr)"
+	test -z "$$(gofmt -l agent analysis cmd collector cshim deploy internal proto trace | tee /dev/stderr)"
 	go vet ./...
 	go tool staticcheck ./...
 	$(BUF) lint

@@ -194,17 +194,16 @@ func (c *Collector) Journal() *journal.Journal { return c.journal }
 // Over says whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
 func (c *Collector) Over() bool { return c.journal.End() != nil }
 
-// WaitFinished waits, after Finish, until all agents that have come and are not lost are done, or ctx ends.
-func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
-
-// WaitAgents waits until at least one agent has come and all that came are done or lost, or ctx ends. All that they sent is safe then.
-func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
+// WaitAgents waits until at least so many agents have come and all that came are done or lost, or ctx ends. All that they sent is safe then.
+func (c *Collector) WaitAgents(ctx context.Context, agents int) error {
+	return c.wait(ctx, func() bool { return c.alone(agents) })
+}
 
 // idle says whether no agent that has come is expected to send, and all that it sent is safe.
 func (c *Collector) idle() bool { return c.store.Expected(c.grace) == 0 && !c.journal.Waiting() }
 
-// alone says whether no agent is to be waited for.
-func (c *Collector) alone() bool {
+// alone says whether no agent is to be waited for where at least so many have to come.
+func (c *Collector) alone(agents int) bool {
 	if c.Over() {
 		return true
 	}
@@ -212,11 +211,11 @@ func (c *Collector) alone() bool {
 		return false
 	}
 	if !c.journal.Resumed() {
-		return c.store.Totals().Agents > 0
+		return c.store.Totals().Agents >= agents
 	}
 	// Where the agent was in the process that was killed, none may ever come.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
-	return (c.store.Totals().Agents > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+	return (c.store.Totals().Agents >= agents || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
 func (c *Collector) wait(ctx context.Context, over func() bool) error {

@@ -35,10 +35,11 @@ type ending struct {
 	ordered chan struct{} // closed by Finish
 	once    sync.Once
 
-	mu      sync.Mutex
-	stage   string
-	outcome Outcome // with the stage Done
-	waiting sync.WaitGroup
+	mu       sync.Mutex
+	patience time.Duration // for the agents, of who asked for the end
+	stage    string
+	outcome  Outcome // with the stage Done
+	waiting  sync.WaitGroup
 }
 
 func newEnding() *ending { return &ending{ordered: make(chan struct{}), stage: health.Collecting} }
@@ -82,6 +83,20 @@ func (c *Collector) Finish() {
 	})
 }
 
+// allow says how long one who asks for the end waits for the agents.
+func (e *ending) allow(patience time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.patience = max(e.patience, patience)
+}
+
+// Patience is how long those who asked for the end wait for the agents; 0 where nobody has asked.
+func (c *Collector) Patience() time.Duration {
+	c.end.mu.Lock()
+	defer c.end.mu.Unlock()
+	return c.end.patience
+}
+
 // Finishing is closed when Finish was called.
 func (c *Collector) Finishing() <-chan struct{} { return c.end.ordered }
 
@@ -110,6 +125,9 @@ func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest,
 	}
 	defer s.collector.end.waiting.Done()
 	s.collector.log.Info("the user ends the run")
+	if deadline, ok := stream.Context().Deadline(); ok {
+		s.collector.end.allow(time.Until(deadline) / 2) // the other half is for the analysis
+	}
 	s.collector.Finish()
 
 	tick := time.NewTicker(stageEvery)

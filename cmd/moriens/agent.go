@@ -11,7 +11,7 @@ import (
 type agentCommand struct {
 	Dir  string        `help:"Run directory of the collector." placeholder:"DIR" type:"path" env:"MORIENS_DIR" required:""`
 	Wait time.Duration `help:"How long to wait for the collector to appear." default:"60s"`
-	Idle time.Duration `help:"End when no rank has run here for this long after the last." default:"5s"`
+	Idle time.Duration `help:"End when no rank has run here for this long after the last; 0s: only when told." default:"5s"`
 	shmFlag
 	spoolFlags
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"log/slog"
 
 	"moriens/internal/measure"
@@ -12,6 +13,7 @@ type collectCommand struct {
 	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	earlyFlags
 	keepWorkFlag
+	Agents int `help:"Do not take the run for over before so many agents, one for each node, have come." placeholder:"N"`
 	analysisFlags
 }
 
@@ -24,8 +26,11 @@ func (c *collectCommand) Run(log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	if c.Agents < 0 {
+		return usage(fmt.Errorf("--agents=%d", c.Agents), "name the number of nodes, each of which has one agent")
+	}
 	return measure.Collect(measure.CollectConfig{
-		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Options: options,
+		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Agents: c.Agents, Options: options,
 		KeepWork: c.KeepWork, Program: program(), Log: log,
 	})
 }

@@ -27,6 +27,7 @@ type commands struct {
 	Agent     agentCommand     `cmd:"" help:"Send what the ranks on this node record to the collector."`
 	Status    statusCommand    `cmd:"" help:"Say how a run in progress is, or what a finished one came to: moriens status DIR"`
 	Finish    finishCommand    `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
+	Env       envCommand       `cmd:"" help:"Print what the ranks of a run need, for a batch script: eval \"$(moriens env DIR)\""`
 	Analyze   analyzeCommand   `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
 	Doctor    doctorCommand    `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
 	Cluster   clusterCommand   `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`

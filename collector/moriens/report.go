@@ -65,7 +65,7 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			describeEnd(m, i, p)
 		}
 	}
-	if job.EndedBy != "" {
+	if left > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that went on unmeasured: %d", job.EndedBy, left))
 	}
 	describeMatching(m, h)
@@ -131,14 +131,16 @@ func notes(f store.Frozen) []string {
 
 // runs says whether a process still ran when it was last heard of.
 func runs(p *store.Process) bool {
-	return p.End == nil || p.End.How == moriensv1.ProcessEnd_HOW_RUNS
+	return p.End.GetHow() == moriensv1.ProcessEnd_HOW_RUNS
 }
 
 // describeEnd counts what a process could not record, and says how it ended if not by MPI_Finalize.
 func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	e := p.End
-	how := "still ran when the job had ended"
+	how, cutOff := "still ran when the job had ended", false
 	switch e.GetHow() {
+	case moriensv1.ProcessEnd_HOW_UNSPECIFIED:
+		how, cutOff = "the agent on "+p.Info.Host+" did not finish", true
 	case moriensv1.ProcessEnd_HOW_FINALIZED:
 		how = ""
 	case moriensv1.ProcessEnd_HOW_ABORTED:
@@ -147,7 +149,7 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 		how = "ended without MPI_Finalize"
 	}
 	if how != "" && !(m.EndedBy != "" && runs(p)) {
-		m.Losses.RanksDied = append(m.Losses.RanksDied, rundir.RankDied{World: world, Rank: int(p.Info.Rank), How: how})
+		m.Losses.RanksDied = append(m.Losses.RanksDied, rundir.RankDied{World: world, Rank: int(p.Info.Rank), How: how, CutOff: cutOff})
 	}
 	m.Losses.ThreadsUnrecorded += int64(e.GetThreadsFailed())
 	m.Losses.CallsUnrecorded += int64(e.GetUnrecorded())

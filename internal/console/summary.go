@@ -281,12 +281,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
-	for _, d := range l.RanksDied {
-		parts = append(parts, fmt.Sprintf("rank %d died (%s)", d.Rank, d.How))
-		if len(m.Worlds) > 1 {
-			parts[len(parts)-1] = fmt.Sprintf("rank %d of world %d died (%s)", d.Rank, d.World, d.How)
-		}
-	}
+	parts = append(parts, died(m)...)
 	if len(parts) == 0 {
 		return "none"
 	}

@@ -29,16 +29,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
 		})
 	}
-	if n := len(l.RanksDied); n > 0 {
-		what := fmt.Sprintf("rank %d: %s", l.RanksDied[0].Rank, l.RanksDied[0].How)
-		if n > 1 {
-			what += fmt.Sprintf(", and %d more", n-1)
-		}
-		list = append(list, Trouble{
-			fmt.Sprintf("%s did not end by MPI_Finalize (%s); all that they recorded up to then is in the results", count(n, "rank"), what),
-			"the end of timeline.svg and of trace.prv shows the last calls",
-		})
-	}
+	list = append(list, diedTroubles(l.RanksDied)...)
 	list = append(list, clockTroubles(m)...)
 	if l.RecordsDropped > 0 {
 		list = append(list, Trouble{

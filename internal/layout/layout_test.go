@@ -23,12 +23,14 @@ type rule struct {
 // The first rule that fits a package counts.
 var rules = []rule{
 	{"cmd", []string{""}, nil},
+	{"deploy", []string{}, []string{}},
 	{"internal/shmabi", []string{}, []string{}},
 	{"internal/mpicall", []string{}, []string{}},
 	{"internal/hint", []string{}, []string{}},
 	{"internal/testenv", []string{}, []string{}},
 	{"internal/golden", []string{}, nil},
 	{"internal/mpitest", []string{"internal/testenv"}, nil},
+	{"internal/slurmtest", []string{"internal/testenv"}, []string{}},
 	{"internal/rendezvous", []string{}, nil},
 	{"internal/bench", []string{}, []string{}},
 	{"internal/files", []string{}, []string{}},

@@ -33,6 +33,7 @@ type CollectConfig struct {
 	Listen   string    // host:port
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
+	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
 	Options  partition.Options
 	KeepWork bool // the journal stays
 	Program  rundir.Program
@@ -69,7 +70,7 @@ func Collect(c CollectConfig) error {
 	defer rendezvous.Remove(out)
 	announce(col, out)
 
-	by := awaitEnd(col, signals)
+	by := awaitEnd(col, c.Agents, signals)
 	signal.Stop(signals)
 	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options, terminal)
 	if dir == out && !c.KeepWork {
@@ -174,7 +175,7 @@ type AgentConfig struct {
 	Dir     string        // run directory, with the collector's rendezvous
 	Shm     string        // where the rings' directory is
 	Wait    time.Duration // for the rendezvous
-	Idle    time.Duration // the job is over when no rank has run for this long
+	Idle    time.Duration // the job is over when no rank has run for this long after the last; 0 = only a signal says so
 	Spool   Spool
 	Program rundir.Program
 	Log     *slog.Logger
@@ -182,14 +183,13 @@ type AgentConfig struct {
 
 // Agent runs this node's agent until the ranks here have come and gone, or until a signal ends the run.
 func Agent(c AgentConfig) error {
+	// Batch systems warn programs of the time limit by these, and warn whatever runs beside them too.
+	signal.Ignore(syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	meet, err := rendezvous.Wait(c.Dir, c.Wait)
-	if errors.Is(err, fs.ErrNotExist) {
-		return hint.With(err, "start `moriens collect --out "+c.Dir+"` first")
-	}
+	meet, err := meetCollector(c.Dir, c.Wait)
 	if err != nil {
-		return hint.With(err, "the collector writes it; do not change it")
+		return err
 	}
 	node, err := agent.New(agent.Config{
 		Run: meet.Run, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
@@ -218,4 +218,16 @@ func spoolHint(err error) error {
 		return hint.With(err, "name a directory on a disk of the node with --spool")
 	}
 	return err
+}
+
+// meetCollector waits for the rendezvous in a run directory.
+func meetCollector(dir string, wait time.Duration) (rendezvous.Rendezvous, error) {
+	meet, err := rendezvous.Wait(dir, wait)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		err = hint.With(err, "start `moriens collect --out "+dir+"` first")
+	case err != nil:
+		err = hint.With(err, "the collector writes it; do not change it")
+	}
+	return meet, err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// finishGrace is how long agents may take to send what is left when a run is ended early. With the analysis it has to
+	// finishGrace is how long agents may take to send what is left when a run is ended early, if who ends it does not allow more. With the analysis it has to
 	// fit into the 30 s that batch systems usually leave between SIGTERM and SIGKILL.
 	finishGrace = 10 * time.Second
 	// endGrace is how long a job that was sent SIGTERM may take to end before what there is is analysed without waiting.
@@ -20,13 +20,13 @@ const (
 
 // awaitEnd waits until the agents of a collector are done, or until the run is ended early: by a signal, or by the user's
 // command. It returns by what, "" where the agents were done.
-func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
+func awaitEnd(col *collector.Collector, agents int, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		col.WaitAgents(ctx) // ends with ctx at the latest
+		col.WaitAgents(ctx, max(agents, 1)) // ends with ctx at the latest
 	}()
 	select {
 	case <-done:
@@ -38,9 +38,9 @@ func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	}
 	fmt.Fprintf(os.Stderr, "moriens: ended by %s: the agents send what is left, then it is analysed\n", by)
 	col.Finish()
-	ctx, cancel = context.WithTimeout(context.Background(), finishGrace)
+	ctx, cancel = context.WithTimeout(context.Background(), max(finishGrace, col.Patience()))
 	defer cancel()
-	if err := col.WaitFinished(ctx); err != nil {
+	if err := col.WaitAgents(ctx, agents); err != nil {
 		fmt.Fprintln(os.Stderr, "moriens: not all agents are done; analysing what has come")
 	}
 	return by

@@ -203,10 +203,15 @@ func TestFinishOrder(t *testing.T) {
 	answers := make(chan answer, 1)
 	var stages []string
 	go func() {
-		dir, err := client.Finish(context.Background(), func(s string) { stages = append(stages, s) })
+		ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+		defer cancel()
+		dir, err := client.Finish(ctx, func(s string) { stages = append(stages, s) })
 		answers <- answer{dir, err}
 	}()
 	<-r.collector.Finishing()
+	if p := r.collector.Patience(); p <= 0 || p > 30*time.Minute {
+		t.Errorf("the agents have %v of the hour that the user waits", p)
+	}
 	if err := <-r.done; err != nil {
 		t.Errorf("agent: %v", err)
 	}
@@ -215,7 +220,7 @@ func TestFinishOrder(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if err := r.collector.WaitFinished(ctx); err != nil {
+	if err := r.collector.WaitAgents(ctx, 0); err != nil {
 		t.Error(err)
 	}
 	f := r.collector.Freeze("")

@@ -69,6 +69,16 @@ func Library(t testing.TB) string {
 	return makeLibrary(t, "all", "libmoriens.so")
 }
 
+// Program builds the moriens command, and libmoriens.so beside it, and gives its path.
+func Program(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(filepath.Dir(Library(t)), "moriens")
+	build := exec.Command("go", "build", "-o", path, "./cmd/moriens")
+	build.Dir, build.Env = Root(t), append(os.Environ(), "CGO_ENABLED=0")
+	run(t, build)
+	return path
+}
+
 // SanitizedLibrary builds libmoriens.so with AddressSanitizer and UndefinedBehaviorSanitizer and gives
 // what LD_PRELOAD must then hold.
 func SanitizedLibrary(t testing.TB) string {

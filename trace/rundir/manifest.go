@@ -151,11 +151,13 @@ type Losses struct {
 	LinesSkipped        int        `json:"lines_skipped"`
 }
 
-// A RankDied is a rank that ended without MPI_Finalize.
+// A RankDied is a rank that ended without MPI_Finalize, or whose end is not known.
 type RankDied struct {
 	World int    `json:"world"`
 	Rank  int    `json:"rank"`
 	How   string `json:"how"`
+	// CutOff says that not all that it recorded came to the collector.
+	CutOff bool `json:"cut_off"`
 }
 
 // Filtered says which bursts were left out of the clustering: those that were too short, and those out of a range.

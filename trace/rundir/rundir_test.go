@@ -32,7 +32,7 @@ func filled() (*Manifest, *Clusters) {
 		Agents:       []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
 		Clocks:       []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
 		Order:        Order{CallsMoved: 3, LargestNS: 900, TotalNS: 1200, OffNS: 950, Unordered: 1, Contradicted: 2, Refused: 4},
-		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9"}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
+		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9", false}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
 		Filtered:     Filtered{MinDurationNS: 12_000, How: "auto: the shortest bursts that make up less than 1 % of computing time"},
 		StageSeconds: map[string]Number{"freeze": .001, "cluster": .25},
 	}

@@ -1,0 +1,15 @@
+package main
+
+import (
+	"os"
+	"time"
+
+	"moriens/internal/measure"
+)
+
+type envCommand struct {
+	Dir  string        `arg:"" help:"Run directory of the collector." type:"path"`
+	Wait time.Duration `help:"How long to wait for the collector to appear." default:"60s"`
+}
+
+func (e *envCommand) Run() error { return measure.Environment(os.Stdout, e.Dir, e.Wait) }
