@@ -37,6 +37,7 @@ var rules = []rule{
 	{"internal/measure/load", []string{"internal/bench", "internal/mpicall", "internal/rendezvous", "proto"}, []string{"google.golang.org/grpc"}},
 	{"internal/measure/bench", []string{"internal/bench"}, []string{}},
 	{"internal/supervise", []string{}, []string{}},
+	{"internal/faults", []string{"agent", "collector", "cshim", "trace", "internal"}, nil}, // it has tests alone
 	{"internal/segment", []string{}, []string{"github.com/klauspost/compress"}},
 	{"internal/wire", []string{}, []string{"github.com/klauspost/compress", "google.golang.org/grpc"}},
 	{"internal/units", []string{}, []string{}},
