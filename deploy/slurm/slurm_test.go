@@ -107,7 +107,13 @@ func (b *batch) run(job slurmtest.Job) string { return filepath.Join(b.dir, "mor
 
 func (b *batch) manifest(t *testing.T, job slurmtest.Job) *rundir.Manifest {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(b.run(job), "manifest.json"))
+	return b.manifestIn(t, job, b.run(job))
+}
+
+// manifestIn reads the manifest of one of a job's runs.
+func (b *batch) manifestIn(t *testing.T, job slurmtest.Job, dir string) *rundir.Manifest {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "manifest.json"))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, b.output(job))
 	}
