@@ -59,18 +59,20 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 	@$(MAKE) --no-print-directory test
 
 FUZZ = 150s
+FUZZING = -fuzztime $(FUZZ) -fuzzminimizetime 2s
 
 .PHONY: fuzz
 fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; for FUZZ=150s each
-	go test ./agent/ring -run '^$$' -fuzz FuzzRing -fuzztime $(FUZZ)
-	go test ./agent/ring -run '^$$' -fuzz FuzzProcess -fuzztime $(FUZZ)
-	go test ./agent/message -run '^$$' -fuzz FuzzRestore -fuzztime $(FUZZ)
-	go test ./agent/spool -run '^$$' -fuzz FuzzOutbox -fuzztime $(FUZZ)
-	go test ./internal/segment -run '^$$' -fuzz FuzzOpen -fuzztime $(FUZZ)
-	go test ./collector/journal -run '^$$' -fuzz FuzzJournal -fuzztime $(FUZZ)
-	go test ./internal/points -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
-	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead -fuzztime $(FUZZ)
-	go test ./collector/store -run '^$$' -fuzz FuzzApply -fuzztime $(FUZZ)
+	go test ./agent/ring -run '^$$' -fuzz FuzzRing $(FUZZING)
+	go test ./agent/ring -run '^$$' -fuzz FuzzProcess $(FUZZING)
+	go test ./agent/message -run '^$$' -fuzz FuzzRestore $(FUZZING)
+	go test ./agent/spool -run '^$$' -fuzz FuzzOutbox $(FUZZING)
+	go test ./agent/window -run '^$$' -fuzz FuzzFiles $(FUZZING)
+	go test ./internal/segment -run '^$$' -fuzz FuzzOpen $(FUZZING)
+	go test ./collector/journal -run '^$$' -fuzz FuzzJournal $(FUZZING)
+	go test ./internal/points -run '^$$' -fuzz FuzzRead $(FUZZING)
+	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead $(FUZZING)
+	go test ./collector/store -run '^$$' -fuzz FuzzApply $(FUZZING)
 
 .PHONY: bench-shim
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)

@@ -43,6 +43,7 @@ type Config struct {
 	Launcher []string          // command line of the job's launcher, likewise; empty where the job is started elsewhere
 	Listen   string            // host:port, or unix:PATH
 	Web      string            // host:port of the page for browsers and Prometheus; empty = none
+	Agents   int               // that are known to come; 0 = not known how many
 	Command  string            // of moriens, for the rendezvous
 	Version  string            // of moriens
 	Options  partition.Options // of the provisional clusters
@@ -68,6 +69,7 @@ type Collector struct {
 	version string
 	started time.Time
 	grace   time.Duration
+	agents  int // that are known to come
 	journal *journal.Journal
 	store   *store.Store
 	desk    *windows.Desk
@@ -100,6 +102,7 @@ func Start(config Config) (*Collector, error) {
 		version: config.Version,
 		started: time.Now(),
 		grace:   cmp.Or(config.Grace, defaultGrace),
+		agents:  config.Agents,
 		journal: j,
 		store:   j.Store(),
 		live:    live.New(j.Store(), config.Options, config.Log),
@@ -194,16 +197,19 @@ func (c *Collector) Journal() *journal.Journal { return c.journal }
 // Over says whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
 func (c *Collector) Over() bool { return c.journal.End() != nil }
 
-// WaitAgents waits until at least so many agents have come and all that came are done or lost, or ctx ends. All that they sent is safe then.
-func (c *Collector) WaitAgents(ctx context.Context, agents int) error {
-	return c.wait(ctx, func() bool { return c.alone(agents) })
+// WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
+func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
+
+// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that they sent is safe then.
+func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
+
+// idle says whether no agent is expected to send, all that are known to come having come, and all that they sent is safe.
+func (c *Collector) idle() bool {
+	return c.store.Totals().Agents >= c.agents && c.store.Expected(c.grace) == 0 && !c.journal.Waiting()
 }
 
-// idle says whether no agent that has come is expected to send, and all that it sent is safe.
-func (c *Collector) idle() bool { return c.store.Expected(c.grace) == 0 && !c.journal.Waiting() }
-
-// alone says whether no agent is to be waited for where at least so many have to come.
-func (c *Collector) alone(agents int) bool {
+// alone says whether no agent is to be waited for.
+func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
@@ -211,11 +217,11 @@ func (c *Collector) alone(agents int) bool {
 		return false
 	}
 	if !c.journal.Resumed() {
-		return c.store.Totals().Agents >= agents
+		return c.store.Totals().Agents > 0
 	}
 	// Where the agent was in the process that was killed, none may ever come.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
-	return (c.store.Totals().Agents >= agents || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+	return (c.store.Totals().Agents > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
 func (c *Collector) wait(ctx context.Context, over func() bool) error {

@@ -55,7 +55,7 @@ func Collect(c CollectConfig) error {
 	}
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
-		Options: c.Options, Log: c.Log,
+		Agents: c.Agents, Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
@@ -70,7 +70,7 @@ func Collect(c CollectConfig) error {
 	defer rendezvous.Remove(out)
 	announce(col, out)
 
-	by := awaitEnd(col, c.Agents, signals)
+	by := awaitEnd(col, signals)
 	signal.Stop(signals)
 	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options, terminal)
 	if dir == out && !c.KeepWork {

@@ -20,13 +20,13 @@ const (
 
 // awaitEnd waits until the agents of a collector are done, or until the run is ended early: by a signal, or by the user's
 // command. It returns by what, "" where the agents were done.
-func awaitEnd(col *collector.Collector, agents int, signals <-chan os.Signal) (by string) {
+func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		col.WaitAgents(ctx, max(agents, 1)) // ends with ctx at the latest
+		col.WaitAgents(ctx) // ends with ctx at the latest
 	}()
 	select {
 	case <-done:
@@ -40,7 +40,7 @@ func awaitEnd(col *collector.Collector, agents int, signals <-chan os.Signal) (b
 	col.Finish()
 	ctx, cancel = context.WithTimeout(context.Background(), max(finishGrace, col.Patience()))
 	defer cancel()
-	if err := col.WaitAgents(ctx, agents); err != nil {
+	if err := col.WaitFinished(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "moriens: not all agents are done; analysing what has come")
 	}
 	return by

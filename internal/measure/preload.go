@@ -268,9 +268,9 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 	served := make(chan error, 1)
 	go func() { served <- node.Run(context.Background()) }()
-	by = awaitEnd(col, 0, signals)
+	by = awaitEnd(col, signals)
 	if by == "" && p.lateComers(col, signals) {
-		by = awaitEnd(col, 0, signals)
+		by = awaitEnd(col, signals)
 	}
 	if by != "" {
 		node.JobOver() // should the order not reach it

@@ -220,7 +220,7 @@ func TestFinishOrder(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if err := r.collector.WaitAgents(ctx, 0); err != nil {
+	if err := r.collector.WaitFinished(ctx); err != nil {
 		t.Error(err)
 	}
 	f := r.collector.Freeze("")

@@ -28,7 +28,7 @@ func waits(c *collector.Collector, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	start := time.Now()
-	if c.WaitAgents(ctx, 1) != nil {
+	if c.WaitAgents(ctx) != nil {
 		return -1
 	}
 	return time.Since(start)

@@ -104,7 +104,7 @@ func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	if err := c.WaitAgents(ctx, 1); err != nil {
+	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
 	}
 	f := c.Stop()
