@@ -34,7 +34,7 @@ var rules = []rule{
 	{"internal/rendezvous", []string{}, nil},
 	{"internal/bench", []string{}, []string{}},
 	{"internal/files", []string{}, []string{}},
-	{"internal/measure/load", []string{"internal/bench", "internal/mpicall", "internal/rendezvous", "proto"}, []string{"google.golang.org/grpc"}},
+	{"internal/measure/load", []string{"collector/store", "internal/bench", "internal/mpicall", "internal/rendezvous", "proto"}, []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	{"internal/measure/bench", []string{"internal/bench"}, []string{}},
 	{"internal/supervise", []string{}, []string{}},
 	{"internal/faults", []string{"agent", "collector", "cshim", "trace", "internal"}, nil}, // it has tests alone

@@ -31,6 +31,17 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// What is held is what the columns take, and little more.
+func TestHeld(t *testing.T) {
+	bytes, err := held(200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if columns := float64(8 + 8 + 4 + 2*8); bytes < columns || bytes > columns+12 {
+		t.Errorf("%.1f bytes a burst, its columns take %.0f", bytes, columns)
+	}
+}
+
 // Messages of a rank follow each other, as a collector wants them.
 func TestJob(t *testing.T) {
 	j := newJob(3)

@@ -53,7 +53,12 @@ func run(out io.Writer, bin, streamList string, bursts, pace, seconds int) error
 			return err
 		}
 	}
-	return nil
+	bytes, err := held(1000)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(out, "\nA burst with its call and two counters takes %.1f bytes of the collector's memory.\n", bytes)
+	return err
 }
 
 // measure starts a collector, sends it bursts and prints a row. A pace of 0 is as fast as it goes.
