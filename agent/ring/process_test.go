@@ -1,0 +1,135 @@
+package ring_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/agent/ring"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/shmabi"
+)
+
+func TestProcess(t *testing.T) {
+	identity := ringwriter.Identity{
+		Rank: 3, Size: 8, World: "job.0", Parent: "node7/4242/99", Host: "node7", Executable: "/opt/app\xff",
+		Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
+		Events: "PAPI_TOT_INS,sde:::a::b", Unavailable: "sw:x: no such event\nhw::Y: no PMU\n",
+	}
+	w, dir := process(t, identity)
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	want := ring.Identity{
+		ID: w.ID(), Rank: 3, Size: 8, World: "job.0", Parent: "node7/4242/99", Host: "node7",
+		Executable: "/opt/app\uFFFD", Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
+		Events: []string{"PAPI_TOT_INS", "sde:::a::b"}, Unavailable: []string{"sw:x: no such event", "hw::Y: no PMU"},
+	}
+	if diff := cmp.Diff(want, p.Identity); diff != "" {
+		t.Error(diff)
+	}
+	if p.State() != ring.Running {
+		t.Errorf("state %v", p.State())
+	}
+	if alive, err := p.Alive(); !alive || err != nil {
+		t.Errorf("alive: %v, %v", alive, err)
+	}
+	w.ThreadFailed(syscall.ENOSPC, 12)
+	wantLosses := ring.Losses{Threads: 1, ThreadsFailed: 1, Fault: syscall.ENOSPC, Unrecorded: 12}
+	if got := p.Losses(); got != wantLosses {
+		t.Errorf("losses %+v", got)
+	}
+	w.Finalize()
+	if p.State() != ring.Finalized {
+		t.Errorf("state %v", p.State())
+	}
+	w.Exit()
+	if alive, err := p.Alive(); alive || err != nil {
+		t.Errorf("after the end: alive %v, %v", alive, err)
+	}
+}
+
+func TestLog(t *testing.T) {
+	w, dir := process(t, ringwriter.Identity{})
+	defer w.Exit()
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	expect := func(want ring.Log) {
+		t.Helper()
+		log, err := p.ReadLog()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, log); diff != "" {
+			t.Error(diff)
+		}
+	}
+	expect(ring.Log{})
+	app := w.Module("/bin/app", []byte{1, 2, 3})
+	w.Path(ringwriter.Frame{Module: app, Offset: 0x10}, ringwriter.Frame{Offset: 0x20})
+	expect(ring.Log{
+		Modules: []ring.Module{{ID: 1, Path: "/bin/app", BuildID: []byte{1, 2, 3}}},
+		Paths:   []ring.Path{{ID: 1, Frames: []ring.Frame{{Module: 1, Offset: 0x10}, {Offset: 0x20}}}},
+	})
+	lib := w.Module("/lib/odd name", nil)
+	w.Note("a note")
+	w.Path(ringwriter.Frame{Module: lib, Offset: 0x30})
+	w.Path()
+	expect(ring.Log{
+		Modules: []ring.Module{{ID: 2, Path: "/lib/odd name"}},
+		Paths:   []ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}},
+		Notes:   []string{"a note"},
+	})
+	w.Name("solve")
+	w.Name("")
+	w.Name("\xff\"\n→")
+	expect(ring.Log{Names: []ring.Name{{Number: 1, Text: "solve"}, {Number: 2}, {Number: 3, Text: "\uFFFD\"\n→"}}})
+	expect(ring.Log{})
+}
+
+// The lock that tells that a process lives hangs on its mapping: an application that closes descriptors that
+// are not its own does not lose it, nor does one that opens and closes the file.
+func TestAliveNeedsNoDescriptor(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	w, err := ringwriter.New(dir, ringwriter.Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, w.FileName())
+	descriptors, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range descriptors {
+		if target, _ := os.Readlink(d); target == path {
+			t.Errorf("%s is %s", d, target)
+		}
+	}
+	for range 2 {
+		p, err := ring.OpenProcess(path) // opens it, and Close closes it
+		if err != nil {
+			t.Fatal(err)
+		}
+		if alive, err := p.Alive(); !alive || err != nil {
+			t.Errorf("Alive = %v, %v", alive, err)
+		}
+		p.Close()
+	}
+	p, err := ring.OpenProcess(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w.Exit()
+	if alive, err := p.Alive(); alive || err != nil {
+		t.Errorf("after its end Alive = %v, %v", alive, err)
+	}
+}
