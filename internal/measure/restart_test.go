@@ -291,11 +291,11 @@ func (a *absent) find() (rendezvous.Rendezvous, error) {
 	return a.meet, nil
 }
 
-// bytesBelow is what the files below a directory hold.
-func bytesBelow(t *testing.T, dir string) (n int64) {
+// bytesBelow is what the files of all folders of a name below a directory hold.
+func bytesBelow(t *testing.T, dir, parent string) (n int64) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Base(filepath.Dir(path)) != parent {
 			return err
 		}
 		info, err := entry.Info()
@@ -308,6 +308,20 @@ func bytesBelow(t *testing.T, dir string) (n int64) {
 		t.Fatal(err)
 	}
 	return n
+}
+
+// awaitFull waits until an outbox has stopped growing near its bound; a second later the rings are full too.
+func awaitFull(t *testing.T, dir string, maxBytes int64) {
+	t.Helper()
+	outboxes, since := int64(0), time.Now()
+	for deadline := since.Add(time.Minute); time.Since(since) < time.Second || outboxes < maxBytes/2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the outbox has %d bytes", outboxes)
+		}
+		if n := bytesBelow(t, dir, "outbox"); n != outboxes {
+			outboxes, since = n, time.Now()
+		}
+	}
 }
 
 // TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
@@ -334,10 +348,9 @@ func TestAbsentCollector(t *testing.T) {
 			stop, written := make(chan struct{}), make(chan struct{})
 			go func() { write(planters, stop, tt.calls); close(written) }()
 			time.Sleep(time.Second)
-			for deadline := time.Now().Add(time.Minute); tt.full && bytesBelow(t, spool) < int64(tt.max) && time.Now().Before(deadline); {
-				time.Sleep(10 * time.Millisecond)
+			if tt.full {
+				awaitFull(t, spool, int64(tt.max))
 			}
-			time.Sleep(time.Second) // in which the rings fill
 			away.here.Store(true)
 			time.Sleep(200 * time.Millisecond)
 			close(stop)
