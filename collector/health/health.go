@@ -120,12 +120,3 @@ func (p *Page) Connected() (connected, finished int) {
 	}
 	return connected, finished
 }
-
-// Turned sums up Refused.
-func (p *Page) Turned() uint64 {
-	var n uint64
-	for _, of := range p.Refused {
-		n += of
-	}
-	return n
-}
