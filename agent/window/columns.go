@@ -5,7 +5,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// grouped sorts the entries of a column of rows by their windows, in order. all says that there is one window only.
+// grouped sorts the entries of a column of rows by their windows, which it lists in the order of their first ones; rows are the column summed up.
 func (r *ring) grouped(differences []int64) (windows []anchor.Window, entries map[anchor.Window][]int, rows []uint64) {
 	entries = make(map[anchor.Window][]int)
 	row := uint64(0)

@@ -185,10 +185,9 @@ type File struct {
 	Content string `json:"content"`
 }
 
-// Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters,
-// ranks missing, messages, communicators, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
-// phases, events, pauses, ranks missing, computing time, the filtered bursts' number and share, and how much was kept (Kept.How stands if it is set). It leaves alone what
-// only the measurement knows.
+// Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
+// ranks missing, messages, communicators, computing time, the filtered bursts' number and share, and how much was kept (Kept.How
+// stands if it is set). It leaves alone what only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) {
 	m.Worlds = describeWorlds(run)
 	m.Hosts = describeHosts(run)
