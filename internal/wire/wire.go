@@ -54,8 +54,11 @@ type reader struct {
 }
 
 func (r *reader) Read(p []byte) (int, error) {
+	if r.pool == nil {
+		return 0, io.EOF // the decoder may be another message's by now
+	}
 	n, err := r.Decoder.Read(p)
-	if err == io.EOF && r.pool != nil {
+	if err == io.EOF {
 		r.pool.Put(r.Decoder)
 		r.pool = nil
 	}
