@@ -243,7 +243,7 @@ func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 // Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
 // the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close.
 func (c *Collector) Freeze(by string) store.Frozen {
-	c.end.enter(health.Analysing)
+	c.end.analysing()
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
 	defer cancel()

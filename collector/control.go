@@ -44,10 +44,19 @@ type ending struct {
 
 func newEnding() *ending { return &ending{ordered: make(chan struct{}), stage: health.Collecting} }
 
-func (e *ending) enter(stage string) {
+// finishing is the stage from an order to end on; one that comes while the results are made changes nothing.
+func (e *ending) finishing() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.stage = stage
+	if e.stage == health.Collecting {
+		e.stage = health.Finishing
+	}
+}
+
+func (e *ending) analysing() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stage = health.Analysing
 }
 
 func (e *ending) now() (stage string, outcome Outcome) {
@@ -78,7 +87,7 @@ func (e *ending) conclude(outcome Outcome) {
 // Finish ends the run now: the agents are told to send what their ranks have recorded, and to leave them.
 func (c *Collector) Finish() {
 	c.end.once.Do(func() {
-		c.end.enter(health.Finishing)
+		c.end.finishing()
 		close(c.end.ordered)
 	})
 }
