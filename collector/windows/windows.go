@@ -237,12 +237,19 @@ func (d *Desk) ask(ctx context.Context, of *request) map[uint64]result {
 	return results
 }
 
-// forget takes back what nobody waits for any more.
+// forget takes back what nobody waits for any more. What waits behind it can be asked now.
 func (d *Desk) forget(id uint64, r *request) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	a := d.agents[id]
 	a.queue = slices.DeleteFunc(a.queue, func(o *request) bool { return o == r })
+	var wake func()
+	if a.line != nil && len(a.queue) > 0 {
+		wake = a.line.wake
+	}
+	d.mu.Unlock()
+	if wake != nil {
+		wake()
+	}
 }
 
 // Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
