@@ -130,7 +130,12 @@ func New(config Config) (*Node, error) {
 			Run: config.Run, Agent: n.spool.Agent, Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU()),
 		}, n.outbox, config.Log)
 		if n.windows, err = openWindows(n.spool, n.outbox, n.up, config.Run, config.Log); err == nil {
-			err = n.restore()
+			if err = n.restore(); err != nil {
+				n.windows.close()
+			}
+		}
+		if err != nil {
+			n.outbox.Close()
 		}
 	}
 	if err != nil {
