@@ -286,16 +286,18 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestSweep leaves young spools alone, and those in which an agent is at work.
+// TestSweep leaves young spools alone, old ones that were written to of late, and those in which an agent is at work.
 func TestSweep(t *testing.T) {
 	dir := t.TempDir()
-	old := func(s *Spool) {
-		if err := os.Chtimes(filepath.Join(s.Path(), identityFile), sweepTime, sweepTime); err != nil {
-			t.Fatal(err)
+	old := func(s *Spool, names ...string) {
+		for _, name := range names {
+			if err := os.Chtimes(filepath.Join(s.Path(), name), sweepTime, sweepTime); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	var spools []*Spool
-	for range 3 {
+	for range 4 {
 		s, err := Open(Config{Dir: dir, Run: "run", Shm: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
@@ -304,8 +306,16 @@ func TestSweep(t *testing.T) {
 	}
 	spools[0].Close()
 	spools[1].Close()
-	old(spools[0])
-	old(spools[2])
+	outbox, err := spools[3].Outbox()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(outbox.Close(), spools[3].Close()); err != nil {
+		t.Fatal(err)
+	}
+	old(spools[0], identityFile, ".")
+	old(spools[2], identityFile, ".")
+	old(spools[3], identityFile, ".")
 	if n, err := Sweep(dir); n != 1 || err != nil {
 		t.Errorf("%d removed, %v", n, err)
 	}

@@ -194,6 +194,20 @@ func (s *Spool) Remove() error {
 	return errors.Join(err, s.lock.Close())
 }
 
+// lastUse is when something in the spool was last written: what the agent of a long job has left is not old when the agent dies.
+func (s *Spool) lastUse() (last time.Time) {
+	filepath.WalkDir(s.path, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := entry.Info(); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+		return nil
+	})
+	return last
+}
+
 // Sweep removes the user's spools that no agent is at work in and that nobody has come back to for a week.
 func Sweep(dir string) (removed int, err error) {
 	user, err := userDir(dir)
@@ -206,8 +220,7 @@ func Sweep(dir string) (removed int, err error) {
 	}
 	for _, entry := range entries {
 		s := &Spool{path: filepath.Join(user, entry.Name())}
-		info, err := os.Lstat(filepath.Join(s.path, identityFile))
-		if err != nil || time.Since(info.ModTime()) < sweepAge {
+		if _, err := os.Lstat(filepath.Join(s.path, identityFile)); err != nil || time.Since(s.lastUse()) < sweepAge {
 			continue
 		}
 		if s.lock, err = private(s.path); err != nil {
