@@ -55,7 +55,7 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	}
 	status, err := measure.Run(measure.RunConfig{
 		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
-		Signal: signal, Options: options, KeepWork: r.KeepWork, Program: program(), Log: log,
+		Signal: signal, Options: options, Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

@@ -210,7 +210,7 @@ func Agent(c AgentConfig) error {
 type Spool struct {
 	Dir  string      // empty: $TMPDIR, or /tmp
 	Max  units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
-	Keep bool        // it stays when everything is done
+	Keep bool        // it stays when everything is done, and so does the journal of a collector in the same process
 }
 
 func spoolHint(err error) error {

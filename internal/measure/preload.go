@@ -20,7 +20,6 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
-	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
@@ -88,12 +87,7 @@ func Preload(c PreloadConfig) error {
 		}
 		p.folder = filepath.Dir(p.Dir)
 	}
-	if n, err := ring.Sweep(c.Shm, os.Getuid()); err != nil || n > 0 {
-		c.Log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
-	}
-	if n, err := spool.Sweep(c.Spool.Dir); err != nil || n > 0 {
-		c.Log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
-	}
+	sweep(c.Shm, c.Spool.Dir, c.Log)
 	m, err := p.meet(signals)
 	switch {
 	case errors.Is(err, errNobody):

@@ -1,5 +1,6 @@
-// Package measure puts the parts together for the commands: a job under measurement with collector and
-// agent in this process (Run), a collector alone (Collect), and what both end with (conclude).
+// Package measure puts the parts together for the commands: a job under measurement with collector and agent in this process (Run),
+// each of them alone (Collect, Agent), the agent that ranks start themselves (Preload), what they all end with (conclude), a trace
+// from elsewhere (Analyze), and the user's questions and orders to a run in progress (Status, Finish, Environment).
 package measure
 
 import (
@@ -49,7 +50,6 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  partition.Options
-	KeepWork bool // the collector's journal stays
 	Program  rundir.Program
 	Log      *slog.Logger
 }
@@ -83,12 +83,7 @@ func Run(c RunConfig) (status int, err error) {
 		return 1, hint.With(fmt.Errorf("shared memory: %s: %w", c.Shm, err),
 			"name a directory on a memory file system that you may write to with --shm")
 	}
-	if n, err := ring.Sweep(c.Shm, os.Getuid()); err != nil || n > 0 {
-		c.Log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
-	}
-	if n, err := spool.Sweep(c.Spool.Dir); err != nil || n > 0 {
-		c.Log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
-	}
+	sweep(c.Shm, c.Spool.Dir, c.Log)
 	out, err := makeOut(c.Out)
 	if err != nil {
 		return 1, err
@@ -171,7 +166,7 @@ func Run(c RunConfig) (status int, err error) {
 		}
 		dir, err := conclude(col.Freeze(by), out, measured, c.Options, terminal)
 		rendezvous.Remove(out)
-		if dir == out && !c.KeepWork {
+		if dir == out && !c.Spool.Keep {
 			err = errors.Join(err, col.Discard())
 		}
 		col.Close(outcome(dir, err))
@@ -339,6 +334,16 @@ func unfinished(out string) bool {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// sweep removes what this user's runs that were killed have left on this node.
+func sweep(shm, spools string, log *slog.Logger) {
+	if n, err := ring.Sweep(shm, os.Getuid()); err != nil || n > 0 {
+		log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
+	}
+	if n, err := spool.Sweep(spools); err != nil || n > 0 {
+		log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
+	}
 }
 
 // socketDir makes a private directory whose path leaves room for a socket's name: a socket address
