@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
 )
@@ -192,10 +194,10 @@ func TestCollectIsSignalled(t *testing.T) {
 		options []string
 		signal  syscall.Signal
 	}{{nil, syscall.SIGTERM}, {[]string{"--signal", "USR1"}, syscall.SIGUSR1}} {
-		t.Run(c.signal.String(), func(t *testing.T) {
+		t.Run(unix.SignalName(c.signal), func(t *testing.T) {
 			p := startApart(t, c.options...)
 			p.collect.Process.Signal(c.signal)
-			p.expectEnd(t, c.signal.String())
+			p.expectEnd(t, unix.SignalName(c.signal))
 		})
 	}
 }
@@ -214,7 +216,7 @@ func TestRunIsSignalled(t *testing.T) {
 		t.Errorf("run: %v\n%s", err, output)
 	}
 	m := readManifest(t, out)
-	checkEndedEarly(t, &m, syscall.SIGUSR1.String())
+	checkEndedEarly(t, &m, "SIGUSR1")
 }
 
 // SIGTERM may be followed by SIGKILL half a minute later: the results of a job that takes its time to end are there by then.
@@ -232,7 +234,7 @@ func TestRunIsTerminatedAndTheJobIsSlow(t *testing.T) {
 		t.Errorf("status %d, the job's is 9\n%s", status, output)
 	}
 	m := readManifest(t, out)
-	checkEndedEarly(t, &m, syscall.SIGTERM.String())
+	checkEndedEarly(t, &m, "SIGTERM")
 }
 
 func waitForManifest(t *testing.T, out string, timeout time.Duration) {

@@ -97,7 +97,7 @@ func publish(col *collector.Collector, out string, signals <-chan os.Signal) err
 		select {
 		case <-time.After(roomWait):
 		case s := <-signals:
-			return errors.Join(err, fmt.Errorf("ended by %s", s))
+			return errors.Join(err, fmt.Errorf("ended by %s", signalName(s)))
 		}
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"moriens/collector"
 	"moriens/internal/hint"
@@ -32,7 +35,7 @@ func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	case <-done:
 		return ""
 	case s := <-signals:
-		by = fmt.Sprint(s)
+		by = signalName(s)
 	case <-col.Finishing():
 		by = finishedBy
 	}
@@ -45,6 +48,9 @@ func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	}
 	return by
 }
+
+// signalName is what people call a signal, and what --signal takes: SIGUSR1.
+func signalName(s os.Signal) string { return unix.SignalName(s.(syscall.Signal)) }
 
 // finishedBy is by what a run ends that the user has ended.
 const finishedBy = "moriens finish"

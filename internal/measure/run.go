@@ -206,10 +206,10 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 		case <-col.Finishing():
 			return finishedBy
 		case <-late:
-			return fmt.Sprint(syscall.SIGTERM)
+			return signalName(syscall.SIGTERM)
 		case s := <-signals:
 			if s == order {
-				return fmt.Sprint(s)
+				return signalName(s)
 			}
 			pass(s)
 			if s == syscall.SIGTERM && late == nil {
