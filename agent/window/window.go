@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -157,9 +156,6 @@ func (s *Store) Close() error {
 	defer s.mu.Unlock()
 	return s.closeLogs()
 }
-
-// Remove deletes what a closed Store has held.
-func (s *Store) Remove() error { return os.RemoveAll(s.config.Dir) }
 
 // Last is the last transaction that is in the store. Those up to it need not be appended again.
 func (s *Store) Last() uint64 {
