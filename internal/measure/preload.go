@@ -23,6 +23,7 @@ import (
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
+	"moriens/collector/journal"
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
 	"moriens/trace/rundir"
@@ -228,6 +229,9 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 		Version: p.Program.Version, Options: p.Options, Log: p.Log,
 	})
 	if err != nil {
+		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
+			err = errors.Join(err, removeMeeting(p.folder, p.Run))
+		}
 		return hint.With(err, startAdvice(err, dir))
 	}
 	by, agentErr := p.attend(col, signals, dir)

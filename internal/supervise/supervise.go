@@ -3,7 +3,6 @@
 package supervise
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -67,7 +66,7 @@ func Run(p Program) (status int, err error) {
 	}
 }
 
-// once starts the program and waits for its end.
+// once starts the program and waits for its end. Signals that come when it has ended are for the next one.
 func once(p Program, signals <-chan os.Signal) (*os.ProcessState, error) {
 	cmd := exec.Command(p.Path, p.Args...)
 	cmd.ExtraFiles = []*os.File{p.Lock}
@@ -75,20 +74,19 @@ func once(p Program, signals <-chan os.Signal) (*os.ProcessState, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the agent: %w", err)
 	}
-	ctx, ended := context.WithCancel(context.Background())
-	defer ended()
+	ended := make(chan struct{})
 	go func() {
-		for {
-			select {
-			case s := <-signals:
-				cmd.Process.Signal(s)
-			case <-ctx.Done():
-				return
-			}
-		}
+		_ = cmd.Wait() // what it says is in the state
+		close(ended)
 	}()
-	_ = cmd.Wait() // what it says is in the state
-	return cmd.ProcessState, nil
+	for {
+		select {
+		case s := <-signals:
+			cmd.Process.Signal(s)
+		case <-ended:
+			return cmd.ProcessState, nil
+		}
+	}
 }
 
 func crashed(state *os.ProcessState) bool {
