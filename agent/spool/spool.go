@@ -61,10 +61,13 @@ type identity struct {
 // ErrInUse is returned for a spool of which another agent is at work.
 var ErrInUse = errors.New("another agent is at work in this spool")
 
+// ErrTooSmall is returned for a bound that no spool can keep.
+var ErrTooSmall = errors.New("the spool is too small")
+
 // Open makes or finds an agent's spool and takes it until Close.
 func Open(c Config) (*Spool, error) {
 	if c.Max != 0 && c.Max < MinBytes {
-		return nil, fmt.Errorf("a spool of %s is too small, the least is %s", c.Max, MinBytes)
+		return nil, fmt.Errorf("%w: %s, the least is %s", ErrTooSmall, c.Max, MinBytes)
 	}
 	user, err := userDir(c.Dir)
 	if err != nil {

@@ -286,18 +286,35 @@ func TestPreloadFinish(t *testing.T) {
 	}
 }
 
-// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for. The time allowed is a day.
+// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is said. The time allowed is a day. A
+// collector and an agent make results of everything, and leave nothing else.
 func TestPreloadAgentGone(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0"}, long(mpi, t)...)
+		j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run"}, long(mpi, t)...)
 		if err := j.Start(); err != nil {
 			t.Fatal(err)
 		}
 		parent, agent := j.waitForAgents(t, 2)
 		syscall.Kill(parent, syscall.SIGKILL)
 		syscall.Kill(agent, syscall.SIGKILL)
-		if err := j.Wait(); err != nil || j.stderr.Len() != 0 {
+		if err := j.Wait(); err != nil {
 			t.Errorf("%v\n%s", err, &j.stderr)
+		}
+		contains(t, j.stderr.String(), "moriens: the agent ended without a word: "+binary(t)+"\nhint: if it was killed, `moriens collect --out`")
+
+		out := filepath.Join(j.folder, "run")
+		os.Remove(filepath.Join(out, "collector.json")) // of the one that was killed
+		collect, said := start(t, "collect", "--out", out)
+		o := execute(t, []string{"TMPDIR=" + os.TempDir()}, binary(t), "agent", "--dir", out, "--shm", j.shm, "--idle", "100ms")
+		if err := collect.Wait(); err != nil || o.status != 0 {
+			t.Fatalf("collector %v\n%s\nagent %d %s", err, said, o.status, o.stderr)
+		}
+		m := readManifest(t, out)
+		if d := cmp.Diff(sum(mpitest.Counts(t, j.counts)), m.MPICalls); d != "" {
+			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+		}
+		if left := j.left(t); !slices.Equal(left, []string{"run"}) {
+			t.Errorf("left are %q", left)
 		}
 	})
 }
@@ -331,10 +348,12 @@ func TestPreloadNot(t *testing.T) {
 		{"off", []string{"MORIENS=off"}, nil},
 		{"no program", []string{"MORIENS_BIN=/nonexistent/moriens"},
 			[]string{"moriens: not recording: /nonexistent/moriens: No such file or directory\nhint: "}},
+		{"no moriens", []string{"MORIENS_BIN=/bin/false"}, []string{"moriens: the agent ended without a word: /bin/false\nhint: "}},
 		{"not a program", []string{"MORIENS_BIN=/etc"}, []string{"moriens: not recording: /etc: Permission denied\nhint: "}},
 		{"no shared memory", []string{"MORIENS_SHM=/nonexistent"}, []string{"moriens: not recording: /nonexistent/moriens-", ": No such file or directory\nhint: "}},
 		{"no such option", []string{"MORIENS_OPTIONS=--dims=duration:log --nonsense"}, []string{"moriens: unknown flag --nonsense", "\nhint: "}},
 		{"no run directory", []string{"MORIENS_DIR=/proc/run"}, []string{"moriens: no run directory: ", "\nhint: name one by MORIENS_DIR"}},
+		{"no folder", []string{"MORIENS_DIR=/dev/null/run"}, []string{"moriens: no run directory: ", "\nhint: name one by MORIENS_DIR"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := preloadJobOf(t, c.env, short(mpi, t)...)
@@ -505,4 +524,24 @@ func TestPreloadUnderRun(t *testing.T) {
 			t.Errorf("manifest %+v", m)
 		}
 	})
+}
+
+// TestPreloadSpool: where an agent cannot have its spool one error says so, and what to do, and nothing blames the network.
+func TestPreloadSpool(t *testing.T) {
+	mpi := mpitest.OpenMPI
+	for _, c := range []struct{ name, option, says string }{
+		{"not a directory", "--spool=/dev/null", "not a directory\nhint: name a directory on a disk of the node with --spool"},
+		{"too small", "--spool-max=1KiB", "moriens: the spool is too small: 1 KiB, the least is 1 MiB\nhint: allow more by --spool-max"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_OPTIONS=" + c.option}, short(mpi, t)...)
+			if err := j.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, &j.stderr)
+			}
+			contains(t, j.stderr.String(), c.says)
+			if strings.Count("\n"+j.stderr.String(), "\nmoriens: ") != 1 {
+				t.Errorf("stderr %q", &j.stderr)
+			}
+		})
+	}
 }

@@ -186,9 +186,18 @@ static bool take_part(void)
 	return failed(launch.program, error);
 }
 
+/* Of an agent that died: one that comes to its end removes its file, or leaves word in it. */
+static void say_died(const char *hint)
+{
+	char text[PATH_MAX + 64];
+
+	snprintf(text, sizeof text, "the agent ended without a word: %.900s", launch.program);
+	moriens_os_warn(text, hint);
+}
+
 /* Whether the agent of the run is still there. Where it failed it has said why; where it is through with other ranks of the job that have
  * been here, its file is gone, and there can be another. */
-static bool agent_stays(void)
+static bool agent_stays(int32_t rank)
 {
 	int fd = moriens_os_open_locked(launch.lock_path);
 
@@ -199,6 +208,8 @@ static bool agent_stays(void)
 	bool stays = moriens_os_is_locked(fd);
 	if (!stays && launch.started)
 		moriens_os_say_file(fd);
+	if (!stays && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
+		say_died("nothing is recorded; is this the moriens program? MORIENS_BIN names another one");
 	moriens_os_close(fd);
 	return stays;
 }
@@ -265,7 +276,7 @@ const char *moriens_launch(int32_t rank, int32_t size)
 	}
 	if (launch.run[0] != '\0')
 		take_part_once();
-	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_stays();
+	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_stays(rank);
 	if (launch.run[0] == '\0' || launch.failed != NULL)
 		say_why(rank);
 	pthread_mutex_unlock(&lock);
@@ -306,6 +317,8 @@ void moriens_launch_wait(void)
 		late = moriens_os_monotonic_us() - start >= launch.options.timeout_s * 1000000;
 	}
 	moriens_os_say_file(fd);
+	if (!late && moriens_os_left_empty(fd))
+		say_died("if it was killed, `moriens collect --out`, with the run directory, makes results of what had come");
 	moriens_os_close(fd);
 	if (late)
 		moriens_os_warn("the agent was not done in the time that MORIENS_TIMEOUT allows", "the results come later, unless the batch system ends it before");

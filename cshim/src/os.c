@@ -440,6 +440,16 @@ void moriens_os_say_file(int fd)
 	errno = saved;
 }
 
+bool moriens_os_left_empty(int fd)
+{
+	int saved = errno;
+	struct stat info;
+	bool empty = fstat(fd, &info) == 0 && info.st_nlink > 0 && info.st_size == 0;
+
+	errno = saved;
+	return empty;
+}
+
 void moriens_os_clock_source(char *text, size_t bytes)
 {
 	read_small_file("/sys/devices/system/clocksource/clocksource0/current_clocksource", text, bytes);

@@ -88,6 +88,9 @@ void moriens_os_remove_unlocked(const char *path, const char *directory);
 /* Copies the start of a file to stderr. */
 void moriens_os_say_file(int fd);
 
+/* Whether nobody has removed a file or written to it. */
+bool moriens_os_left_empty(int fd);
+
 /* Says something on stderr, with a hint; only so often per process. */
 void moriens_os_warn(const char *problem, const char *hint);
 

@@ -107,7 +107,7 @@ func TestSummaryOfNothing(t *testing.T) {
 
 func TestTroubles(t *testing.T) {
 	m := &rundir.Manifest{Empty: "no process called MPI", Ranks: 8, Losses: rundir.Losses{
-		RanksMissing: 2, RecordsDropped: 12_000, RanksDied: []rundir.RankDied{{Rank: 3, How: "MPI_Abort"}, {Rank: 5, How: "ended without MPI_Finalize"}},
+		RanksMissing: 2, RecordsDropped: 12_000, MessagesRefused: 102, RanksDied: []rundir.RankDied{{Rank: 3, How: "MPI_Abort"}, {Rank: 5, How: "ended without MPI_Finalize"}},
 	}}
 	m.Clocks = []rundir.Clock{{Host: "a"}, {Host: "b", UncertaintyNS: 2_500_000}, {Host: "c", UncertaintyNS: 900_000}, {Host: "d", UncertaintyNS: rundir.Number(math.NaN())}}
 	m.Order = rundir.Order{CallsMoved: 7, LargestNS: 3_000_000}
@@ -126,6 +126,7 @@ func TestTroubles(t *testing.T) {
 		"times on b are known to 2.50 ms against those of other hosts",
 		"7 MPI calls by the hosts' clocks returned before what they waited for was sent, by up to 3.00 ms; they were moved behind it",
 		"12,000 MPI calls were not recorded: their ring in shared memory was full",
+		"102 messages of agents did not fit what had come before and were refused: calls are missing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("troubles:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

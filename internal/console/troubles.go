@@ -37,6 +37,12 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			"set MORIENS_RING to more bytes per thread, for example MORIENS_RING=16777216",
 		})
 	}
+	if l.MessagesRefused > 0 {
+		list = append(list, Trouble{
+			fmt.Sprintf("%s of agents did not fit what had come before and were refused: calls are missing", count(int(l.MessagesRefused), "message")),
+			"was a spool removed while its agent was down? The notes in manifest.json say what was wrong",
+		})
+	}
 	return list
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/spool"
 	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/collector/journal"
@@ -76,6 +77,8 @@ func Collect(c CollectConfig) error {
 	if dir == out && !c.KeepWork {
 		err = errors.Join(err, col.Discard())
 	}
+	// Where the run's first collector was that of a plain preload, it has left word for other nodes' agents.
+	err = errors.Join(err, removeMeeting(filepath.Dir(out), col.Rendezvous().Run))
 	col.Close(outcome(dir, err))
 	return err
 }
@@ -214,8 +217,13 @@ type Spool struct {
 }
 
 func spoolHint(err error) error {
-	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, fs.ErrNotExist) {
-		return hint.With(err, "name a directory on a disk of the node with --spool")
+	for _, cause := range []error{fs.ErrPermission, fs.ErrNotExist, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, cause) {
+			return hint.With(err, "name a directory on a disk of the node with --spool")
+		}
+	}
+	if errors.Is(err, spool.ErrTooSmall) {
+		return hint.With(err, "allow more by --spool-max")
 	}
 	return err
 }

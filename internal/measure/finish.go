@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"syscall"
 	"time"
 
 	"moriens/collector/health"
@@ -28,7 +29,7 @@ type FinishConfig struct {
 // Finish ends a run in progress, waits for its results and prints them. A run that has ended is printed too.
 func Finish(c FinishConfig) error {
 	meet, err := rendezvous.Read(c.Dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return c.print(c.Dir, nil)
 	}
 	if err != nil {

@@ -111,7 +111,7 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 	for {
 		m, err := readMeeting(p.folder, p.Run)
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return m, err
+			return m, p.folderHint(err)
 		}
 		if err := ranks.look(); err != nil {
 			return m, err
@@ -135,6 +135,14 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 		}
 		time.Sleep(lookEvery)
 	}
+}
+
+// folderHint says what to do about a folder that cannot hold a meeting.
+func (p *preload) folderHint(err error) error {
+	if err == nil {
+		return nil
+	}
+	return hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, in a folder that you may write to")
 }
 
 // watched are the ranks of a node before there is an agent.Node.
@@ -193,7 +201,7 @@ func (p *preload) invite() (meeting, error) {
 		os.Remove(dir)
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		err = hint.With(fmt.Errorf("no run directory: %w", err), "name one by MORIENS_DIR, in a folder that you may write to")
+		err = p.folderHint(err)
 	}
 	return m, err
 }
@@ -236,7 +244,11 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	}
 	by, agentErr := p.attend(col, signals, dir)
 	var summary bytes.Buffer
-	results, err := conclude(col.Freeze(by), dir, jobOf(col.Journal(), by, p.Program), p.Options, output{&summary, p.Words})
+	to := output{&summary, p.Words}
+	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
+		to.troubles = io.Discard // that nothing came is the agent's doing, which is said below
+	}
+	results, err := conclude(col.Freeze(by), dir, jobOf(col.Journal(), by, p.Program), p.Options, to)
 	if results != "" {
 		err = errors.Join(err, os.WriteFile(filepath.Join(results, SummaryFile), summary.Bytes(), 0o666))
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"moriens/collector/health"
@@ -70,7 +71,7 @@ func Status(c StatusConfig) error {
 func look(dir string, timeout time.Duration) (*State, error) {
 	meet, err := rendezvous.Read(dir)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return finished(dir)
 	case err != nil:
 		return nil, hint.With(err, "the collector writes it; do not change it")
@@ -97,7 +98,7 @@ func look(dir string, timeout time.Duration) (*State, error) {
 // finished reads what a complete run directory says.
 func finished(dir string) (*State, error) {
 	m, err := rundir.ReadManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, hint.With(fmt.Errorf("%s is the directory of no run: it has neither %s nor %s", dir, rendezvous.File, rundir.ManifestFile),
 			"name the one that moriens run, collect or analyze has made")
 	}
