@@ -19,6 +19,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -43,6 +44,9 @@ const (
 	defaultGrace = 5 * time.Second
 	// flushGrace is how long the last messages may take to be acknowledged.
 	flushGrace = 60 * time.Second
+	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
+	// most, for room in the spool and for the collector.
+	hurryGrace = 10 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
 	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
@@ -86,6 +90,8 @@ type Node struct {
 	lastSeen      time.Time // when there was a process, or one that is about to record
 	out           outgoing
 	stalled       error // why the latest transaction could not be kept; nil if it was
+	stalledSaid   time.Time
+	hurried       atomic.Bool // little time is left
 	fullSince     time.Time
 	full          time.Duration // how long the spool had no room, before fullSince
 
@@ -150,6 +156,19 @@ func New(config Config) (*Node, error) {
 // JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
+// Hurry is JobOver where little time is left. What the collector does not acknowledge in it stays in the spool.
+func (n *Node) Hurry() {
+	n.hurried.Store(true)
+	n.JobOver()
+}
+
+func (n *Node) flushGrace() time.Duration {
+	if n.hurried.Load() {
+		return hurryGrace
+	}
+	return flushGrace
+}
+
 // Run watches the node's processes until the job is over and everything that they recorded is
 // acknowledged. When ctx ends it returns at once, and what was not acknowledged is lost. After another error the spool stays: an agent
 // that is started again sends what is in it.
@@ -192,7 +211,7 @@ func (n *Node) conclude(ctx context.Context) error {
 		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: n.describeDone()}})
 		n.out.node().Done = true
 	}
-	ctx, cancel := context.WithTimeout(ctx, flushGrace)
+	ctx, cancel := context.WithTimeout(ctx, n.flushGrace())
 	defer cancel()
 	for err := n.commitNode(); err != nil; err = n.commitNode() {
 		select {
@@ -264,7 +283,7 @@ func (n *Node) grace() time.Duration {
 			return n.config.Grace
 		}
 	}
-	return max(n.config.Grace, flushGrace)
+	return max(n.config.Grace, n.flushGrace())
 }
 
 // drain reads all rings and returns how full the fullest was, 0–1. Where the spool has no room the

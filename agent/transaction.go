@@ -23,6 +23,8 @@ const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests are under
 	// way, transactions are larger and fewer.
 	batchShare = 32
+	// stalledEvery is how often it is said that nothing can be kept.
+	stalledEvery = time.Minute
 	// releaseShare is what part of a ring may wait for its transaction.
 	releaseShare = 4
 )
@@ -147,7 +149,8 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	}
 	err := n.outbox.Commit(t)
 	if err != nil {
-		if n.stalled == nil {
+		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
+			n.stalledSaid = now
 			n.config.Log.Error("the spool cannot be written to; the rings wait", "spool", n.spool.Path(), "error", err)
 		}
 		n.stalled = err

@@ -205,7 +205,7 @@ func Agent(c AgentConfig) error {
 		return spoolHint(err)
 	}
 	debug.SetGCPercent(gcPercent)
-	defer context.AfterFunc(ctx, node.JobOver)()
+	defer context.AfterFunc(ctx, node.Hurry)()
 	return node.Run(context.Background())
 }
 

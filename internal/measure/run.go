@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -95,7 +96,7 @@ func Run(c RunConfig) (status int, err error) {
 	defer os.RemoveAll(sockets)
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
-		Listen: "unix:" + filepath.Join(sockets, "collector"), Web: c.Web, Command: rendezvous.CommandRun,
+		Listen: "unix:" + filepath.Join(sockets, socketName), Web: c.Web, Command: rendezvous.CommandRun,
 		Version: c.Program.Version, Options: c.Options, Log: c.Log,
 	})
 	if err != nil {
@@ -344,18 +345,46 @@ func sweep(shm, spools string, log *slog.Logger) {
 	if n, err := spool.Sweep(spools); err != nil || n > 0 {
 		log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
 	}
+	if n := sweepSockets(os.TempDir()); n > 0 {
+		log.Warn("runs that were killed had left their sockets", "removed", n)
+	}
+}
+
+// A run's socket has a directory of its own.
+const (
+	socketPrefix = "moriens-socket-"
+	socketName   = "collector"
+)
+
+// sweepSockets removes the sockets of this user's runs that were killed: nobody listens there any more.
+func sweepSockets(dir string) (removed int) {
+	paths, _ := filepath.Glob(filepath.Join(dir, socketPrefix+"*", socketName)) // no such directory: none
+	for _, path := range paths {
+		parent, err := os.Lstat(filepath.Dir(path))
+		if err != nil || !parent.IsDir() || parent.Sys().(*syscall.Stat_t).Uid != uint32(os.Getuid()) {
+			continue
+		}
+		conn, err := net.DialTimeout("unix", path, time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		if errors.Is(err, syscall.ECONNREFUSED) && os.RemoveAll(filepath.Dir(path)) == nil {
+			removed++
+		}
+	}
+	return removed
 }
 
 // socketDir makes a private directory whose path leaves room for a socket's name: a socket address
 // holds 107 bytes.
 func socketDir() (string, error) {
-	dir, err := os.MkdirTemp("", "moriens-")
+	dir, err := os.MkdirTemp("", socketPrefix)
 	if err == nil && len(dir) > 90 {
 		os.Remove(dir)
 		err = syscall.ENAMETOOLONG
 	}
 	if err != nil {
-		dir, err = os.MkdirTemp("/tmp", "moriens-")
+		dir, err = os.MkdirTemp("/tmp", socketPrefix)
 	}
 	if err != nil {
 		return "", hint.With(fmt.Errorf("no place for a socket: %w", err), "point TMPDIR to a directory that you may write to")
