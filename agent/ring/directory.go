@@ -69,7 +69,10 @@ func (d *Directory) Claim() (*os.File, error) {
 var ErrClaimed = errors.New("another agent serves this run on this node")
 
 // Forget makes the next Scan report a file again: it could not be opened for want of descriptors.
-func (d *Directory) Forget(path string) { delete(d.seen, filepath.Base(path)) }
+func (d *Directory) Forget(path string) {
+	delete(d.seen, filepath.Base(path))
+	d.listed = time.Time{}
+}
 
 // Path is where the directory is.
 func (d *Directory) Path() string { return d.path }
@@ -93,7 +96,17 @@ func RingFile(process uint64, thread uint32) string {
 type Directory struct {
 	path string
 	seen map[string]bool
+	// When it was listed, and when it had changed before; zero where it has to be listed again.
+	listed, changed time.Time
 }
+
+const (
+	// listEvery is how long a listing holds if nothing says that the directory has changed.
+	listEvery = time.Second
+	// listSettled is how much older than a listing the directory's latest change has to be, so that another one shows: file systems
+	// count time in ticks of up to 10 ms.
+	listSettled = 100 * time.Millisecond
+)
 
 // NewDirectory gives the directory at path, which need not exist yet.
 func NewDirectory(path string) *Directory {
@@ -111,6 +124,15 @@ var (
 // one scan before its process. Start files of ranks that died are removed. Other files are ignored: some are being written, under a leading dot.
 func (d *Directory) Scan() (Found, error) {
 	var found Found
+	var changed time.Time
+	if info, err := os.Stat(d.path); err == nil {
+		changed = info.ModTime()
+	}
+	now := time.Now()
+	if !d.listed.IsZero() && changed.Equal(d.changed) && now.Sub(d.listed) < listEvery {
+		return found, nil
+	}
+	d.listed = time.Time{}
 	entries, err := os.ReadDir(d.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
@@ -141,6 +163,9 @@ func (d *Directory) Scan() (Found, error) {
 			continue
 		}
 		d.seen[name] = true
+	}
+	if found.Starting == 0 && now.Sub(changed) > listSettled {
+		d.listed, d.changed = now, changed
 	}
 	return found, nil
 }

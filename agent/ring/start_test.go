@@ -49,6 +49,38 @@ func TestStarting(t *testing.T) {
 	}
 }
 
+// TestScanAgain: a directory that has not changed for a while is not listed again, and yet what comes is found at once.
+func TestScanAgain(t *testing.T) {
+	path := t.TempDir()
+	d := NewDirectory(path)
+	for i := range 3 {
+		name := filepath.Join(path, RingFile(7, uint32(i)))
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := d.Scan()
+		if err != nil || len(found.Rings) != 1 || found.Rings[0] != name {
+			t.Fatalf("scan %d: %+v, %v", i, found, err)
+		}
+		past := time.Now().Add(-time.Duration(i+1) * time.Hour)
+		if err := os.Chtimes(path, past, past); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if found, err := d.Scan(); err != nil || len(found.Rings) != 0 {
+				t.Fatalf("scan %d: %+v, %v", i, found, err)
+			}
+		}
+		if d.listed.IsZero() {
+			t.Error("it is listed each time")
+		}
+		d.Forget(name)
+		if found, err := d.Scan(); err != nil || len(found.Rings) != 1 {
+			t.Fatalf("scan %d: %+v, %v", i, found, err)
+		}
+	}
+}
+
 // TestSweepSparesAgents: a run is in use while its agent or a rank that is about to record is there.
 func TestSweepSparesAgents(t *testing.T) {
 	shm := t.TempDir()
