@@ -21,8 +21,10 @@ const (
 	// batchRequests is of how many requests calls may tell that go into one message, but for those of one look at the ring: a call
 	// can tell of thousands.
 	batchRequests = 16384
-	// batchWait is how long a call may wait for its message to fill, and for the transaction that it is part of.
-	batchWait = 200 * time.Millisecond
+	// A call waits at most so long for its message to fill, and for the transaction that it is part of: the one for the first
+	// transaction of a process, the other later on, where each has its price.
+	batchWaitFirst = 200 * time.Millisecond
+	batchWaitLast  = time.Second
 )
 
 // An Agent looks after one process of the job.
@@ -37,7 +39,8 @@ type Agent struct {
 	nameless  uint64          // marks whose name the log does not define
 	messages  *message.Matcher
 	threads   []*thread
-	ended     bool // its process has
+	ended     bool   // its process has
+	slots     uint64 // of its rings that were read, at the latest scan
 	out       outgoing
 }
 
@@ -318,6 +321,17 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 	first := t.former.Calls()
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(left[last])}})
 	n.addMeaning(a, t, first, left[last:], true)
+}
+
+// recorded says whether the process has recorded anything since this was asked last: then it need not be asked whether it lives.
+func (a *Agent) recorded() bool {
+	slots := uint64(0)
+	for _, t := range a.threads {
+		slots += t.reader.Tail()
+	}
+	before := a.slots
+	a.slots = slots
+	return slots > before && !a.process.Over()
 }
 
 // hasEnded says whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.

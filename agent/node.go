@@ -34,10 +34,12 @@ import (
 )
 
 const (
-	// pollMin and pollMax bound the time between two looks at the rings. It shrinks when a ring was
-	// found well filled and grows when all were nearly empty.
+	// pollMin and pollMax bound the time between two looks at the rings. A ring of the usual size holds 32,768 slots: from one look to
+	// the next a rank that was quiet can begin to fill 4 million slots a second without a loss.
 	pollMin = 500 * time.Microsecond
-	pollMax = 2 * time.Millisecond
+	pollMax = 8 * time.Millisecond
+	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills on as fast as before.
+	pollFill = 1. / 16
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
 	// defaultGrace is how long processes may outlive the job before they are left behind.
@@ -253,12 +255,7 @@ func (n *Node) watch(ctx context.Context) {
 		case n.config.Idle > 0 && n.came && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
-		switch {
-		case fullest > 0.25:
-			poll = max(poll/2, pollMin)
-		case fullest < 0.05:
-			poll = min(poll*3/2, pollMax)
-		}
+		poll = nextPoll(poll, fullest)
 		timer := time.NewTimer(poll)
 		select {
 		case <-timer.C:
@@ -274,6 +271,16 @@ func (n *Node) watch(ctx context.Context) {
 		}
 		timer.Stop()
 	}
+}
+
+// nextPoll is how long to wait for the next look at the rings when after the last wait the fullest was so full, 0–1. The time shrinks at
+// once and grows little by little: bursts of calls follow each other.
+func nextPoll(last time.Duration, fullest float64) time.Duration {
+	next := min(last*3/2, pollMax)
+	if fullest > 0 {
+		next = time.Duration(min(float64(next), float64(last)*pollFill/fullest))
+	}
+	return max(next, pollMin)
 }
 
 // grace is how long the end of the job may be ago: processes that have ended wait for room in the spool alone.
@@ -344,7 +351,7 @@ func (n *Node) scan() {
 			}
 			continue
 		}
-		a.ended = a.hasEnded(n.config.Log)
+		a.ended = !a.recorded() && a.hasEnded(n.config.Log)
 		n.endThreads(a)
 	}
 }

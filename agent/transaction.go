@@ -25,6 +25,9 @@ const (
 	batchShare = 32
 	// stalledEvery is how often it is said that nothing can be kept.
 	stalledEvery = time.Minute
+	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be looked at
+	// again soon.
+	commitsTogether = 16
 	// releaseShare is what part of a ring may wait for its transaction.
 	releaseShare = 4
 )
@@ -35,9 +38,10 @@ type outgoing struct {
 	rows     int
 	since    time.Time // when the first record that went into them was read; zero: none did
 	state    *moriensv1.NodeState
-	files    []leaving // that are read to the end
-	bytes    int       // of the process's state in the latest transaction
-	ended    bool      // nothing more will come of the process
+	files    []leaving     // that are read to the end
+	bytes    int           // of the process's state in the latest transaction
+	waited   time.Duration // how long the latest one was allowed to wait; 0: there was none
+	ended    bool          // nothing more will come of the process
 }
 
 // leaving is a file that is removed once the transaction that ends it is committed.
@@ -79,6 +83,15 @@ func (a *Agent) send(m *moriensv1.ReportRequest) { a.out.add(m) }
 // send has a message of the node go with the next transaction.
 func (n *Node) send(m *moriensv1.ReportRequest) { n.out.add(m) }
 
+// wait is how long the first of what waits may do so.
+func (o *outgoing) wait() time.Duration {
+	wait := min(max(2*o.waited, batchWaitFirst), batchWaitLast)
+	if o.bytes > batchShare*batchCalls {
+		return batchWaitLast
+	}
+	return wait
+}
+
 // due says whether it is time for a transaction.
 func (a *Agent) due(now time.Time) bool {
 	if a.out.since.IsZero() {
@@ -87,11 +100,7 @@ func (a *Agent) due(now time.Time) bool {
 	if a.out.rows >= max(batchCalls, a.out.bytes/batchShare) {
 		return true
 	}
-	wait := batchWait
-	if a.out.bytes > batchShare*batchCalls {
-		wait *= 5
-	}
-	if now.Sub(a.out.since) > wait {
+	if now.Sub(a.out.since) > a.out.wait() {
 		return true
 	}
 	for _, t := range a.threads {
@@ -100,6 +109,11 @@ func (a *Agent) due(now time.Time) bool {
 		}
 	}
 	return false
+}
+
+// soonDue says whether more than half of the time until the next transaction is over.
+func (a *Agent) soonDue(now time.Time) bool {
+	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }
 
 // finishes says whether the latest call that was read is one after which the process waits for the slots of its rings to be
@@ -163,7 +177,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		f.close()
 		n.remove(filepath.Base(f.path))
 	}
-	*of = outgoing{bytes: of.bytes}
+	*of = outgoing{bytes: of.bytes, waited: of.wait()}
 	return nil
 }
 
@@ -215,10 +229,22 @@ func (n *Node) room() bool {
 
 // commitDue makes the transactions that are due. What was said of a process that has ended is left to its end.
 func (n *Node) commitDue() {
+	now := time.Now()
+	together := 0
 	for _, a := range n.agents {
-		n.commitIfDue(a)
+		if n.stalled == nil && !a.out.ended && a.due(now) {
+			n.commit(a) // what fails is tried again
+			together = commitsTogether
+		}
 	}
-	if n.stalled != nil || !n.out.since.IsZero() && time.Since(n.out.since) > batchWait {
+	// What would be due soon goes along: what one transaction wakes serves several.
+	for _, a := range n.agents {
+		if together > 0 && n.stalled == nil && !a.out.ended && a.soonDue(now) {
+			n.commit(a)
+			together--
+		}
+	}
+	if n.stalled != nil || !n.out.since.IsZero() && now.Sub(n.out.since) > batchWaitFirst {
 		n.commitNode() // what fails is tried again
 	}
 }

@@ -111,6 +111,10 @@ func truthPath(dir string, rank, thread int) string {
 }
 
 func newTruth(path string) (*truth, error) {
+	drops, err := os.Create(path + ".drops") // before what begun looks for
+	if err != nil {
+		return nil, err
+	}
 	f, err := os.Create(path)
 	if err != nil {
 		return nil, err
@@ -119,10 +123,6 @@ func newTruth(path string) (*truth, error) {
 		return nil, err
 	}
 	memory, err := unix.Mmap(int(f.Fd()), 0, 16, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-	if err != nil {
-		return nil, err
-	}
-	drops, err := os.Create(path + ".drops")
 	if err != nil {
 		return nil, err
 	}

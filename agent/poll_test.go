@@ -1,0 +1,28 @@
+package agent
+
+import (
+	"testing"
+	"time"
+)
+
+// A ring that fills fast is looked at again soon, however long the agent has slept before; one that does not, ever more seldom.
+func TestNextPoll(t *testing.T) {
+	tests := []struct {
+		last    time.Duration
+		fullest float64
+		want    time.Duration
+	}{
+		{pollMin, 0, pollMin * 3 / 2},
+		{pollMax, 0, pollMax},
+		{pollMax, pollFill, pollMax},
+		{pollMax, 2 * pollFill, pollMax / 2},
+		{pollMax, 1, pollMin},
+		{pollMin, 1, pollMin},
+		{2 * pollMin, pollFill / 8, 3 * pollMin},
+	}
+	for _, x := range tests {
+		if got := nextPoll(x.last, x.fullest); got != x.want {
+			t.Errorf("after %v, with a ring %v full: %v, want %v", x.last, x.fullest, got, x.want)
+		}
+	}
+}
