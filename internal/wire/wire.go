@@ -22,29 +22,43 @@ type compressor struct{ writers, readers sync.Pool }
 
 func (c *compressor) Name() string { return Name }
 
-// A writer goes back to its pool when it is closed.
+// A writer gathers a message, which is compressed in one go when it is closed: that needs no window of its own, and resets no tables
+// for what a short message does not fill. It goes back to its pool then.
 type writer struct {
-	*zstd.Encoder
-	pool *sync.Pool
+	to         io.Writer
+	pool       *sync.Pool
+	plain, out []byte
+}
+
+func (w *writer) Write(p []byte) (int, error) {
+	w.plain = append(w.plain, p...)
+	return len(p), nil
 }
 
 func (w *writer) Close() error {
-	err := w.Encoder.Close()
-	w.pool.Put(w)
+	w.out = encoder.EncodeAll(w.plain, w.out[:0])
+	_, err := w.to.Write(w.out)
+	w.to = nil
+	if cap(w.plain) <= keptBytes {
+		w.pool.Put(w)
+	}
 	return err
 }
 
+// keptBytes is how large a message can be whose memory is used again.
+const keptBytes = 256 << 10
+
+// encoder has as many states as there are processors, each made when it is needed.
+var encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+	zstd.WithWindowSize(windowBytes), zstd.WithLowerEncoderMem(true))
+
 func (c *compressor) Compress(to io.Writer) (io.WriteCloser, error) {
-	if w, is := c.writers.Get().(*writer); is {
-		w.Reset(to)
-		return w, nil
+	w, is := c.writers.Get().(*writer)
+	if !is {
+		w = &writer{pool: &c.writers}
 	}
-	e, err := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
-		zstd.WithWindowSize(windowBytes), zstd.WithLowerEncoderMem(true))
-	if err != nil {
-		return nil, err
-	}
-	return &writer{e, &c.writers}, nil
+	w.to, w.plain = to, w.plain[:0]
+	return w, nil
 }
 
 // A reader goes back to its pool at the end of its message. One that meets an error is left to the garbage collector.
