@@ -19,6 +19,8 @@ const (
 	formatVersion = 1
 	// recentBytes is how much of the newest messages stays in memory.
 	recentBytes = 4 << 20
+	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that go at once need not be.
+	plainBytes = 1 << 20
 	// A file has an eighth of the spool, within these bounds: only whole files are removed.
 	minFileBytes, maxFileBytes = 128 << 10, 8 << 20
 )
@@ -117,6 +119,7 @@ func (o *Outbox) commit(t *Transaction) error {
 			return fmt.Errorf("outbox: process %016x: %w", t.Process, err)
 		}
 	}
+	o.log.Compress(o.bytes > plainBytes)
 	if err := o.append(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}}); err != nil {
 		return err
 	}

@@ -79,7 +79,11 @@ type Log struct {
 	begun int64 // where the last Append began
 	cut   int64
 	frame []byte
+	plain bool // records are not compressed
 }
+
+// Compress says whether records are compressed from now on. They are if nobody says that they are not.
+func (l *Log) Compress(on bool) { l.plain = !on }
 
 // Open opens the log of the given kind, at most 8 characters, in a directory, which is made with mode 0700 where it is missing. A file is
 // closed and a new one begun once it has fileBytes. What an unfinished write has left at the end of the last file is cut off.
@@ -217,7 +221,7 @@ func (l *Log) Append(records ...[]byte) (Position, error) {
 		if len(r) > MaxRecord {
 			return Position{}, fmt.Errorf("segments in %s: a record of %d bytes, at most %d can be", l.dir, len(r), MaxRecord)
 		}
-		l.frame = appendFrame(l.frame, r)
+		l.frame = appendFrame(l.frame, r, !l.plain)
 	}
 	last := &l.files[len(l.files)-1]
 	if _, err := l.file.WriteAt(l.frame, last.Bytes); err != nil {
@@ -228,11 +232,11 @@ func (l *Log) Append(records ...[]byte) (Position, error) {
 	return Position{last.Number, last.Bytes}, nil
 }
 
-func appendFrame(dst, record []byte) []byte {
+func appendFrame(dst, record []byte, compress bool) []byte {
 	start := len(dst)
 	dst = append(dst, make([]byte, frameBytes)...)
 	flag := uint32(0)
-	if len(record) >= compressFrom {
+	if compress && len(record) >= compressFrom {
 		dst = encoder.EncodeAll(record, dst)
 		flag = compressed
 	}
