@@ -1,14 +1,25 @@
 package window
 
 import (
+	"math"
+
 	"moriens/internal/anchor"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // grouped sorts the entries of a column of rows by their windows, which it lists in the order of their first ones; rows are the column summed up.
+// Where all are of one window that is all it returns.
 func (r *ring) grouped(differences []int64) (windows []anchor.Window, entries map[anchor.Window][]int, rows []uint64) {
+	row, low, high := uint64(0), uint64(math.MaxUint64), uint64(0)
+	for _, d := range differences {
+		row += uint64(d)
+		low, high = min(low, row), max(high, row)
+	}
+	if len(differences) > 0 && len(r.edges) > 0 && low >= r.edges[0].row && r.of(low) == r.of(high) { // windows ascend with rows
+		return []anchor.Window{r.of(low)}, nil, nil
+	}
 	entries = make(map[anchor.Window][]int)
-	row := uint64(0)
+	row = 0
 	for i, d := range differences {
 		row += uint64(d)
 		w := r.of(row)

@@ -135,7 +135,7 @@ func (s *Store) cut() error {
 	if err != nil {
 		return err
 	}
-	var rest []*moriensv1.WindowPart
+	var rest []*moriensv1.EncodedPart
 	n := new(moriensv1.WindowState)
 	var left []*file
 	for _, f := range s.files {
@@ -150,7 +150,7 @@ func (s *Store) cut() error {
 		for _, r := range f.runs[i:] {
 			n.EvictedWindows += r.windows
 		}
-		err := s.readRuns(f, i, -1, func(p *moriensv1.WindowPart) error {
+		err := s.readEncoded(f, i, -1, func(p *moriensv1.EncodedPart) error {
 			s.mu.Lock()
 			stays, class := s.stays(keyOf(p)), s.class(keyOf(p))
 			s.mu.Unlock()
@@ -180,7 +180,7 @@ func (s *Store) cut() error {
 		added = append(added, marked.file)
 	}
 	if len(rest) > 0 {
-		slices.SortStableFunc(rest, func(a, b *moriensv1.WindowPart) int {
+		slices.SortStableFunc(rest, func(a, b *moriensv1.EncodedPart) int {
 			return cmp.Compare(s.hash(anchor.Window(a.Window)), s.hash(anchor.Window(b.Window)))
 		})
 		lower, err := s.write(false)
@@ -254,7 +254,7 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 		before += uint64(f.bytes())
 		n.Files = append(n.Files, &moriensv1.WindowFile{Replaces: []uint64{f.number}})
 	}
-	take := func(p *moriensv1.WindowPart) error {
+	take := func(p *moriensv1.EncodedPart) error {
 		s.mu.Lock()
 		stays, torn := s.stays(keyOf(p)), s.torn[keyOf(p)]
 		s.mu.Unlock()
@@ -268,7 +268,7 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 	}
 	if marked {
 		for _, f := range sources {
-			if err = s.readRuns(f, 0, -1, take); err != nil {
+			if err = s.readEncoded(f, 0, -1, take); err != nil {
 				break
 			}
 		}
@@ -289,18 +289,18 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 }
 
 // sideBySide calls take for the parts of sorted files in the order of their hashes.
-func (s *Store) sideBySide(sources []*file, take func(*moriensv1.WindowPart) error) error {
+func (s *Store) sideBySide(sources []*file, take func(*moriensv1.EncodedPart) error) error {
 	type source struct {
-		next func() (*moriensv1.WindowPart, bool)
-		head *moriensv1.WindowPart
+		next func() (*moriensv1.EncodedPart, bool)
+		head *moriensv1.EncodedPart
 		err  error
 	}
 	list := make([]*source, len(sources))
 	for i, f := range sources {
 		x := new(source)
 		var stop func()
-		x.next, stop = iter.Pull(func(yield func(*moriensv1.WindowPart) bool) {
-			x.err = s.readRuns(f, 0, -1, func(p *moriensv1.WindowPart) error {
+		x.next, stop = iter.Pull(func(yield func(*moriensv1.EncodedPart) bool) {
+			x.err = s.readEncoded(f, 0, -1, func(p *moriensv1.EncodedPart) error {
 				if !yield(p) {
 					return errEnough
 				}

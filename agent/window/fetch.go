@@ -59,7 +59,7 @@ func (s *Store) fetch(files []*file, fresh []segment.File, hashes []uint64, take
 			if at, _ := slices.BinarySearch(hashes, r.first); at == len(hashes) || hashes[at] > r.last {
 				continue
 			}
-			if err := s.readRuns(f, i, 1, take); err != nil {
+			if err := s.readRuns(f, i, 1, func(record []byte) error { return readParts(record, take) }); err != nil {
 				return err
 			}
 		}

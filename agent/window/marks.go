@@ -29,7 +29,12 @@ type mark struct {
 // whyUnusual is the reason of marks that the agent sets itself.
 const whyUnusual = "it took far longer than others with the same calls"
 
-func keyOf(p *moriensv1.WindowPart) key { return key{p.Process, anchor.Window(p.Window)} }
+func keyOf(p interface {
+	GetProcess() uint64
+	GetWindow() uint64
+}) key {
+	return key{p.GetProcess(), anchor.Window(p.GetWindow())}
+}
 
 // class is the higher one of a process's window and of that window of all processes.
 func (s *Store) class(k key) class {

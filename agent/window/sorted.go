@@ -55,7 +55,7 @@ func fileOf(d *moriensv1.WindowFile) *file {
 type writer struct {
 	s     *Store
 	file  *file
-	batch moriensv1.WindowBatch
+	batch moriensv1.EncodedBatch
 	size  int
 	run   run
 }
@@ -72,9 +72,9 @@ func (s *Store) write(marked bool) (*writer, error) {
 	return &writer{s: s, file: &file{number: s.sorted.End().File, marked: marked}}, nil
 }
 
-func (w *writer) add(p *moriensv1.WindowPart) error { return w.addSized(p, proto.Size(p)) }
+func (w *writer) add(p *moriensv1.EncodedPart) error { return w.addSized(p, proto.Size(p)) }
 
-func (w *writer) addSized(p *moriensv1.WindowPart, size int) error {
+func (w *writer) addSized(p *moriensv1.EncodedPart, size int) error {
 	hash := w.s.hash(anchor.Window(p.Window))
 	if len(w.batch.Parts) == 0 {
 		w.run = run{first: hash, last: hash}
@@ -120,8 +120,8 @@ func (w *writer) abandon() error {
 // errEnough ends a reading.
 var errEnough = errors.New("enough")
 
-// readRuns calls take for the parts of a file's runs from one on, as many as are asked for; -1: all.
-func (s *Store) readRuns(f *file, from, count int, take func(*moriensv1.WindowPart) error) error {
+// readRuns calls take for the records of a file's runs from one on, as many as are asked for; -1: all.
+func (s *Store) readRuns(f *file, from, count int, take func(record []byte) error) error {
 	if from >= len(f.runs) || count == 0 {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *Store) readRuns(f *file, from, count int, take func(*moriensv1.WindowPa
 		left = min(left, count)
 	}
 	err := s.sorted.Read(segment.Position{File: f.number, Offset: f.runs[from].start}, func(_ segment.Position, record []byte) error {
-		if err := readParts(record, take); err != nil {
+		if err := take(record); err != nil {
 			return err
 		}
 		if left--; left == 0 {
@@ -158,14 +158,30 @@ func readParts(record []byte, take func(*moriensv1.WindowPart) error) error {
 	return nil
 }
 
+// readEncoded calls take for the parts of a file's runs, like readRuns, and leaves their messages as they are.
+func (s *Store) readEncoded(f *file, from, count int, take func(*moriensv1.EncodedPart) error) error {
+	return s.readRuns(f, from, count, func(record []byte) error {
+		b := new(moriensv1.EncodedBatch)
+		if err := proto.Unmarshal(record, b); err != nil {
+			return err
+		}
+		for _, p := range b.Parts {
+			if err := take(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // sort moves the windows of a file of the fresh log to a new sorted file, those that stay.
 func (s *Store) sort(fresh segment.File) error {
-	parts := make(map[key]*moriensv1.WindowPart)
+	parts := make(map[key]*moriensv1.EncodedPart)
 	var order []key
 	tracks := make(map[uint64]*moriensv1.WindowTrack)
 	transaction := uint64(0)
 	err := s.fresh.ReadFile(fresh.Number, func(_ segment.Position, record []byte) error {
-		b := new(moriensv1.WindowBatch)
+		b := new(moriensv1.EncodedBatch)
 		if err := proto.Unmarshal(record, b); err != nil {
 			return err
 		}
