@@ -171,7 +171,7 @@ func jobOf(j *journal.Journal, by string, program rundir.Program) moriens.Job {
 }
 
 // gcPercent keeps an agent's memory small; what it has at a time is little, and the memory is the application's.
-const gcPercent = 30
+const gcPercent = 60
 
 // An AgentConfig says which collector an agent reports to.
 type AgentConfig struct {
