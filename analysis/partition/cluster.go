@@ -71,17 +71,21 @@ func (c *computation) curveOf(g *group) ([]float64, error) {
 	return g.index.KDistance(g.MinPts, queries)
 }
 
-// manyFold is how much most distances to the MinPts-th neighbour fall when MinPts is halved and comes below the
-// size of most kinds of bursts. Where bursts lie evenly they fall to a half in one dimension, and less in more.
-const manyFold = 3
+// Where MinPts is above the size of the kinds that an inSmall-th of the bursts are of, the distance to the MinPts-th neighbour
+// that an inSmall-th of the bursts exceed falls manyFold when MinPts is halved and comes below that size. Where bursts lie
+// evenly it falls to a half in one dimension, and less in more.
+const (
+	inSmall  = 8
+	manyFold = 3
+)
 
-// lookForSmallKinds lowers the MinPts of a group, by halves, to where it is below the size of most kinds, if there is such
+// lookForSmallKinds lowers the MinPts of a group, by halves, to where it is below the size of the kinds of nearly all bursts, if there is such
 // a place; n/200 is above it where there are over 200 kinds. It returns the curve of distances for MinPts, given
 // that of the MinPts so far.
 func (c *computation) lookForSmallKinds(g *group, curve []float64) ([]float64, error) {
 	least, most := c.options.minPts(0), g.MinPts
-	typical := func(curve []float64) float64 { return max(curve[len(curve)/2], c.resolution) }
-	if len(curve) == 0 || typical(curve) <= manyFold*c.resolution { // so also where it is 0
+	distance := func(curve []float64) float64 { return max(curve[len(curve)/inSmall], c.resolution) }
+	if len(curve) == 0 || distance(curve) <= manyFold*c.resolution { // so also where it is 0
 		return curve, nil
 	}
 	for before := curve; g.MinPts/2 >= least; {
@@ -90,7 +94,7 @@ func (c *computation) lookForSmallKinds(g *group, curve []float64) ([]float64, e
 		if err != nil {
 			return nil, err
 		}
-		if typical(before) >= manyFold*typical(after) {
+		if distance(before) >= manyFold*distance(after) {
 			return after, nil
 		}
 		before = after

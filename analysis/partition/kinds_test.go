@@ -52,3 +52,53 @@ func TestManySmallKinds(t *testing.T) {
 		}
 	}
 }
+
+// A kind that has most of the bursts does not hide that the others are small, nor do kinds of many sizes.
+func TestSmallKindsBesideLargeOnes(t *testing.T) {
+	const kinds = 300
+	for _, c := range []struct {
+		name  string
+		often func(kind int) int // in how many of 100 iterations
+		first int                // how many bursts of the first kind in each of them
+		found int                // clusters at least
+	}{
+		{"one has most", func(int) int { return 3 }, 500, kinds},
+		{"many sizes", func(k int) int { return int(2 * math.Exp(3.9*float64(k)/kinds)) }, 1, kinds / 3},
+	} {
+		all, kindOf := manyKinds(kinds, 100)
+		o, _ := partition.Options{By: partition.ByNone, JobThreads: 4}.Choose(all.CounterNames)
+		b := partition.Bursts{Columns: space.Columns{CounterNames: all.CounterNames, Counters: make([][]int64, 2)}}
+		var kind []int
+		for row, k := range kindOf {
+			iteration := row / kinds % 100
+			copies := 0
+			if iteration < c.often(k) {
+				copies = 1
+			}
+			if k == 0 {
+				copies *= c.first
+			}
+			for i := range copies {
+				for j := range b.Counters {
+					b.Counters[j] = append(b.Counters[j], all.Counters[j][row]+int64(i))
+				}
+				b.DurationNS = append(b.DurationNS, all.DurationNS[row])
+				kind = append(kind, k)
+			}
+			if (row+1)%(kinds*100) == 0 {
+				b.ThreadEnds = append(b.ThreadEnds, len(kind))
+			}
+		}
+		r := compute(t, b, o)
+		if len(r.Clusters) < c.found {
+			t.Errorf("%s: %d clusters, want at least %d: %+v", c.name, len(r.Clusters), c.found, r.Groups)
+		}
+		of := make(map[int32]int)
+		for row, label := range r.Labels {
+			if k, seen := of[label]; seen && label >= 0 && k != kind[row] {
+				t.Fatalf("%s: cluster %d holds bursts of kinds %d and %d", c.name, label, k, kind[row])
+			}
+			of[label] = kind[row]
+		}
+	}
+}

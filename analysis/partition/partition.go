@@ -12,7 +12,7 @@
 // may depend on their order.
 //
 // The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
-// threads, and n/200; it is halved until it is below the size of most kinds of bursts, where that shows. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
+// threads, and n/200; it is halved until it is below the size of the kinds of nearly all bursts, where that shows. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
 // Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
 // follows the noise and splits what the program does alike. Kinds of bursts that are too rare for n/200, but have as
 // large a share of the time, are found in the noise afterwards.

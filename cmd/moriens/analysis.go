@@ -18,7 +18,7 @@ type analysisFlags struct {
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time." placeholder:"TIME" default:"${minDuration}"`
 	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
-	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where most kinds of bursts are smaller)." placeholder:"K"`
+	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
 	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.1 for a logarithmic duration)." placeholder:"R"`
 	Freeze      float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict      bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`

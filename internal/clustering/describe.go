@@ -21,7 +21,7 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 		By:            o.By.String(),
 		Normalisation: "none: the logarithm is natural, of the value in its unit",
 		How:           "knee of the k-distance curve of each group, not below the resolution",
-		MinPts:        "max(4, threads/4, bursts of the group/200), less where most kinds of bursts are smaller",
+		MinPts:        "max(4, threads/4, bursts of the group/200), less where many bursts are of smaller kinds",
 		Resolution:    rundir.Number(result.Resolution),
 	}
 	if o.Normalise {
