@@ -95,11 +95,13 @@ static void let_go_of_binding(void)
 
 static void default_signals(void)
 {
-	struct sigaction standard = {.sa_handler = SIG_DFL};
+	/* The kernel's structure, all zeros: SIG_DFL. The C library's function leaves out two signals that it uses itself, and that a
+	 * launcher may have ignored. */
+	static const unsigned long standard[8];
 	sigset_t none;
 
 	for (int signal = 1; signal < NSIG; signal++)
-		sigaction(signal, &standard, NULL);
+		syscall(SYS_rt_sigaction, signal, standard, NULL, NSIG / 8);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
