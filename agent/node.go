@@ -14,17 +14,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"moriens/agent/burst"
-	"moriens/agent/mark"
 	"moriens/agent/ring"
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
@@ -320,112 +315,6 @@ func (n *Node) drain() (fullest float64) {
 		}
 	}
 	return fullest
-}
-
-// scan takes in the files that came since the last scan, and ends the processes that have ended.
-func (n *Node) scan() {
-	found, err := n.directory.Scan()
-	if err != nil {
-		n.config.Log.Error("look for ranks", "error", err) // those that are known may still end
-	}
-	for _, f := range found.Faults {
-		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
-		n.out.node().Reported = append(n.out.node().Reported, f.Name)
-	}
-	if found.Starting > 0 {
-		n.came, n.lastSeen = true, time.Now()
-	}
-	for _, path := range found.Processes {
-		n.addProcess(path)
-	}
-	for _, path := range found.Rings {
-		n.addRing(path)
-	}
-	n.adopt()
-	for _, a := range n.agents {
-		// A process that has ended is closed one scan later: its last ring may have got its name after
-		// this scan's listing.
-		if a.ended {
-			if n.room() || a.out.ended {
-				n.end(a)
-			}
-			continue
-		}
-		a.ended = !a.recorded() && a.hasEnded(n.config.Log)
-		n.endThreads(a)
-	}
-}
-
-// endThreads gives back the rings of threads that have ended: a program may start thousands of them.
-func (n *Node) endThreads(a *Agent) {
-	before := len(a.out.files)
-	for _, t := range slices.Clone(a.threads) {
-		if t.reader.Closed() && n.room() {
-			n.endRing(a, t)
-		}
-	}
-	if len(a.out.files) > before {
-		n.commit(a) // what fails is tried again
-	}
-}
-
-func (n *Node) addProcess(path string) {
-	a, err := openAgent(path)
-	if err != nil {
-		n.unreadable(path, err)
-		return
-	}
-	if n.agents[a.process.ID] != nil {
-		n.unreadable(path, fmt.Errorf("process %016x is there already", a.process.ID))
-		a.process.Close()
-		return
-	}
-	n.agents[a.process.ID] = a
-	n.came = true
-	n.out.node().Came = true
-	n.addClock(a.process.Clock)
-	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: a.describe()}})
-	n.config.Log.Info("rank", "rank", a.process.Rank, "of", a.process.Size, "pid", a.process.PID)
-}
-
-func (n *Node) addRing(path string) {
-	t, err := openThread(path)
-	if err != nil {
-		n.unreadable(path, err)
-		return
-	}
-	n.orphans = append(n.orphans, t)
-}
-
-// adopt gives rings to their processes. A listing is no snapshot: a ring may be seen before its process.
-func (n *Node) adopt() {
-	kept := n.orphans[:0]
-	for _, t := range n.orphans {
-		a := n.agents[t.reader.Process]
-		if a == nil {
-			kept = append(kept, t)
-			continue
-		}
-		t.former, t.marks = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
-		t.messages = a.messages.Thread(t.reader.ID)
-		a.threads = append(a.threads, t)
-		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{
-			Ring: t.reader.ID, Process: a.process.ID, Thread: uint32(t.reader.Thread),
-		}}})
-	}
-	n.orphans = kept
-}
-
-// unreadable reports a file that cannot be read, and leaves it aside; what may be opened later is tried again.
-func (n *Node) unreadable(path string, err error) {
-	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.ENOMEM) {
-		n.config.Log.Warn("later, for want of resources", "file", path, "error", err)
-		n.directory.Forget(path)
-		return
-	}
-	n.config.Log.Error("what a rank left cannot be read", "file", path, "error", err)
-	n.send(corruptFile(err))
-	n.out.node().Reported = append(n.out.node().Reported, filepath.Base(path))
 }
 
 func corruptFile(err error) *moriensv1.ReportRequest {
