@@ -14,7 +14,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
-build: moriens shim ## bin/moriens and bin/libmoriens.so
+build: moriens shim otf2 ## bin/moriens and bin/libmoriens.so, and bin/moriens-otf2 where libotf2 is
 
 .PHONY: moriens
 moriens:
@@ -26,10 +26,53 @@ shim:
 	@$(NEED) build
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim
 
+# moriens itself is linked to nothing, so what needs libotf2 is a program of its own.
+OTF2_CFLAGS = $(shell otf2-config --cflags 2>/dev/null)
+OTF2_LIBS   = $(shell otf2-config --ldflags 2>/dev/null)
+
+.PHONY: otf2
+otf2: ## bin/moriens-otf2, for moriens export --format otf2; needs libotf2-trace-dev
+	@if echo '#include <otf2/otf2.h>' | gcc $(OTF2_CFLAGS) -E -x c - >/dev/null 2>&1; then \
+		set -x; CGO_ENABLED=1 CGO_CFLAGS="-g -O2 $(OTF2_CFLAGS)" CGO_LDFLAGS="$(OTF2_LIBS)" \
+		go build -tags otf2 -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/moriens-otf2 ./cmd/moriens-otf2; \
+	else \
+		echo 'moriens: no otf2.h: bin/moriens-otf2 is not built, and moriens export --format otf2 will not work' >&2; \
+		echo 'hint: sudo apt-get install libotf2-trace-dev, then make otf2' >&2; \
+	fi
+
+# moriens as an MPI job. The flags keep what Go has built for one MPI library from being taken for the other: it does not know of
+# those of pkg-config.
+MPI_ENV = $(if $(filter mpich,$1),PKG_CONFIG_PATH="$(CURDIR)/internal/mpix/mpich:$$PKG_CONFIG_PATH") CGO_ENABLED=1 CGO_CFLAGS="-g -O2 $$(pkg-config --cflags $1)"
+define build_mpi
+	@if pkg-config --exists $1 2>/dev/null; then \
+		set -x; $(call MPI_ENV,$1) \
+		go build -tags mpi -trimpath -ldflags '-s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)' -o bin/$2 ./cmd/moriens; \
+	else \
+		echo 'moriens: no $3 that pkg-config knows: bin/$2 is not built' >&2; \
+		echo 'hint: sudo apt-get install pkg-config $4, then make build-mpi' >&2; \
+	fi
+endef
+
+.PHONY: build-mpi
+build-mpi: ## bin/moriens-mpi and bin/moriens-mpi-mpich, moriens for mpirun: a run's collector as several processes; for the MPI libraries that are here
+	@$(NEED) build
+	$(call build_mpi,ompi,moriens-mpi,Open MPI,libopenmpi-dev)
+	$(call build_mpi,mpich,moriens-mpi-mpich,MPICH,libmpich-dev)
+
+# What the page is built and tested with. The page itself is committed, built, in viewer/dist: Go embeds it.
+viewer/node_modules/.package-lock.json: viewer/package-lock.json
+	cd viewer && npm ci --loglevel=error
+	touch $@
+
+.PHONY: viewer
+viewer: viewer/node_modules/.package-lock.json ## viewer/dist, the page that moriens embeds; needs Node 20.19 or newer
+	cd viewer && npm run --silent build
+
 .PHONY: install
 install: build ## put moriens, its library and moriens.h below PREFIX (/usr/local)
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include
 	install -m 755 bin/moriens $(DESTDIR)$(PREFIX)/bin
+	for p in moriens-otf2 moriens-mpi moriens-mpi-mpich; do if [ -e bin/$$p ]; then install -m 755 bin/$$p $(DESTDIR)$(PREFIX)/bin || exit 1; fi; done
 	install -m 755 bin/libmoriens.so $(DESTDIR)$(PREFIX)/lib
 	install -m 644 cshim/include/moriens.h cshim/include/moriens.F90 $(DESTDIR)$(PREFIX)/include
 
@@ -39,11 +82,27 @@ demo: ## measure LAMMPS on two ranks and show what came of it
 	@$(MAKE) --no-print-directory build
 	@testdata/lammps/demo
 
+# Packages whose tests start programs that take both cores: one after the other.
+STARTS_JOBS = /(cmd/moriens|cshim|cshim/bench|internal/(measure/bench|measure/agentbench|measure/load|mpix|slurmtest))$$
+# Packages whose tests wait most of the time: they begin first, and take no core from the others.
+WAITING     = ./deploy/slurm ./internal/faults ./internal/measure
+
+# Without vet, which check does once for all.
 .PHONY: test
 test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go test -p 1 -timeout 30m ./...
+	go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(WAITING) $$(go list ./... | grep -vE '$(STARTS_JOBS)')
+	go test -vet=off -p 1 -timeout 30m $$(go list ./... | grep -E '$(STARTS_JOBS)')
+	@$(MAKE) --no-print-directory test-viewer
+
+.PHONY: test-viewer
+test-viewer: moriens viewer/node_modules/.package-lock.json ## the page's tests, in Chromium
+	cd viewer && npm run --silent test
+
+# Tests that take long and add no threads; and packages whose tests try programs, not themselves.
+RACE_SKIP = ^(TestStormOfRequests|TestPlantedHalo|TestUnderMPI|TestUnderSlurm|TestStrangeLauncher)$$
+RACE_NOT  = /internal/(faults|slurmtest|measure/.*)$$
 
 .PHONY: check
 check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, tests
@@ -51,28 +110,35 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 	test -z "$$(gofmt -l agent analysis cmd collector cshim deploy internal proto trace | tee /dev/stderr)"
 	go vet ./...
 	go tool staticcheck ./...
+	go vet -tags otf2 ./trace/otf2 ./cmd/moriens-otf2
+	go tool staticcheck -tags otf2 ./trace/otf2 ./cmd/moriens-otf2
+	gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only trace/otf2/archive.c
+	go vet -tags mpi ./internal/mpix ./cmd/moriens
+	go tool staticcheck -tags mpi ./internal/mpix ./cmd/moriens
+	for cc in mpicc.openmpi mpicc.mpich; do $$cc -std=c11 -O2 -Wall -Wextra -Werror -fsyntax-only internal/mpix/job.c || exit 1; done
 	$(BUF) lint
+	@$(MAKE) --no-print-directory viewer/node_modules/.package-lock.json
+	cd viewer && npm run --silent lint
 	@$(MAKE) --no-print-directory check-generated
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
-	@$(MAKE) --no-print-directory fuzz FUZZ=10s
-	go test -race $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -v /internal/faults) # which tests programs, not itself
+	@$(MAKE) --no-print-directory fuzz FUZZ=30s FUZZ_REST=10s
+	go test -vet=off -race -short -parallel 8 -skip '$(RACE_SKIP)' ./internal/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
 	@$(MAKE) --no-print-directory test
 
-FUZZ = 150s
-FUZZING = -fuzztime $(FUZZ) -fuzzminimizetime 2s
+# Package and function. What comes over the network or from files that a process has left, and the rest.
+FUZZ_FOREIGN = collector/store.FuzzApply collector/journal.FuzzJournal agent/spool.FuzzOutbox internal/segment.FuzzOpen internal/rendezvous.FuzzRead
+FUZZ_OTHER   = agent/ring.FuzzRing agent/ring.FuzzProcess agent/message.FuzzRestore agent/window.FuzzFiles agent/symbol.FuzzResolve collector/moriens.FuzzMeaning \
+	internal/points.FuzzRead trace/overview.FuzzRead trace/page.FuzzOpen trace/prv.FuzzRead trace/rundir.FuzzReadRun
+FUZZ_TARGETS = $(FUZZ_FOREIGN:%=fuzz/%) $(FUZZ_OTHER:%=fuzz/%)
+FUZZ         = 150s
+$(FUZZ_OTHER:%=fuzz/%): FUZZ_TIME = $(or $(FUZZ_REST),$(FUZZ))
+FUZZ_TIME    = $(FUZZ)
 
-.PHONY: fuzz
-fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; for FUZZ=150s each
-	go test ./agent/ring -run '^$$' -fuzz FuzzRing $(FUZZING)
-	go test ./agent/ring -run '^$$' -fuzz FuzzProcess $(FUZZING)
-	go test ./agent/message -run '^$$' -fuzz FuzzRestore $(FUZZING)
-	go test ./agent/spool -run '^$$' -fuzz FuzzOutbox $(FUZZING)
-	go test ./agent/window -run '^$$' -fuzz FuzzFiles $(FUZZING)
-	go test ./internal/segment -run '^$$' -fuzz FuzzOpen $(FUZZING)
-	go test ./collector/journal -run '^$$' -fuzz FuzzJournal $(FUZZING)
-	go test ./internal/points -run '^$$' -fuzz FuzzRead $(FUZZING)
-	go test ./internal/rendezvous -run '^$$' -fuzz FuzzRead $(FUZZING)
-	go test ./collector/store -run '^$$' -fuzz FuzzApply $(FUZZING)
+.PHONY: fuzz $(FUZZ_TARGETS)
+fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages; for FUZZ=150s each, as many at a time as there are cores
+	@$(MAKE) --no-print-directory $(JOBS) $(FUZZ_TARGETS)
+$(FUZZ_TARGETS): fuzz/%:
+	go test ./$(basename $*) -run '^$$' -fuzz '^$(subst .,,$(suffix $*))$$' -parallel 1 -fuzztime $(FUZZ_TIME) -fuzzminimizetime 2s
 
 .PHONY: bench-shim
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
@@ -86,9 +152,30 @@ bench-app: ## how much slower LAMMPS and a halo exchange are under moriens (minu
 	@$(MAKE) --no-print-directory build
 	go run ./internal/measure/bench
 
+.PHONY: bench-agent
+bench-agent: moriens ## what a node's agent takes, with 1, 4, 16 and 64 ranks (minutes)
+	go run ./internal/measure/agentbench
+
 .PHONY: bench-ingest
 bench-ingest: moriens ## how many bursts a collector takes, from the streams of 1, 100 and 1,000 nodes (minutes)
 	go run ./internal/measure/load
+
+.PHONY: bench-viewer
+bench-viewer: moriens viewer/node_modules/.package-lock.json ## what the page takes with 1,000,000 bursts, and with a run of 1,024 ranks (minutes)
+	dir=$$(mktemp -d) && trap 'rm -rf '$$dir EXIT && \
+	go run ./internal/measure/endbench -one -bursts 10240000 -ranks 1024 -counters -dir $$dir >/dev/null && \
+	bin/moriens report $$dir && \
+	cd viewer && REPORT=$$dir/report.html npx vitest run --config bench/vitest.config.ts
+
+.PHONY: bench-moriens
+bench-moriens: ## what the end of a run takes, stage by stage, for up to 10,000,000 bursts of 10,000 simulated ranks (minutes)
+	go run ./internal/measure/endbench
+
+.PHONY: bench-mpi
+bench-mpi: ## DBSCAN by 1, 2 and 4 members, processes under Open MPI and goroutines: seconds by stage, bytes exchanged (minutes)
+	@$(NEED) test
+	$(call MPI_ENV,ompi) go build -tags mpi -o build/bench-mpi ./internal/mpix/bench
+	build/bench-mpi
 
 BENCH_SUITE ?= ../shared/bench
 
@@ -101,7 +188,7 @@ bench: ## the Go benchmarks, in the form benchstat reads
 	go test -run '^$$' -bench . -count 6 ./analysis/...
 
 .PHONY: generate
-generate: ## write generated code and pages anew
+generate: viewer ## write generated code and pages anew
 	go generate ./...
 	$(BUF) generate
 

@@ -2,8 +2,11 @@ module moriens
 
 go 1.26.0
 
+ignore ./viewer/node_modules // one of its packages has Go in it
+
 require (
 	github.com/alecthomas/kong v1.17.0
+	github.com/emer/empi v1.0.22
 	github.com/google/go-cmp v0.7.0
 	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724
 	github.com/klauspost/compress v1.20.3

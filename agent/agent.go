@@ -18,13 +18,12 @@ import (
 const (
 	// batchCalls is how many calls of a ring go into one message.
 	batchCalls = 1024
-	// batchRequests is of how many requests calls may tell that go into one message, but for those of one look at the ring: a call
-	// can tell of thousands.
-	batchRequests = 16384
-	// A call waits at most so long for its message to fill, and for the transaction that it is part of: the one for the first
-	// transaction of a process, the other later on, where each has its price.
+	// readRecords is how many records are read of a ring at a time.
+	readRecords = 256
+	// A call that was read waits at most so long for its message to fill, and for the transaction that it is part of: the one for the first
+	// transaction of a process, the other later on, where each has its price. With what it takes until it is read that is a second.
 	batchWaitFirst = 200 * time.Millisecond
-	batchWaitLast  = time.Second
+	batchWaitLast  = 750 * time.Millisecond
 )
 
 // An Agent looks after one process of the job.
@@ -38,28 +37,35 @@ type Agent struct {
 	names     map[uint32]bool // of marks, that were sent
 	nameless  uint64          // marks whose name the log does not define
 	messages  *message.Matcher
+	told      told // of what they move
 	threads   []*thread
 	ended     bool   // its process has
 	slots     uint64 // of its rings that were read, at the latest scan
 	out       outgoing
 }
 
-// A thread is one ring with the calls that are not sent yet.
+// told is when the sum of what a process has moved was said last, and how many transfers there were.
+type told struct {
+	at        time.Time
+	transfers uint64
+}
+
+// A thread is one ring with the calls and marks that are not sent yet.
 type thread struct {
-	path    string
-	reader  *ring.Reader
-	former  *burst.Former // nil until its process is known
-	marks   *mark.Former  // likewise
-	pending []ring.Record
-	// requests is of how many the pending ones tell.
-	requests int
-	corrupt  error
+	path       string
+	reader     *ring.Reader
+	former     *burst.Former // nil until its process is known
+	markFormer *mark.Former  // likewise
+	calls      *moriensv1.Calls
+	marks      *moriensv1.Marks
+	corrupt    error
 
 	messages *message.Thread // nil until its process is known
 	missed   uint64          // calls without a record, before the last read that emptied the ring
 	covered  uint64          // of these, those before a record that was read since
 
 	finalized bool // its last record is MPI_Finalize, after which nothing can be missing
+	finishes  bool // its last record is a call after which the process waits for the slots of its rings to be given back
 }
 
 func openAgent(path string) (*Agent, error) {
@@ -70,7 +76,7 @@ func openAgent(path string) (*Agent, error) {
 	a := &Agent{
 		path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
-	a.messages = message.New(a.send)
+	a.messages = message.New(a.sendMeaning)
 	return a, nil
 }
 
@@ -108,44 +114,51 @@ func (t *thread) guard(look func()) {
 	look()
 }
 
-// read moves calls from the ring to what waits to be committed, at most one message of them, and says whether there may
-// be more.
+// read moves records from the ring to what waits to be committed, some at most, and says whether there may be more.
 func (n *Node) read(a *Agent, t *thread) bool {
 	if t.corrupt != nil {
 		return false
 	}
-	if t.pending == nil {
-		t.pending = make([]ring.Record, 0, batchCalls)
-	}
-	have := len(t.pending)
 	got := 0
 	t.guard(func() {
 		var err error
 		missed := t.reader.Missed()
-		got, err = t.reader.Read(t.pending[have:batchCalls])
-		t.look(missed, got, have+got < batchCalls)
+		got, err = t.reader.Read(n.records)
+		t.look(missed, got, got < len(n.records))
 		if err != nil {
 			t.corrupt = err
 		}
 	})
-	if sound, err := n.sound(a, t.pending[have:have+got]); err != nil {
+	full := got == len(n.records)
+	if sound, err := n.sound(a, n.records[:got]); err != nil {
 		got, t.corrupt = sound, fmt.Errorf("%s: %w", t.path, err)
 	}
 	if t.corrupt != nil {
 		n.config.Log.Error("a ring cannot be read on", "rank", a.process.Rank, "error", t.corrupt)
 	}
-	t.pending = t.pending[:have+got]
-	for i := range t.pending[have:] {
-		t.requests += len(t.pending[have+i].Requests)
-	}
-	if len(t.pending) > 0 {
-		a.out.begin()
-	}
-	full := len(t.pending) == batchCalls || t.requests >= batchRequests
-	if full {
-		n.flush(a, t)
-	}
+	n.take(a, t, n.records[:got])
 	return full
+}
+
+// take forms calls and marks of records, once the call paths and names that they may name are sent: those
+// are in the process's log before any record that names it is in a ring.
+func (n *Node) take(a *Agent, t *thread, records []ring.Record) {
+	if len(records) == 0 {
+		return
+	}
+	a.out.begin()
+	n.define(a)
+	a.dropUndefined(records)
+	t.marks = t.markFormer.Form(t.marks, records)
+	n.form(a, t, records)
+	for i := range records {
+		if len(records[i].Requests) > 0 {
+			records[i].Clear() // of thousands perhaps
+		}
+	}
+	if t.calls != nil && len(t.calls.Function) >= batchCalls || t.marks != nil && len(t.marks.Ticks) >= batchCalls {
+		a.flush(t)
+	}
 }
 
 // clockSlack is how far, in ticks, a record may lie behind our own reading of the clock: less than a second
@@ -184,34 +197,31 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 	return len(records), nil
 }
 
-// flush forms messages of the calls and marks that wait, and before them the call paths and names that they may name: those are
-// in the process's log before any record that names it is in a ring.
-func (n *Node) flush(a *Agent, t *thread) {
-	if len(t.pending) == 0 {
-		return
+// flush sends the calls and marks that wait.
+func (a *Agent) flush(t *thread) {
+	if t.marks != nil {
+		a.sendMarks(t.marks)
+		t.marks = nil
 	}
-	n.define(a)
-	a.dropUndefined(t.pending)
-	a.sendMarks(t, t.pending)
-	n.form(a, t, t.pending)
-	for i := range t.pending {
-		t.pending[i].Clear()
+	if t.calls != nil {
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.calls}})
+		t.calls = nil
 	}
-	t.pending, t.requests = t.pending[:0], 0
 }
 
-// form sends the rows of records, and then what those mean.
+// form makes rows of records, and hands on what those mean.
 func (n *Node) form(a *Agent, t *thread, records []ring.Record) {
 	first := t.former.Calls()
-	a.sendCalls(t.former.Form(records))
+	t.calls = t.former.Form(t.calls, records)
 	n.addMeaning(a, t, first, records, false)
 }
 
-// sendCalls sends what there is, if there is anything.
-func (a *Agent) sendCalls(c *moriensv1.Calls) {
-	if c != nil {
-		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
+// sendMeaning sends what rows mean, behind the rows.
+func (a *Agent) sendMeaning(m *moriensv1.ReportRequest) {
+	for _, t := range a.threads {
+		a.flush(t)
 	}
+	a.send(m)
 }
 
 func (n *Node) define(a *Agent) {
@@ -269,18 +279,18 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	for n.read(a, t) {
 		n.commitIfDue(a)
 	}
-	n.flush(a, t)
 	end := &moriensv1.RingEnd{Ring: t.reader.ID}
 	missing := true
 	t.guard(func() {
 		if t.corrupt == nil {
-			n.sendLeft(a, t)
+			n.takeLeft(a, t)
 		}
 		end.Dropped, end.Abandoned = t.reader.Dropped(), t.reader.Abandoned()
 		end.Paused, end.MarksInside = t.reader.Paused(), t.reader.MarksInside()
 		missing = t.reader.Missed() != t.covered && !t.finalized
 	})
-	end.Calls, end.Marks = t.former.Calls(), t.marks.Marks()
+	a.flush(t)
+	end.Calls, end.Marks = t.former.Calls(), t.markFormer.Marks()
 	t.messages.End(end.Calls, t.corrupt != nil || missing)
 	a.advance()
 	if t.corrupt != nil {
@@ -291,13 +301,12 @@ func (n *Node) endRing(a *Agent, t *thread) {
 	a.out.leave(t.path, t.close)
 }
 
-// sendLeft sends what the ring's thread had not published when it ended, if it can be what it seems.
-func (n *Node) sendLeft(a *Agent, t *thread) {
+// takeLeft takes what the ring's thread had not published when it ended, if it can be what it seems.
+func (n *Node) takeLeft(a *Agent, t *thread) {
 	left, unfinished := t.reader.Left()
 	if t.reader.Head() != t.reader.Tail() {
 		// A thread that outlived MPI_Finalize has published it meanwhile.
 		n.read(a, t)
-		n.flush(a, t)
 		return
 	}
 	if len(left) == 0 {
@@ -307,19 +316,19 @@ func (n *Node) sendLeft(a *Agent, t *thread) {
 		t.corrupt = err
 		return
 	}
-	n.define(a)
-	a.dropUndefined(left)
-	a.sendMarks(t, left)
+	last := len(left)
+	if unfinished {
+		last--
+	}
+	n.take(a, t, left[:last])
 	if !unfinished {
-		n.form(a, t, left)
 		return
 	}
-	last := len(left) - 1
-	if last > 0 {
-		n.form(a, t, left[:last])
-	}
+	n.define(a)
+	a.dropUndefined(left[last:])
 	first := t.former.Calls()
-	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: t.former.FormUnfinished(left[last])}})
+	t.calls = t.former.FormUnfinished(t.calls, left[last])
+	a.flush(t) // nothing can come behind it
 	n.addMeaning(a, t, first, left[last:], true)
 }
 

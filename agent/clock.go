@@ -101,5 +101,6 @@ func (n *Node) sample(s *sampler) {
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
 		Clock: moriensv1.Clock(s.clock), Ticks: reading.Ticks, MonotonicNs: reading.MonotonicNS,
 		RealtimeNs: reading.RealtimeNS, UncertaintyNs: reading.UncertaintyNS, Identity: reading.Identity,
+		CpuNs: uint64(cpu),
 	}}})
 }

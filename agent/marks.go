@@ -18,13 +18,8 @@ func (a *Agent) sendNames(names []ring.Name) {
 	}
 }
 
-// sendMarks sends the marks among a ring's records. A name that the log does not define, because it was full or is corrupt,
-// becomes an unknown one.
-func (a *Agent) sendMarks(t *thread, records []ring.Record) {
-	m := t.marks.Form(records)
-	if m == nil {
-		return
-	}
+// sendMarks sends marks. A name that the log does not define, because it was full or is corrupt, becomes an unknown one.
+func (a *Agent) sendMarks(m *moriensv1.Marks) {
 	for i, name := range m.Name {
 		if name != 0 && !a.names[name] {
 			m.Name[i] = 0

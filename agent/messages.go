@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"time"
 
 	"moriens/agent/burst"
 	"moriens/agent/message"
@@ -12,6 +13,9 @@ import (
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
+
+// trafficEvery is how often it is said, at most, what a process has moved so far.
+const trafficEvery = 10 * time.Second
 
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
 func soundTransfers(r *ring.Record) error {
@@ -38,7 +42,9 @@ func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Reco
 		a.messages.Unrecorded()
 	}
 	if len(records) > 0 && !unfinished {
-		t.finalized = records[len(records)-1].Call == mpicall.Finalize
+		last := records[len(records)-1].Call
+		t.finalized = last == mpicall.Finalize
+		t.finishes = t.finalized || last == mpicall.SessionFinalize
 	}
 	a.messages.Expect(a.process.Threads())
 	row := first
@@ -63,8 +69,17 @@ func (n *Node) defineComms(a *Agent, comms []ring.Comm) {
 		}
 		a.messages.Define(c.Number, c.Peers)
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{
-			Process: a.process.ID, Comm: c.Number, Communicator: n.communicator(&c), Rank: uint32(c.Rank),
+			Process: a.process.ID, Comm: c.Number, Communicator: n.communicator(&c), Rank: uint32(c.Rank), Origin: origin(c.Origin),
 		}}})
+	}
+}
+
+func origin(o *ring.Origin) *moriensv1.Origin {
+	if o == nil {
+		return nil
+	}
+	return &moriensv1.Origin{
+		How: moriensv1.Origin_How(o.How), Parent: o.Parent, Key: o.Key, Began: o.Began, Ended: o.Ended, Text: o.Text,
 	}
 }
 
@@ -113,10 +128,6 @@ func (n *Node) order(a *Agent, now uint64) {
 		case t.corrupt != nil:
 			t.messages.Missing()
 			t.messages.Read(math.MaxUint64)
-		case len(t.pending) > 0 && (t.pending[0].Lost || t.pending[0].Paused):
-			t.messages.Read(t.messages.LastExit())
-		case len(t.pending) > 0:
-			t.messages.Read(t.pending[0].Enter)
 		default:
 			t.guard(func() {
 				if t.reader.Head() != t.reader.Tail() {
@@ -132,13 +143,30 @@ func (n *Node) order(a *Agent, now uint64) {
 	a.advance()
 }
 
+// sendTraffic says what the process has moved so far, if there is more than when it was said last, that long ago.
+func (a *Agent) sendTraffic(every time.Duration) {
+	n := a.messages.Stats().Transfers
+	if n == a.told.transfers || time.Since(a.told.at) < every {
+		return
+	}
+	a.told.transfers, a.told.at = n, time.Now()
+	a.send(a.traffic())
+}
+
+func (a *Agent) traffic() *moriensv1.ReportRequest {
+	sums := a.messages.Traffic()
+	sums.Process = a.process.ID
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: sums}}
+}
+
 // endMessages says what became of all that a process has moved.
 func (a *Agent) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()
+	a.sendTraffic(0)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{
 		Process: a.process.ID, Transfers: s.Transfers, EndsUnknown: s.EndsUnknown, StartsUnknown: s.StartsUnknown,
-		RequestsLost: s.Lost, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
+		RequestsLost: s.Lost, RequestsUnfollowed: s.Unfollowed, RequestsOpen: s.Open, HandlesShared: s.Shared, Cancelled: s.Cancelled, Late: s.Late,
 		OrdinalsUnknown: s.Unordered, OrdinalsVoid: s.Void,
 		CommsLost: a.process.CommsLost(),
 	}}})

@@ -18,23 +18,29 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
+	"moriens/agent/message"
 	"moriens/agent/ring"
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
+	"moriens/internal/files"
 	"moriens/internal/ticks"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 const (
-	// pollMin and pollMax bound the time between two looks at the rings. A ring of the usual size holds 32,768 slots: from one look to
-	// the next a rank that was quiet can begin to fill 4 million slots a second without a loss.
+	// pollMin and pollMax bound the time between two looks at the rings. Half of a ring of the usual size holds 16,384 slots: a rank that was quiet and begins
+	// to fill 4 million slots a second leaves 4 ms to come from when it rings.
 	pollMin = 500 * time.Microsecond
-	pollMax = 8 * time.Millisecond
-	// pollFill is how full, 0 to 1, the fullest ring is to be at the next look if it fills on as fast as before.
-	pollFill = 1. / 16
+	pollMax = 250 * time.Millisecond
+	// pollDeaf is pollMax where ranks cannot ring, and where all processes have ended, one of them has, or the job has.
+	pollDeaf = 8 * time.Millisecond
+	// pollFill is how full, 0 to 1, of what was not read the fullest ring is to be at the next look if it fills on as fast as before. With what waits for
+	// its transaction (releaseShare) it is less than half full then, and nobody rings.
+	pollFill = 1. / 8
 	// scanEvery is the time between two looks for new processes and for ended ones.
 	scanEvery = 50 * time.Millisecond
 	// defaultGrace is how long processes may outlive the job before they are left behind.
@@ -62,6 +68,7 @@ type Config struct {
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
 	Shared   bool          // this process is more than the agent
+	Procs    func(int) int // runtime.GOMAXPROCS, where nothing else in this process minds it while ranks run; nil otherwise
 	Version  string
 	Log      *slog.Logger
 	Clocks   ticks.Clocks // nil = the machine's
@@ -75,12 +82,15 @@ type Node struct {
 	windows   *windows
 	up        *uplink.Uplink
 	directory *ring.Directory
-	claim     *os.File          // closed when the directory is given up
+	bell      *ring.Bell        // nil: there is none
+	claim     *files.Lock       // closed when the directory is given up
 	agents    map[uint64]*Agent // by process; those that have not ended
 	sources   sources
 	// Numbers of the communicators that the collector was told of, by the digests of their contents.
 	communicators map[[sha256.Size]byte]uint32
-	orphans       []*thread // rings whose process file has not been seen yet
+	orphans       []*thread     // rings whose process file has not been seen yet
+	records       []ring.Record // that were read last
+	requests      *message.Room // of all processes
 	clocks        map[uint32]*sampler
 	over          chan struct{} // closed when no new process will come
 	overOnce      sync.Once
@@ -118,6 +128,8 @@ func New(config Config) (*Node, error) {
 		agents:        make(map[uint64]*Agent),
 		sources:       make(sources),
 		communicators: make(map[[sha256.Size]byte]uint32),
+		requests:      message.NewRoom(memory() / requestShare),
+		records:       make([]ring.Record, readRecords),
 		clocks:        make(map[uint32]*sampler),
 		over:          make(chan struct{}),
 	}
@@ -200,7 +212,8 @@ func (n *Node) Run(ctx context.Context) error {
 	return errors.Join(err, n.spool.Remove(), n.directory.Remove())
 }
 
-// conclude says what there is to say when all processes have ended, and waits until the collector has everything.
+// conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays as long as it may ask for
+// windows.
 func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
@@ -208,27 +221,39 @@ func (n *Node) conclude(ctx context.Context) error {
 		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: n.describeDone()}})
 		n.out.node().Done = true
 	}
-	ctx, cancel := context.WithTimeout(ctx, n.flushGrace())
+	flush, cancel := context.WithTimeout(ctx, n.flushGrace())
 	defer cancel()
 	for err := n.commitNode(); err != nil; err = n.commitNode() {
 		select {
-		case <-ctx.Done():
+		case <-flush.Done():
 			return err
 		case <-time.After(scanEvery):
 		}
 	}
-	return n.up.Flush(ctx)
+	if err := n.up.Flush(flush); err != nil {
+		return err
+	}
+	n.stay(ctx)
+	return nil
 }
 
 // watch looks at the rings again and again until the job is over and all its processes have ended.
 func (n *Node) watch(ctx context.Context) {
 	var (
-		poll      = pollMin
+		looked    = time.Now() // at the rings
+		timer     = time.NewTimer(0)
+		procs     = newProcs(n.config.Procs, looked)
 		nextScan  time.Time
 		over      = n.over
 		overSince time.Time // zero until the job is over
 	)
+	defer procs.end()
 	n.lastSeen = time.Now()
+	var err error
+	if n.bell, err = n.directory.Bell(); err != nil {
+		n.config.Log.Info("ranks cannot wake the agent: it looks at their rings more often", "error", err)
+	}
+	defer n.bell.Close()
 	// A mapped file that somebody truncates is a fault, which read turns into an error.
 	debug.SetPanicOnFault(true)
 	for {
@@ -238,6 +263,8 @@ func (n *Node) watch(ctx context.Context) {
 			nextScan = now.Add(scanEvery)
 		}
 		fullest := n.drain()
+		worked := time.Now()
+		procs.worked(worked.Sub(now), fullest, worked)
 		switch {
 		case len(n.agents) > 0:
 			n.lastSeen = now
@@ -250,10 +277,13 @@ func (n *Node) watch(ctx context.Context) {
 		case n.config.Idle > 0 && n.came && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
-		poll = nextPoll(poll, fullest)
-		timer := time.NewTimer(poll)
+		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(!overSince.IsZero())))
+		looked = now
 		select {
 		case <-timer.C:
+		case <-n.bell.Rung():
+		case <-n.bell.News():
+			nextScan = now
 		case <-n.up.Finish():
 			n.scan()
 			n.leave()
@@ -264,14 +294,26 @@ func (n *Node) watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		timer.Stop()
 	}
 }
 
-// nextPoll is how long to wait for the next look at the rings when after the last wait the fullest was so full, 0–1. The time shrinks at
-// once and grows little by little: bursts of calls follow each other.
-func nextPoll(last time.Duration, fullest float64) time.Duration {
-	next := min(last*3/2, pollMax)
+// longestPoll is how long to wait for the next look at most.
+func (n *Node) longestPoll(over bool) time.Duration {
+	if over || n.bell == nil || n.came && len(n.agents) == 0 {
+		return pollDeaf
+	}
+	for _, a := range n.agents {
+		if a.ended {
+			return pollDeaf
+		}
+	}
+	return pollMax
+}
+
+// nextPoll is how long to wait for the next look at the rings, no longer than longest, when after the last wait the fullest was so full, 0–1. The time
+// shrinks at once and grows little by little: bursts of calls follow each other.
+func nextPoll(last time.Duration, fullest float64, longest time.Duration) time.Duration {
+	next := min(max(last, pollMin)*3/2, longest)
 	if fullest > 0 {
 		next = time.Duration(min(float64(next), float64(last)*pollFill/fullest))
 	}
@@ -354,4 +396,16 @@ func (n *Node) leave() {
 	for _, a := range n.agents {
 		n.end(a)
 	}
+}
+
+// requestShare is what part of the node's memory the requests may take that ranks have under way.
+const requestShare = 64
+
+// memory is what the node has, in bytes; 0: it is not told.
+func memory() uint64 {
+	var info syscall.Sysinfo_t
+	if syscall.Sysinfo(&info) != nil {
+		return 0
+	}
+	return info.Totalram * uint64(info.Unit)
 }

@@ -12,17 +12,21 @@ func TestNextPoll(t *testing.T) {
 		fullest float64
 		want    time.Duration
 	}{
+		{0, 0, pollMin * 3 / 2},
 		{pollMin, 0, pollMin * 3 / 2},
 		{pollMax, 0, pollMax},
 		{pollMax, pollFill, pollMax},
 		{pollMax, 2 * pollFill, pollMax / 2},
-		{pollMax, 1, pollMin},
+		{pollMax, 1, pollMax / 8},
 		{pollMin, 1, pollMin},
 		{2 * pollMin, pollFill / 8, 3 * pollMin},
 	}
 	for _, x := range tests {
-		if got := nextPoll(x.last, x.fullest); got != x.want {
+		if got := nextPoll(x.last, x.fullest, pollMax); got != x.want {
 			t.Errorf("after %v, with a ring %v full: %v, want %v", x.last, x.fullest, got, x.want)
 		}
+	}
+	if got := nextPoll(pollMax, 0, pollDeaf); got != pollDeaf {
+		t.Errorf("where nobody can ring: %v", got)
 	}
 }

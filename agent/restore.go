@@ -59,10 +59,11 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
 		modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
-	matcher, threads, err := message.Restore(s.Matcher, a.send)
+	matcher, threads, err := message.Restore(s.Matcher, a.sendMeaning)
 	if err != nil {
 		return fmt.Errorf("process %016x: %w", process, err)
 	}
+	matcher.Share(n.requests)
 	a.messages = matcher
 	n.directory.Pass(ring.ProcessFile(process))
 	for _, t := range s.Thread {
@@ -119,7 +120,7 @@ func (n *Node) restoreThread(a *Agent, s *moriensv1.ThreadState, m *message.Thre
 		a.send(lostRing(s, err))
 		return
 	}
-	t.former, t.marks, t.messages = burst.Restore(s.Ring, len(a.process.Events), s.Burst), mark.Restore(s.Ring, s.Mark), m
+	t.former, t.markFormer, t.messages = burst.Restore(s.Ring, len(a.process.Events), s.Burst), mark.Restore(s.Ring, s.Mark), m
 	t.missed, t.covered, t.finalized = s.Missed, s.Covered, s.Finalized
 	if s.Corrupt != "" {
 		t.corrupt = errors.New(s.Corrupt)

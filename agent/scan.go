@@ -71,6 +71,7 @@ func (n *Node) addProcess(path string) {
 		a.process.Close()
 		return
 	}
+	a.messages.Share(n.requests)
 	n.agents[a.process.ID] = a
 	n.came = true
 	n.out.node().Came = true
@@ -97,7 +98,7 @@ func (n *Node) adopt() {
 			kept = append(kept, t)
 			continue
 		}
-		t.former, t.marks = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
+		t.former, t.markFormer = burst.NewFormer(t.reader.ID, len(a.process.Events)), mark.NewFormer(t.reader.ID)
 		t.messages = a.messages.Thread(t.reader.ID)
 		a.threads = append(a.threads, t)
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/spool"
-	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -23,6 +23,8 @@ const (
 	// batchShare is how many bytes a process's state may have for each row that is committed with it: where many requests are under
 	// way, transactions are larger and fewer.
 	batchShare = 32
+	// commitRows is how many rows of messages are committed at once, if they come before their time.
+	commitRows = 4096
 	// stalledEvery is how often it is said that nothing can be kept.
 	stalledEvery = time.Minute
 	// commitsTogether is how many transactions may be made before they are due, at one look at the rings: these have to be looked at
@@ -86,7 +88,7 @@ func (n *Node) send(m *moriensv1.ReportRequest) { n.out.add(m) }
 // wait is how long the first of what waits may do so.
 func (o *outgoing) wait() time.Duration {
 	wait := min(max(2*o.waited, batchWaitFirst), batchWaitLast)
-	if o.bytes > batchShare*batchCalls {
+	if o.bytes > batchShare*commitRows {
 		return batchWaitLast
 	}
 	return wait
@@ -97,14 +99,14 @@ func (a *Agent) due(now time.Time) bool {
 	if a.out.since.IsZero() {
 		return false
 	}
-	if a.out.rows >= max(batchCalls, a.out.bytes/batchShare) {
+	if a.out.rows >= max(commitRows, a.out.bytes/batchShare) {
 		return true
 	}
 	if now.Sub(a.out.since) > a.out.wait() {
 		return true
 	}
 	for _, t := range a.threads {
-		if t.finishes() || t.corrupt == nil && t.reader.Held() > t.reader.Slots()/releaseShare {
+		if held := t.reader.Held(); t.corrupt == nil && (t.finishes && held > 0 || held > t.reader.Slots()/releaseShare) {
 			return true
 		}
 	}
@@ -116,29 +118,22 @@ func (a *Agent) soonDue(now time.Time) bool {
 	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }
 
-// finishes says whether the latest call that was read is one after which the process waits for the slots of its rings to be
-// given back.
-func (t *thread) finishes() bool {
-	if len(t.pending) == 0 {
-		return t.finalized && t.corrupt == nil && t.reader.Held() > 0
-	}
-	last := t.pending[len(t.pending)-1].Call
-	return last == mpicall.Finalize || last == mpicall.SessionFinalize
-}
-
 // commit makes a transaction of all that was read of a process.
 func (n *Node) commit(a *Agent) error {
 	for _, t := range a.threads {
-		n.flush(a, t)
+		a.flush(t)
 	}
+	a.sendTraffic(trafficEvery)
 	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
 	if !a.out.ended {
 		t.State = a.snapshot()
 		a.out.bytes = proto.Size(t.State)
 	}
+	messages := a.out.messages
 	if err := n.transact(t, &a.out); err != nil {
 		return err
 	}
+	a.reuse(messages)
 	for _, t := range a.threads {
 		if t.corrupt == nil {
 			t.guard(t.reader.Release)
@@ -147,21 +142,42 @@ func (n *Node) commit(a *Agent) error {
 	return nil
 }
 
+// reuse gives back the memory of messages that are committed.
+func (a *Agent) reuse(messages []*moriensv1.ReportRequest) {
+	for _, t := range a.threads {
+		for _, m := range messages {
+			if c := m.GetCalls(); c != nil && c.Ring == t.reader.ID {
+				t.former.Reuse(c)
+			}
+			if x := m.GetTransfers(); x != nil && x.Ring == t.reader.ID {
+				t.messages.Reuse(x)
+			}
+		}
+	}
+}
+
 // commitNode makes a transaction of what belongs to no process.
 func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outgoing{}) }
 
 // transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are not read on.
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
-	t.Messages = slices.Concat(n.out.messages, of.messages)
+	messages := slices.Concat(n.out.messages, of.messages)
+	t.Messages, t.Detail = n.windows.store.Part(messages)
+	if len(t.Messages) == 0 && len(t.Detail) > 0 { // a transaction is known by the number of its last message
+		t.Messages = append(t.Messages, n.agents[t.Process].traffic())
+	}
 	t.Node = n.out.state
 	if of.state != nil {
 		t.Node = proto.CloneOf(n.out.node())
 		proto.Merge(t.Node, of.state)
 	}
-	if len(t.Messages) == 0 && t.Node == nil && t.State == nil && !t.Ended {
+	if len(messages) == 0 && t.Node == nil && t.State == nil && !t.Ended {
 		return nil
 	}
-	err := n.outbox.Commit(t)
+	err := n.keepSpool()
+	if err == nil {
+		err = n.outbox.Commit(t)
+	}
 	if err != nil {
 		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
 			n.stalledSaid = now
@@ -171,7 +187,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
-	n.windows.take(n.outbox.Last(), t.Messages)
+	n.windows.take(n.outbox.Last(), messages)
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()
@@ -201,7 +217,7 @@ func (a *Agent) snapshot() *moriensv1.ProcessState {
 	for _, t := range a.threads {
 		x := &moriensv1.ThreadState{
 			Thread: uint32(t.reader.Thread), Ring: t.reader.ID, Tail: t.reader.Tail(), Missed: t.missed, Covered: t.covered, Finalized: t.finalized,
-			Burst: t.former.Snapshot(), Mark: t.marks.Snapshot(),
+			Burst: t.former.Snapshot(), Mark: t.markFormer.Snapshot(),
 		}
 		if t.corrupt != nil {
 			x.Corrupt = t.corrupt.Error()
@@ -209,6 +225,32 @@ func (a *Agent) snapshot() *moriensv1.ProcessState {
 		s.Thread = append(s.Thread, x)
 	}
 	return s
+}
+
+// keepSpool makes the spool anew where somebody has removed it: the next life of this agent would know of nothing.
+func (n *Node) keepSpool() error {
+	if !n.outbox.Gone() {
+		n.windows.store.Again()
+		return nil
+	}
+	why := fmt.Sprintf("the spool %s was removed while ranks ran", n.spool.Path())
+	lost, err := n.outbox.Again(why)
+	if err != nil {
+		return err
+	}
+	n.windows.store.Again()
+	log := n.config.Log.With("spool", n.spool.Path())
+	if lost == 0 {
+		log.Error("the spool was removed, and is made anew: nothing else is lost")
+		return nil
+	}
+	var ranks []int
+	for _, a := range n.agents {
+		ranks = append(ranks, a.process.Rank)
+	}
+	slices.Sort(ranks)
+	log.Error("the spool was removed, and with it what the collector had not acknowledged", "messages", lost, "ranks", ranks)
+	return nil
 }
 
 // room says whether more may be read of the rings.

@@ -2,11 +2,8 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
-
-	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
@@ -32,8 +29,8 @@ type asked struct {
 	asks   *moriensv1.ReportResponse
 }
 
-// openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. Commits that an earlier life of the
-// agent has not got to are taken from the outbox.
+// openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. The commit that an earlier life of the
+// agent has not got to is taken from the outbox.
 func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
 		Run: run, Dir: filepath.Join(s.Path(), "windows"), Max: s.Budget.Windows, Committed: outbox.Last(), Log: log,
@@ -86,26 +83,13 @@ func (w *windows) describe() *moriensv1.Windows {
 	return d
 }
 
-// catchUp appends what the outbox has and the windows have not. Commits are whole: the last one at most is missing.
+// catchUp appends the outbox's last transaction, the only one that the windows can lack: they take each before the next is made.
 func catchUp(store *window.Store, outbox *spool.Outbox) error {
-	last := outbox.Last()
-	var missing []*moriensv1.ReportRequest
-	for after := store.Last(); after < last; {
-		m, there, err := outbox.Next(after)
-		if err != nil {
-			return err
-		}
-		if !there {
-			break // the collector has acknowledged all of them
-		}
-		body := new(moriensv1.ReportRequest)
-		if err := proto.Unmarshal(m.Body, body); err != nil {
-			return fmt.Errorf("message %d: %w", m.Sequence, err)
-		}
-		missing = append(missing, body)
-		after = m.Sequence
+	last, err := outbox.Newest()
+	if err != nil {
+		return err
 	}
-	return store.Append(last, missing)
+	return store.Append(outbox.Last(), last)
 }
 
 // take has the windows take the messages of a transaction of the outbox, of which the last has this sequence.

@@ -12,8 +12,9 @@ import (
 type clock struct {
 	kind   uint32 // shmabi.Clock…
 	clocks ticks.Clocks
-	known  bool   // the counter has a number
-	number uint32 // among those that the run's collectors have had
+	known  bool // the journal has a sample of the counter
+	// identity is that of the sample; empty where it is not known.
+	identity string
 }
 
 func newClock(clocks ticks.Clocks) *clock {
@@ -24,12 +25,11 @@ func newClock(clocks ticks.Clocks) *clock {
 }
 
 // now reads the counter.
-func (c *clock) now() (ticks uint64, number uint32, err error) {
+func (c *clock) now() (ticks uint64, err error) {
 	if !c.known {
-		return 0, 0, errors.New("the collector's clock could not be read when it started")
+		return 0, errors.New("the collector's clock could not be read when it started")
 	}
-	ticks, err = c.clocks.Now(c.kind)
-	return ticks, c.number, err
+	return c.clocks.Now(c.kind)
 }
 
 // sample relates the counter to this host's clocks: at a collector's begin and end, which is the longest baseline. It is nil where the

@@ -14,30 +14,37 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
 	"moriens/analysis/partition"
+	"moriens/analysis/team"
 	"moriens/collector/gate"
 	"moriens/collector/health"
 	"moriens/collector/ingest"
 	"moriens/collector/journal"
 	"moriens/collector/live"
+	"moriens/collector/pin"
 	"moriens/collector/store"
 	"moriens/collector/web"
 	"moriens/collector/windows"
 	"moriens/internal/rendezvous"
+	"moriens/internal/stage"
 	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // Config says what to collect.
 type Config struct {
+	// Team is the collectors of the run, each of which is started with the same Config; nil: this is the only one. Start, Join, Freeze and Discard are collective then.
+	Team     team.Team
 	Journal  string            // directory; where it holds a run that has not been concluded, this is the collector of that
 	Run      string            // MORIENS_RUN of the job, where it does not
 	Launcher []string          // command line of the job's launcher, likewise; empty where the job is started elsewhere
@@ -47,10 +54,14 @@ type Config struct {
 	Command  string            // of moriens, for the rendezvous
 	Version  string            // of moriens
 	Options  partition.Options // of the provisional clusters
+	Given    []string          // options of the command line, for who goes on with the run: --name=value
 	Log      *slog.Logger
-	Clocks   ticks.Clocks // nil = the machine's
+	Tell     func(text, advice string) // the user, while the job runs; nil = there is nobody
+	Clocks   ticks.Clocks              // nil = the machine's
 	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
+	// Stay is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
+	Stay time.Duration
 }
 
 const (
@@ -61,6 +72,8 @@ const (
 	// safeGrace is how long what came last may take to become safe when the run ends. A disk that is full for longer is no
 	// reason to give the results up: they are made of what is in memory.
 	safeGrace = 10 * time.Second
+	// releaseGrace is how long agents may take to leave when they are let go.
+	releaseGrace = 2 * time.Second
 )
 
 // A Collector takes the streams of a run's agents from Start to Stop.
@@ -77,11 +90,19 @@ type Collector struct {
 	gate    *gate.Gate
 	server  *grpc.Server
 	web     *web.Server // nil where there is none
+	crew    *crew       // nil where this is the only collector of the run
+	resumed bool        // the run began in an earlier process
 	clock   *clock
 	log     *slog.Logger
+	taking  context.Context // ends when nothing more is taken
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
 	end     *ending
+
+	stages atomic.Pointer[stage.Stages] // of the end of the run; nil until it begins
+
+	released    chan struct{} // closed when agents that are done may go
+	releaseOnce sync.Once
 
 	rateMu sync.Mutex
 	rate   health.Rate // of bursts
@@ -93,7 +114,11 @@ func Start(config Config) (*Collector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("collector: %w", err)
 	}
-	j, err := journal.Open(config.Journal, journal.Run{Run: config.Run, Command: config.Launcher, Version: config.Version}, config.Log)
+	t := config.Team
+	if t == nil {
+		t = team.Solo{}
+	}
+	j, common, err := openJournals(t, config)
 	if err != nil {
 		return nil, err
 	}
@@ -110,15 +135,59 @@ func Start(config Config) (*Collector, error) {
 		clock:   newClock(config.Clocks),
 		log:     config.Log,
 		end:     newEnding(),
+		resumed: common.Resumed,
+
+		released: make(chan struct{}),
+	}
+	if t.Size() > 1 {
+		c.live.Among(t.Rank(), t.Size())
+		c.crew = newCrew(t, c.live, common.Start)
 	}
 	c.gate = gate.New(c.store.Refuse, config.Log)
-	if err := c.listen(config, host); err != nil {
-		if j.Resumed() {
-			return nil, errors.Join(err, j.Close())
-		}
-		return nil, errors.Join(err, j.Remove()) // nobody knows of the run
+	if err := c.open(t, config, host); err != nil {
+		return nil, err
 	}
 	return c, nil
+}
+
+// open has all collectors of a run listen, or none.
+func (c *Collector) open(t team.Team, config Config, host string) error {
+	err := c.listen(config, host)
+	listening := err == nil
+	err = team.Agree(t, err)
+	if err == nil && c.crew != nil {
+		err = c.assemble()
+	}
+	if err == nil {
+		return nil
+	}
+	if listening {
+		c.silence()
+	}
+	if c.resumed {
+		return errors.Join(err, c.journal.Close())
+	}
+	return errors.Join(err, c.Discard()) // nobody knows of the run
+}
+
+// assemble has the first collector know where the others are, and whose the agents are that have come before.
+func (c *Collector) assemble() error {
+	addresses, err := c.crew.team.AllGather([]byte(c.meet.Address))
+	if err != nil {
+		return err
+	}
+	hosts, err := c.crew.team.AllGather([]byte(c.meet.Host))
+	if err != nil {
+		return err
+	}
+	for i, a := range addresses {
+		if host, _, err := net.SplitHostPort(string(a)); err == nil && net.ParseIP(host).IsLoopback() && slices.ContainsFunc(hosts, func(h []byte) bool { return string(h) != c.meet.Host }) {
+			return fmt.Errorf("collector %d, on %s, listens on the loopback, %s, where the run has collectors on other hosts", i, hosts[i], a)
+		}
+		c.meet.Members = append(c.meet.Members, string(a))
+	}
+	ids, _ := c.store.Roll(c.grace)
+	return c.crew.settle(ids)
 }
 
 func (c *Collector) listen(config Config, host string) error {
@@ -128,6 +197,7 @@ func (c *Collector) listen(config Config, host string) error {
 		return err
 	}
 	secured := rendezvous.PeerCredentials()
+	first := c.crew == nil || c.crew.first()
 	network, address := "tcp", config.Listen
 	if path, unix := strings.CutPrefix(config.Listen, "unix:"); unix {
 		network, address = "unix", path
@@ -135,15 +205,21 @@ func (c *Collector) listen(config Config, host string) error {
 		secured = credentials.NewTLS(tls)
 		c.meet.Fingerprint = certificate.Fingerprint()
 	}
+	if !first {
+		if address, err = apart(address, c.crew.team.Rank()); err != nil {
+			return err
+		}
+	}
 	listener, err := net.Listen(network, address)
 	if err != nil {
-		return fmt.Errorf("collector at %s: %w", config.Listen, err)
+		return fmt.Errorf("collector at %s: %w", address, err)
 	}
 	c.meet.Address = reachable(listener.Addr(), host)
-	if config.Web != "" {
+	if config.Web != "" && first {
 		c.meet.PageToken = rendezvous.NewSecret(32)
+		c.live.Follow()
 		c.web, err = web.Start(web.Config{
-			Listen: config.Web, Token: c.meet.PageToken, TLS: tls, Gate: c.gate, Page: c.Page, Log: config.Log,
+			Listen: config.Web, Token: c.meet.PageToken, TLS: tls, Gate: c.gate, Page: c.Page, Live: c.livePage, Stage: c.pageStage, End: c.pageEnd, Log: config.Log,
 		})
 		if err != nil {
 			listener.Close()
@@ -152,21 +228,71 @@ func (c *Collector) listen(config Config, host string) error {
 		c.meet.Page = c.web.URL(reachable(c.web.Addr(), host))
 	}
 	sample := c.clock.sample(c.log)
-	c.clock.number, c.clock.known = c.journal.Start(sample), sample != nil
+	c.journal.Start(sample)
+	c.clock.known, c.clock.identity = sample != nil, sample.GetIdentity()
 	c.server = grpc.NewServer(append(ingest.Options(), c.gate.ServerOptions(c.meet, secured)...)...)
-	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, config.Log)
-	moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
+	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, ingest.Stay{For: config.Stay, Over: c.released}, c.place(), config.Log)
+	if first {
+		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
+	}
 
 	ctx, stop := context.WithCancel(context.Background())
-	c.stop = stop
+	c.stop, c.taking = stop, ctx
 	c.tasks.Go(func() {
 		if err := c.server.Serve(c.gate.Listen(listener)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			config.Log.Error("the collector stopped listening", "error", err)
 		}
 	})
 	c.tasks.Go(func() { c.live.Run(ctx) })
+	if config.Stay > 0 && first {
+		c.tasks.Go(func() { pin.New(c.store, crewDesk{c}, config.Options, config.Log).Run(ctx) })
+	}
 	c.tasks.Go(func() { c.measure(ctx) })
+	if config.Tell != nil && first && !c.Over() {
+		c.tasks.Go(func() { c.checkDims(ctx, config.Options, config.Tell) })
+	}
 	return nil
+}
+
+// checkDims tells the user, while the job can still be started again, that its first process does not count what the dimensions need.
+func (c *Collector) checkDims(ctx context.Context, o partition.Options, tell func(text, advice string)) {
+	select {
+	case events := <-c.store.FirstEvents():
+		_, notes := o.Choose(events)
+		for _, note := range notes {
+			tell(note+", unless processes that come later measure what is missing", "--events names what is counted, and moriens doctor says what can be; the job goes on")
+		}
+	case <-ctx.Done():
+	}
+}
+
+// place says which agents belong to other collectors of the run; nil where there are none.
+func (c *Collector) place() ingest.Place {
+	if c.crew == nil {
+		return nil
+	}
+	return func(h *moriensv1.Hello) *moriensv1.Redirect {
+		if c.store.Knows(h.Agent) {
+			return nil
+		}
+		return c.crew.place(h)
+	}
+}
+
+// apart is where the collector of a rank listens: at a port of its own, for several may be on one host.
+func apart(address string, rank int) (string, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", fmt.Errorf("collector at %s: %w", address, err)
+	}
+	port, err := net.LookupPort("tcp", text)
+	if err != nil {
+		return "", fmt.Errorf("collector at %s: %w", address, err)
+	}
+	if port != 0 {
+		port += rank
+	}
+	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
 // reachable is the address under which others find a listener of this host: one that listens on all of the host's
@@ -197,6 +323,9 @@ func (c *Collector) Journal() *journal.Journal { return c.journal }
 // Over says whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
 func (c *Collector) Over() bool { return c.journal.End() != nil }
 
+// Resumed says whether the run began in an earlier process.
+func (c *Collector) Resumed() bool { return c.resumed }
+
 // WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
@@ -205,7 +334,18 @@ func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c
 
 // idle says whether no agent is expected to send, all that are known to come having come, and all that they sent is safe.
 func (c *Collector) idle() bool {
-	return c.store.Totals().Agents >= c.agents && c.store.Expected(c.grace) == 0 && !c.journal.Waiting()
+	_, idle := c.attendance()
+	return idle
+}
+
+func (c *Collector) attendance() (came int, idle bool) {
+	came, expected := c.store.Attendance(c.grace)
+	waiting := c.journal.Waiting()
+	if c.crew != nil {
+		elsewhere, more, others := c.crew.attendance(c.grace)
+		came, expected, waiting = came+elsewhere, expected+more, waiting || others
+	}
+	return came, came >= c.agents && expected == 0 && !waiting
 }
 
 // alone says whether no agent is to be waited for.
@@ -213,15 +353,16 @@ func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
-	if !c.idle() {
+	came, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	if !idle {
 		return false
 	}
-	if !c.journal.Resumed() {
-		return c.store.Totals().Agents > 0
+	if !c.resumed {
+		return came > 0
 	}
 	// Where the agent was in the process that was killed, none may ever come.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
-	return (c.store.Totals().Agents > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+	return (came > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
 func (c *Collector) wait(ctx context.Context, over func() bool) error {
@@ -240,10 +381,16 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 // RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
 func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 
+// Follow has the page tell of the stages of the end of the run.
+func (c *Collector) Follow(s *stage.Stages) { c.stages.Store(s) }
+
 // Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
-// the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close.
+// the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close. Of several collectors each returns what came to it, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
+	if c.crew != nil {
+		c.crew.adjourn(by)
+	}
 	c.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
 	defer cancel()
@@ -251,23 +398,52 @@ func (c *Collector) Freeze(by string) store.Frozen {
 	if err != nil {
 		c.log.Error("the journal lacks what came last; the results do not", "error", err)
 	}
+	c.live.Finish()
+	frozen.Links = c.compared()
 	return frozen
 }
 
-// Discard removes the journal, between Freeze and Close: the results are written, or nobody wants them.
-func (c *Collector) Discard() error { return c.journal.Remove() }
+// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long.
+func (c *Collector) Release() {
+	c.releaseOnce.Do(func() { close(c.released) })
+	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
+	defer cancel()
+	if err := c.wait(ctx, func() bool { return c.store.Staying() == 0 }); err != nil {
+		c.log.Warn("agents that may go are still here", "agents", c.store.Staying())
+	}
+}
 
-// Close tells those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
-// leaves the run as well, for another collector to go on with.
-func (c *Collector) Close(outcome Outcome) {
+// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends: as long as they stay
+// they can be asked for windows.
+func (c *Collector) AwaitReturn(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, returnGrace)
+	defer cancel()
+	done := c.store.Totals().AgentsDone
+	if err := c.wait(ctx, func() bool { return c.store.Staying() == done }); err != nil {
+		c.log.Info("not all agents came back", "back", c.store.Staying(), "of", done)
+	}
+}
+
+// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants them.
+func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
+
+// silence takes nothing more from anybody.
+func (c *Collector) silence() {
 	c.stop()
-	c.end.conclude(outcome)
 	c.gate.Close()
 	if c.web != nil {
 		c.web.Close()
 	}
 	c.server.Stop()
 	c.tasks.Wait()
+}
+
+// Close tells those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
+// leaves the run as well, for another collector to go on with.
+func (c *Collector) Close(outcome Outcome) {
+	c.stop()
+	c.end.conclude(outcome)
+	c.silence()
 	if err := c.journal.Close(); err != nil {
 		c.log.Error("the journal", "error", err)
 	}
@@ -279,5 +455,6 @@ func (c *Collector) Close(outcome Outcome) {
 // Stop ends a run of which nobody waits for an outcome, and returns all that came.
 func (c *Collector) Stop() store.Frozen {
 	defer c.Close(Outcome{})
+	defer c.Release()
 	return c.Freeze("")
 }

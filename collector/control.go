@@ -124,6 +124,20 @@ func (s control) Status(context.Context, *moriensv1.StatusRequest) (*moriensv1.S
 	return &moriensv1.StatusResponse{Page: page}, nil
 }
 
+// Compare reads the counter, as for an agent.
+func (s control) Compare(context.Context, *moriensv1.CompareRequest) (*moriensv1.CompareResponse, error) {
+	c := s.collector.clock
+	received, err := c.now()
+	if err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	response := &moriensv1.CompareResponse{Clock: moriensv1.Clock(c.kind), Identity: c.identity, ReceivedTicks: received}
+	if response.RepliedTicks, err = c.now(); err != nil {
+		return nil, status.Error(codes.Unavailable, err.Error())
+	}
+	return response, nil
+}
+
 // Finish ends the run and tells how that goes.
 func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
 	if _, err := stream.Recv(); err != nil {

@@ -2,13 +2,20 @@ package collector
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"runtime"
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sys/unix"
 
 	"moriens/collector/health"
+	"moriens/collector/live"
+	"moriens/collector/pace"
+	"moriens/collector/web"
+	"moriens/internal/rendezvous"
+	"moriens/trace/palette"
 )
 
 const (
@@ -35,22 +42,35 @@ func (c *Collector) measure(ctx context.Context) {
 	}
 }
 
-// Page says how the run is at this moment.
+// Page says how the run is at this moment; of several collectors the first one knows of the others as of the last round.
 func (c *Collector) Page() health.Page {
+	p := c.ownPage()
+	if c.crew != nil && c.crew.first() {
+		var others []health.Page
+		for _, r := range c.crew.others() {
+			others = append(others, r.Page)
+		}
+		p.Merge(others)
+	}
+	return p
+}
+
+// ownPage says how this collector is.
+func (c *Collector) ownPage() health.Page {
 	stage, _ := c.end.now()
-	stored, live := c.store.Progress(), c.live.Progress()
+	stored, provisional := c.store.Progress(), c.live.Progress()
 	t := &stored.Totals
 	p := health.Page{
 		Format: health.FormatVersion, Version: c.version, Run: c.meet.Run, Stage: stage, Host: c.meet.Host, PID: os.Getpid(),
 		Started: c.started, Seconds: time.Since(c.started).Seconds(),
-		Agents: []health.Agent{}, Refused: map[string]uint64{},
+		Agents: []health.Agent{}, Refused: map[string]uint64{}, Analysis: []health.Step{},
 		Ranks: health.Ranks{
 			Recorded: t.Processes, Running: t.Processes - t.ProcessesEnded,
 			Ended: stored.Finalized, Died: stored.Died, Left: stored.Left,
 		},
 		Calls: t.Calls, Bursts: t.Bursts, Transfers: t.Transfers,
 		Clusters: health.Clusters{
-			Count: len(live.Clusters), Bursts: live.Bursts, Explained: live.Explained, Largest: []health.Large{},
+			Count: len(provisional.Clusters), Bursts: provisional.Bursts, Explained: provisional.Explained, Largest: []health.Large{},
 		},
 		Losses: health.Losses{
 			RecordsDropped: t.Dropped, CallsAbandoned: t.Abandoned, CallsUnrecorded: stored.CallsUnrecorded,
@@ -66,20 +86,124 @@ func (c *Collector) Page() health.Page {
 	}
 	for _, a := range stored.Agents {
 		p.Agents = append(p.Agents, health.Agent{
-			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent,
+			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent, CPU: a.CPU.Seconds(),
 		})
 		p.Losses.BatchesResent += a.Resent
 	}
-	for _, k := range live.Clusters[:min(len(live.Clusters), largest)] {
+	for _, k := range provisional.Clusters[:min(len(provisional.Clusters), largest)] {
 		p.Clusters.Largest = append(p.Clusters.Largest, health.Large{ID: k.ID, Bursts: k.Bursts, Seconds: float64(k.TimeNS) / 1e9})
 	}
 	for cause, n := range c.gate.Refused() {
 		p.Refused[string(cause)] = n
 	}
+	if s := c.stages.Load(); s != nil {
+		for _, x := range s.State() {
+			p.Analysis = append(p.Analysis, health.Step{Name: x.Name, Seconds: x.Time.Seconds(), Ended: x.Ended, GivenUp: x.GivenUp})
+		}
+	}
+	if c.crew != nil {
+		p.Redirected = c.crew.sentOn()
+	}
 	c.rateMu.Lock()
 	p.BurstsPerSecond = c.rate.PerSecond()
 	c.rateMu.Unlock()
 	return p
+}
+
+// livePage is what a page shows of the run at this moment.
+func (c *Collector) livePage() web.Live {
+	followed, progress := c.live.Followed(), c.live.Progress()
+	p := web.Live{Health: c.Page(), Profile: followed.Profile, Clusters: []web.Cluster{}, Counters: followed.Counters, Points: followed.Bursts}
+	p.Overhead = c.overhead(&p.Health)
+	for _, k := range progress.Clusters[:min(len(progress.Clusters), live.NamedClusters)] {
+		p.Clusters = append(p.Clusters, web.Cluster{
+			ID: k.ID, Colour: palette.Cluster(k.ID).Hex(), Bursts: k.Bursts, Seconds: float64(k.TimeNS) / 1e9,
+			Before: c.store.Function(k.Before), After: c.store.Function(k.After),
+		})
+	}
+	return p
+}
+
+// pageStage changes with the stage of the run, and with those of its end.
+func (c *Collector) pageStage() string {
+	stage, _ := c.end.now()
+	if s := c.stages.Load(); s != nil {
+		if list := s.State(); len(list) > 0 {
+			stage += " " + list[len(list)-1].Name
+		}
+	}
+	return stage
+}
+
+// pageEnd is how the run has ended; nil while it goes on.
+func (c *Collector) pageEnd() *web.End {
+	stage, outcome := c.end.now()
+	if stage != health.Done {
+		return nil
+	}
+	end := &web.End{Directory: outcome.Directory, Hint: outcome.Hint}
+	if outcome.Err != nil {
+		end.Error = outcome.Err.Error()
+	}
+	return end
+}
+
+// overhead is what measuring takes at this moment.
+func (c *Collector) overhead(p *health.Page) []web.Cost {
+	share := func(cpu time.Duration) *float64 {
+		part := cpu.Seconds() / max(p.Seconds, 1e-3)
+		return &part
+	}
+	what, own := "processor time of the collector", web.Cost{Unit: "share"}
+	if c.meet.Command == rendezvous.CommandRun {
+		what = "processor time of collector and agent"
+	}
+	own.What = what
+	if cpu, err := used(); err == nil {
+		own.Value = share(cpu)
+	} else {
+		own.Why = err.Error()
+	}
+	costs := []web.Cost{own, {What: "of that, clustering while the job runs", Value: share(c.live.Spent()), Unit: "share", Most: pace.Share}}
+	if c.meet.Command != rendezvous.CommandRun {
+		costs = append(costs, agentsCost(p.Agents))
+	}
+	resident, journal := float64(p.Memory.ResidentBytes), float64(p.Journal.Bytes)
+	memory := web.Cost{What: "memory of the collector", Value: &resident, Unit: "bytes"}
+	if resident == 0 {
+		memory.Value, memory.Why = nil, "/proc/self/stat cannot be read"
+	}
+	return append(costs, memory, web.Cost{What: "journal on disk", Value: &journal, Unit: "bytes"})
+}
+
+// agentsCost is the processor time of agents that are processes of their own, by what each has told last.
+func agentsCost(agents []health.Agent) web.Cost {
+	sum, silent := 0., 0
+	for _, a := range agents {
+		sum += a.CPU
+		if a.CPU == 0 {
+			silent++
+		}
+	}
+	cost := web.Cost{What: fmt.Sprintf("processor time of the agents (%d)", len(agents)), Unit: "s"}
+	switch {
+	case len(agents) == 0:
+		cost.Why = "none has come yet"
+	case silent > 0:
+		cost.Why = fmt.Sprintf("%d do not tell before they are done", silent)
+	default:
+		cost.Value = &sum
+	}
+	return cost
+}
+
+// used is the processor time that this process has used.
+func used() (time.Duration, error) {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		return 0, os.NewSyscallError("getrusage", err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
 func memory() health.Memory {

@@ -120,7 +120,7 @@ func TestEndWaits(t *testing.T) {
 				if !well {
 					t.Errorf("%q", lines.Text())
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Error("it waits for ever")
 				cmd.Process.Kill()
 			}

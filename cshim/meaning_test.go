@@ -226,7 +226,11 @@ func (r *requests) event(call mpicall.ID, q ring.Request) string {
 	if !of.receives || q.Event == ring.Cancelled {
 		return s
 	}
-	s += fmt.Sprintf(" of %d from %s", q.Bytes, peer(q.Source))
+	bytes := fmt.Sprint(q.Bytes)
+	if q.Bytes == ring.BytesUntold {
+		bytes = "untold bytes"
+	}
+	s += fmt.Sprintf(" of %s from %s", bytes, peer(q.Source))
 	if q.Tag != ring.Any {
 		s += fmt.Sprintf(" tag %d", q.Tag)
 	}

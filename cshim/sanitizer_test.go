@@ -12,7 +12,6 @@ import (
 
 	"moriens/agent/ring"
 	"moriens/internal/mpitest"
-	"moriens/internal/testenv"
 )
 
 // TestAddressAndUndefined runs the shim's sanitized build in the whole conformance set, whose programs are built as ever. Leaks are
@@ -72,12 +71,8 @@ func TestAddressAndUndefined(t *testing.T) {
 // our own: ThreadSanitizer must have compiled all of a program to know what its threads have agreed on. Under real MPI it does not
 // work: neither library was compiled for it, and it takes their progress threads and shared memory for races.
 func TestThreadSanitizer(t *testing.T) {
-	testenv.Need(t, "make", "gcc")
 	const threads, generations = 8, 3
-	build, shm := t.TempDir(), t.TempDir()
-	if out, err := exec.Command("make", "-s", "BUILD="+build, "tsan").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	build, shm := mpitest.RacePrograms(t), t.TempDir()
 	race := func(run, program string, args ...string) *process {
 		cmd := exec.Command(filepath.Join(build, program), args...)
 		cmd.Env = append(os.Environ(), "MORIENS_RUN="+run, "MORIENS_SHM="+shm, "MORIENS_RING=1048576", "MORIENS_EVENTS=sw:page-faults,sw:cpu-time", "TSAN_OPTIONS=halt_on_error=1")

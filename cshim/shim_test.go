@@ -56,7 +56,7 @@ func (j job) run(t *testing.T) outcome {
 		j.ranks = 2
 	}
 	args := j.mpi.Args(j.ranks, j.preload, j.program...)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // launchers then end their ranks

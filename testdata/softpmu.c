@@ -1,6 +1,7 @@
 /*
  * For tests on machines without a hardware PMU: makes libpfm4 say that the kernel's software events ("perf") are
- * the processor's own PMU, so that PAPI's perf_event component is not disabled. Preloaded.
+ * the processor's own PMU, so that PAPI's perf_event component is not disabled. libpfm4 may know the processor's real
+ * one by its model, though the kernel cannot reach it: PAPI refuses two. Preloaded.
  */
 #include <dlfcn.h>
 #include <stddef.h>
@@ -36,6 +37,9 @@ int pfm_get_pmu_info(int pmu, struct pmu_info *info)
 		info->type = TYPE_CORE;
 		info->is_dfl = 1;
 		info->num_cntrs = 8;
+	} else if (result == 0 && info->type == TYPE_CORE) {
+		info->is_present = 0;
+		info->is_dfl = 0;
 	}
 	return result;
 }

@@ -52,6 +52,15 @@ func (t *Thread) LocatePhases() {
 	}
 }
 
+// InnermostPhase returns what gives the index of the innermost phase at moments in ascending order, -1 = none. A phase ends before the moment of its end.
+func (t *Thread) InnermostPhase() func(ns int64) int32 {
+	w := phaseWalk{phases: t.Phases}
+	return func(ns int64) int32 {
+		w.moveTo(ns)
+		return w.innermost()
+	}
+}
+
 // A phaseWalk goes through a thread's phases in the order of time.
 type phaseWalk struct {
 	phases []Phase

@@ -54,6 +54,22 @@ func TestLocatePhases(t *testing.T) {
 	})
 }
 
+func TestInnermostPhase(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var th Thread
+		nested(t, &th.Phases, 0, 0, 60)
+		at := th.InnermostPhase()
+		for ns := int64(0); ns < 60; ns += rapid.Int64Range(0, 9).Draw(t, "later") {
+			if got, want := at(ns), innermostAt(th.Phases, ns); got != want {
+				t.Fatalf("at %d: phase %d, want %d of %+v", ns, got, want, th.Phases)
+			}
+			if ns == 59 {
+				break
+			}
+		}
+	})
+}
+
 // innermostAt is the phase that holds a nanosecond and lies deepest.
 func innermostAt(phases []Phase, ns int64) int32 {
 	innermost := int32(-1)

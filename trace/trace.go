@@ -7,6 +7,8 @@
 package trace
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"path"
 	"strings"
@@ -24,9 +26,23 @@ type Run struct {
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events
+	// The ways that bursts took through the steps of the refinement, "NODE STEP:NODE …": a node from the first step on, and others from
+	// the steps with those numbers on, from 1. The first is empty: not known.
+	Lineages []string
 
 	Communicators []Communicator
 	Messages      []Message // in the order of their logical send
+	Traffic       *Traffic  // nil: what Threads and Messages tell of what was moved is all that is known
+
+	Windows []Window // what is kept in full detail, by begin; nil where nothing was dropped
+}
+
+// RankName tells a rank from the others of the run, as people do: by its world too only where there are several.
+func (r *Run) RankName(world, rank int) string {
+	if len(r.Worlds) > 1 {
+		return fmt.Sprintf("world %d rank %d", world, rank)
+	}
+	return fmt.Sprintf("rank %d", rank)
 }
 
 // A Node is one host.
@@ -67,6 +83,14 @@ type Thread struct {
 	Phases []Phase // by begin, the outer one first
 	Events []Event // by time
 	Pauses []Pause // by begin
+
+	// What of the thread's time is here, by begin, apart from each other; all of it where the run has no windows.
+	Kept []Span
+}
+
+// Name tells a thread from the others of its run.
+func (t *Thread) Name() string {
+	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
@@ -90,6 +114,7 @@ type Bursts struct {
 	Cluster             []int32   // a Cluster's ID, one of the Label constants, or 0 where nothing clustered them
 	Counters            [][]int64 // one column per Run.Counters; NoCount where a burst lacks the value
 	Weight              []float64 // how many bursts each stands for; nil where each stands for itself
+	Lineage             []uint32  // index into Run.Lineages; nil where none is known
 	Phase               []int32   // index into the thread's Phases of the innermost one, -1 = none; nil where it has none
 }
 
@@ -135,6 +160,13 @@ type Message struct {
 	// LateNS is how long the call that completed the receive was inside MPI before the send was called: the sender was late. It is as
 	// true as the clocks of the two nodes agree.
 	LateNS int64
+}
+
+// Compare gives the order in which a Run has its messages, which does not depend on who has found them.
+func (m Message) Compare(o Message) int {
+	return cmp.Or(cmp.Compare(m.SendNS, o.SendNS), cmp.Compare(m.From, o.From), cmp.Compare(m.To, o.To), cmp.Compare(m.RecvNS, o.RecvNS),
+		cmp.Compare(m.PhysicalRecvNS, o.PhysicalRecvNS), cmp.Compare(m.Tag, o.Tag), cmp.Compare(m.Bytes, o.Bytes), cmp.Compare(m.LateNS, o.LateNS),
+		cmp.Compare(m.PhysicalSendNS, o.PhysicalSendNS))
 }
 
 // A Cluster is a group of bursts that behave alike.

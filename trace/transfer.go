@@ -1,5 +1,7 @@
 package trace
 
+import "slices"
+
 // A TransferKind says which way the bytes of a Transfer go.
 type TransferKind uint8
 
@@ -12,6 +14,25 @@ const (
 	Written // to a file
 	Read    // from a file
 )
+
+var transferKinds = [...]string{Sent: "send", Received: "receive", Put: "put", Got: "get", Written: "write", Read: "read"}
+
+// String returns the word that files have for it; empty for none.
+func (k TransferKind) String() string {
+	if int(k) < len(transferKinds) {
+		return transferKinds[k]
+	}
+	return ""
+}
+
+// Outgoing says whether the bytes leave the rank; else they come to it.
+func (k TransferKind) Outgoing() bool { return k == Sent || k == Put || k == Written }
+
+// ParseTransferKind is the inverse of String.
+func ParseTransferKind(word string) (k TransferKind, known bool) {
+	i := slices.Index(transferKinds[:], word)
+	return TransferKind(max(i, 0)), i > 0
+}
 
 // Transfers are what a thread's calls move between its rank and one other, or a file, in the order of the calls that posted
 // them; all columns have one length. A call can have several, most have none.

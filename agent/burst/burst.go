@@ -6,17 +6,16 @@
 package burst
 
 import (
-	"slices"
-
 	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A Former forms the bursts of one ring. It keeps no record: what it has returned is the caller's.
+// A Former forms the bursts of one ring. It keeps no record.
 type Former struct {
 	ring     uint64
 	events   int
 	calls    uint64 // rows formed so far
+	spare    []*moriensv1.Calls
 	lastExit uint64
 	started  bool // a call has been seen, so the next one ends a burst
 	lost     bool // records were lost, or recording was paused, before a mark, since the last call
@@ -29,42 +28,67 @@ func NewFormer(ring uint64, events int) *Former { return &Former{ring: ring, eve
 // Calls returns the number of rows formed so far.
 func (f *Former) Calls() uint64 { return f.calls }
 
-// Form returns the records' calls with the bursts between them; nil if there are none. Marks are no calls, and end no burst.
+// Form adds the records' calls, with the bursts between them, to a message that it has returned before, or to a new one for nil, and returns that; nil if there
+// are none. Marks are no calls, and end no burst. A message is to be gone on with until a new one is begun.
 //
 // A row has no burst where the time before it is not known to be computation: the first call of a
 // thread, and a call before which records were lost or recording was paused. A clock that steps back makes the burst or the
 // call zero long rather than wrapping round.
-func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
-	first := slices.IndexFunc(records, func(r ring.Record) bool { return r.Mark == 0 })
-	if first < 0 {
-		f.pass(records)
-		return nil
+func (f *Former) Form(c *moriensv1.Calls, records []ring.Record) *moriensv1.Calls {
+	for i := range records {
+		r := &records[i]
+		if r.Mark != 0 {
+			f.lost, f.paused = f.lost || r.Lost, f.paused || r.Paused // the time before the next call
+			continue
+		}
+		if c == nil {
+			c = f.begin(r)
+		}
+		f.form(c, r)
 	}
-	n := len(records) // or a few rows more
-	c := &moriensv1.Calls{
-		Ring:       f.ring,
-		First:      f.calls,
-		BurstTicks: make([]uint64, 0, n),
-		CallTicks:  make([]uint64, 0, n),
-		Function:   make([]uint32, 0, n),
-		Path:       make([]uint32, 0, n),
+	return c
+}
+
+// maxSpare is how many messages wait at most to be used again.
+const maxSpare = 8
+
+// Reuse takes back a message that nobody needs any more, so that its memory is used again.
+func (f *Former) Reuse(c *moriensv1.Calls) {
+	if len(f.spare) < maxSpare {
+		f.spare = append(f.spare, c)
 	}
-	for range f.events {
-		c.Counts = append(c.Counts, &moriensv1.Counts{Value: make([]int64, 0, n)})
+}
+
+// empty is a message without rows.
+func (f *Former) empty() *moriensv1.Calls {
+	last := len(f.spare) - 1
+	if last < 0 {
+		c := new(moriensv1.Calls)
+		for range f.events {
+			c.Counts = append(c.Counts, new(moriensv1.Counts))
+		}
+		return c
 	}
+	c := f.spare[last]
+	f.spare = f.spare[:last]
+	c.BurstTicks, c.CallTicks, c.Function, c.Path = c.BurstTicks[:0], c.CallTicks[:0], c.Function[:0], c.Path[:0]
+	c.NoBurst, c.Paused, c.NoCounts, c.PollsRow, c.Polls = c.NoBurst[:0], c.Paused[:0], c.NoCounts[:0], c.PollsRow[:0], c.Polls[:0]
+	for _, counts := range c.Counts {
+		counts.Value = counts.Value[:0]
+	}
+	c.Unfinished = false
+	return c
+}
+
+// begin begins a message with a record.
+func (f *Former) begin(r *ring.Record) *moriensv1.Calls {
+	c := f.empty()
+	c.Ring, c.First = f.ring, f.calls
 	if !f.started {
-		f.started, f.lastExit = true, records[first].Enter
+		f.started, f.lastExit = true, r.Enter
 		c.NoBurst = append(c.NoBurst, 0)
 	}
 	c.OriginTicks = f.lastExit
-	for i := range records {
-		if records[i].Mark != 0 {
-			f.pass(records[i : i+1])
-		} else {
-			f.form(c, &records[i])
-		}
-	}
-	f.calls += uint64(len(c.Function))
 	return c
 }
 
@@ -73,7 +97,7 @@ func (f *Former) Form(records []ring.Record) *moriensv1.Calls {
 func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 	lost, paused := r.Lost || f.lost, r.Paused || f.paused
 	f.lost, f.paused = false, false
-	if (lost || paused) && f.calls+uint64(len(c.Function)) > 0 {
+	if (lost || paused) && f.calls > 0 {
 		c.NoBurst = append(c.NoBurst, uint32(len(c.Function)))
 		if paused {
 			c.Paused = append(c.Paused, uint32(len(c.Function)))
@@ -81,7 +105,8 @@ func (f *Former) form(c *moriensv1.Calls, r *ring.Record) {
 	}
 	f.formCounts(c, r)
 	own := uint64(1)
-	kept := make([]ring.Polls, 0, maxPlaces)
+	var places [maxPlaces]ring.Polls
+	kept := places[:0]
 	for _, p := range r.Polls {
 		if samePlace(r, p) {
 			own += p.Count
@@ -121,14 +146,6 @@ func Rows(r *ring.Record) uint64 {
 
 func samePlace(r *ring.Record, p ring.Polls) bool { return p.Call == r.Call && p.Path == r.Path }
 
-// pass keeps what marks say of the time before them for the next call.
-func (f *Former) pass(marks []ring.Record) {
-	for i := range marks {
-		f.lost = f.lost || marks[i].Lost
-		f.paused = f.paused || marks[i].Paused
-	}
-}
-
 // maxPlaces is how many places the shim lets take part in a run of polls.
 const maxPlaces = 8
 
@@ -144,6 +161,7 @@ func (f *Former) row(c *moriensv1.Calls, enter, exit uint64, function, path uint
 	c.Function = append(c.Function, function)
 	c.Path = append(c.Path, path)
 	f.lastExit = exit
+	f.calls++
 }
 
 // formCounts appends the counts of the burst before a record. A record with another number of them than there
@@ -158,10 +176,10 @@ func (f *Former) formCounts(c *moriensv1.Calls, r *ring.Record) {
 	}
 }
 
-// FormUnfinished returns the call inside which the process died, with the burst before it.
-func (f *Former) FormUnfinished(r ring.Record) *moriensv1.Calls {
+// FormUnfinished adds the call inside which the process died, with the burst before it.
+func (f *Former) FormUnfinished(c *moriensv1.Calls, r ring.Record) *moriensv1.Calls {
 	r.Exit = r.Enter
-	c := f.Form([]ring.Record{r})
+	c = f.Form(c, []ring.Record{r})
 	c.Unfinished = true
 	return c
 }

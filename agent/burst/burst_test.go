@@ -15,14 +15,14 @@ import (
 
 func TestForm(t *testing.T) {
 	f := NewFormer(7, 0)
-	if c := f.Form(nil); c != nil {
+	if c := f.Form(nil, nil); c != nil {
 		t.Fatalf("Form(nil) = %v", c)
 	}
 	got := []*moriensv1.Calls{
-		f.Form([]ring.Record{{Enter: 100, Exit: 140, Call: 1, Path: 3}, {Enter: 200, Exit: 201, Call: 2}}),
-		f.Form([]ring.Record{{Enter: 201, Exit: 250, Call: 1, Path: 3}}),
-		f.Form([]ring.Record{{Enter: 900, Exit: 910, Call: 1, Path: 3, Lost: true}, {Enter: 920, Exit: 920, Call: 2}}),
-		f.FormUnfinished(ring.Record{Enter: 1000, Exit: 77, Call: 2}),
+		f.Form(nil, []ring.Record{{Enter: 100, Exit: 140, Call: 1, Path: 3}, {Enter: 200, Exit: 201, Call: 2}}),
+		f.Form(nil, []ring.Record{{Enter: 201, Exit: 250, Call: 1, Path: 3}}),
+		f.Form(nil, []ring.Record{{Enter: 900, Exit: 910, Call: 1, Path: 3, Lost: true}, {Enter: 920, Exit: 920, Call: 2}}),
+		f.FormUnfinished(nil, ring.Record{Enter: 1000, Exit: 77, Call: 2}),
 	}
 	want := []*moriensv1.Calls{
 		{Ring: 7, First: 0, OriginTicks: 100, BurstTicks: []uint64{0, 60}, CallTicks: []uint64{40, 1},
@@ -48,13 +48,13 @@ func TestFormMarks(t *testing.T) {
 	lost, paused := mark(130), mark(230)
 	lost.Lost, paused.Paused = true, true
 	f := NewFormer(7, 0)
-	if c := f.Form([]ring.Record{mark(5)}); c != nil {
+	if c := f.Form(nil, []ring.Record{mark(5)}); c != nil {
 		t.Fatalf("Form of a mark = %v", c)
 	}
 	got := []*moriensv1.Calls{
-		f.Form([]ring.Record{mark(90), {Enter: 100, Exit: 110, Call: 1}, mark(115), {Enter: 120, Exit: 125, Call: 1}, lost, {Enter: 150, Exit: 200, Call: 1}}),
-		f.Form([]ring.Record{paused}),
-		f.Form([]ring.Record{{Enter: 300, Exit: 310, Call: 1}, {Enter: 400, Exit: 410, Call: 1, Paused: true}, {Enter: 420, Exit: 430, Call: 1}}),
+		f.Form(nil, []ring.Record{mark(90), {Enter: 100, Exit: 110, Call: 1}, mark(115), {Enter: 120, Exit: 125, Call: 1}, lost, {Enter: 150, Exit: 200, Call: 1}}),
+		f.Form(nil, []ring.Record{paused}),
+		f.Form(nil, []ring.Record{{Enter: 300, Exit: 310, Call: 1}, {Enter: 400, Exit: 410, Call: 1, Paused: true}, {Enter: 420, Exit: 430, Call: 1}}),
 	}
 	want := []*moriensv1.Calls{
 		{Ring: 7, OriginTicks: 100, BurstTicks: []uint64{0, 10, 25}, CallTicks: []uint64{10, 5, 50},
@@ -74,7 +74,7 @@ func TestFormPollsAndCounts(t *testing.T) {
 	polls := func(call mpicall.ID, first, count uint64) ring.Polls {
 		return ring.Polls{Call: call, Path: uint32(call), First: first, Count: count}
 	}
-	got := f.Form([]ring.Record{
+	got := f.Form(nil, []ring.Record{
 		{Enter: 100, Exit: 110, Call: 1, Path: 1},
 		{Enter: 150, Exit: 200, Call: 2, Path: 2, Counts: []int64{5, -6}, Polls: []ring.Polls{polls(3, 170, 1), polls(2, 175, 9), polls(4, 190, 3)}},
 		{Enter: 230, Exit: 240, Call: 1, Path: 1, Counts: []int64{1}}, // not as many as there are events
@@ -90,14 +90,14 @@ func TestFormPollsAndCounts(t *testing.T) {
 	if d := cmp.Diff(want, got, protocmp.Transform()); d != "" {
 		t.Errorf("calls differ (-want +got):\n%s", d)
 	}
-	if next := f.Form([]ring.Record{{Enter: 300, Exit: 301, Call: 1}}); next.First != 6 || f.Calls() != 7 {
+	if next := f.Form(nil, []ring.Record{{Enter: 300, Exit: 301, Call: 1}}); next.First != 6 || f.Calls() != 7 {
 		t.Errorf("first %d of %d", next.First, f.Calls())
 	}
 }
 
 // A dropped record before the very first must not be named twice.
 func TestFormLostFirst(t *testing.T) {
-	c := NewFormer(1, 0).Form([]ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
+	c := NewFormer(1, 0).Form(nil, []ring.Record{{Enter: 5, Exit: 6, Call: 1, Lost: true}})
 	if !slices.Equal(c.NoBurst, []uint32{0}) {
 		t.Errorf("NoBurst = %v, want [0]", c.NoBurst)
 	}
@@ -120,7 +120,7 @@ func TestFormKeepsTimes(t *testing.T) {
 		var got []ring.Record
 		for rest := records; len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "batch")
-			c := f.Form(rest[:n])
+			c := f.Form(nil, rest[:n])
 			rest = rest[n:]
 			if c.First != uint64(len(got)) {
 				t.Fatalf("First = %d, want %d", c.First, len(got))

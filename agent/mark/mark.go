@@ -9,7 +9,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A Former forms the messages of one ring. What it has returned is the caller's.
+// A Former forms the messages of one ring. It does not keep what it has returned.
 type Former struct {
 	ring  uint64
 	marks uint64 // formed so far
@@ -22,9 +22,9 @@ func NewFormer(ring uint64) *Former { return &Former{ring: ring} }
 // Marks returns the number of marks formed so far.
 func (f *Former) Marks() uint64 { return f.marks }
 
-// Form returns the marks among the records; nil if there are none. Where the clock steps back the mark has the time of the one before it.
-func (f *Former) Form(records []ring.Record) *moriensv1.Marks {
-	var m *moriensv1.Marks
+// Form adds the marks among the records to a message that it has returned before, or to a new one for nil, and returns that; nil if there are none. Where the
+// clock steps back the mark has the time of the one before it. A message is to be gone on with until a new one is begun.
+func (f *Former) Form(m *moriensv1.Marks, records []ring.Record) *moriensv1.Marks {
 	for i := range records {
 		r := &records[i]
 		if r.Mark == 0 {

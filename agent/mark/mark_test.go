@@ -12,17 +12,17 @@ import (
 
 func TestForm(t *testing.T) {
 	f := NewFormer(7)
-	if m := f.Form([]ring.Record{{Enter: 1, Exit: 2, Call: 1}}); m != nil {
+	if m := f.Form(nil, []ring.Record{{Enter: 1, Exit: 2, Call: 1}}); m != nil {
 		t.Fatalf("marks of a call: %v", m)
 	}
 	got := []*moriensv1.Marks{
-		f.Form([]ring.Record{
+		f.Form(nil, []ring.Record{
 			{Enter: 100, Exit: 100, Mark: ring.Begin, Name: 3},
 			{Enter: 110, Exit: 120, Call: 1},
 			{Enter: 130, Exit: 130, Mark: ring.Event, Name: 4, Value: -9},
 			{Enter: 125, Exit: 125, Mark: ring.Event, Name: 4, Value: 1 << 62}, // another CPU's counter is behind
 		}),
-		f.Form([]ring.Record{{Enter: 128, Exit: 128, Mark: ring.End, Name: 3}, {Enter: 140, Exit: 140, Mark: ring.End}}),
+		f.Form(nil, []ring.Record{{Enter: 128, Exit: 128, Mark: ring.End, Name: 3}, {Enter: 140, Exit: 140, Mark: ring.End}}),
 	}
 	want := []*moriensv1.Marks{
 		{

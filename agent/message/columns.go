@@ -12,8 +12,8 @@ const perMessage = 4096
 func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	t.gather()
 	if t.transfers == nil {
-		t.transfers, t.lastRow = newTransfers(t.ring, t.usual), 0
-		t.transfers.Epoch = t.m.order.epoch
+		t.transfers, t.lastRow = t.emptyTransfers(), 0
+		t.transfers.Ring, t.transfers.Epoch = t.ring, t.m.order.epoch
 	}
 	x := t.transfers
 	n := uint32(len(x.Kind))
@@ -36,10 +36,14 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	x.Tag = append(x.Tag, max(o.tag, ring.Any))
 	x.Comm = append(x.Comm, comm)
 	x.Bytes = append(x.Bytes, o.bytes)
+	t.m.moved.add(o, comm, peer)
 	x.Ordinal = append(x.Ordinal, t.m.ordinalOf(o))
 	if o.channel >= 0 {
 		x.Partitioned = append(x.Partitioned, n)
 		x.Channel = append(x.Channel, uint32(o.channel))
+	}
+	if o.untold {
+		x.Untold = append(x.Untold, n)
 	}
 	t.m.stats.Transfers++
 	if n+1 == perMessage {
@@ -47,12 +51,28 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	}
 }
 
-// newTransfers has columns with room for n rows.
-func newTransfers(ring uint64, n int) *moriensv1.Transfers {
-	return &moriensv1.Transfers{
-		Ring: ring, Kind: make([]moriensv1.Transfers_Kind, 0, n), Row: make([]int64, 0, n), Done: make([]int64, 0, n),
-		Peer: make([]int32, 0, n), Tag: make([]int32, 0, n), Comm: make([]uint32, 0, n), Bytes: make([]uint64, 0, n), Ordinal: make([]uint64, 0, n),
+// maxSpare is how many messages wait at most to be used again.
+const maxSpare = 8
+
+// Reuse takes back a message that the Matcher has sent of this thread and that nobody needs any more, so that its memory is used again.
+func (t *Thread) Reuse(x *moriensv1.Transfers) {
+	if len(t.spare) < maxSpare {
+		t.spare = append(t.spare, x)
 	}
+}
+
+// emptyTransfers is a message without rows.
+func (t *Thread) emptyTransfers() *moriensv1.Transfers {
+	last := len(t.spare) - 1
+	if last < 0 {
+		return new(moriensv1.Transfers)
+	}
+	x := t.spare[last]
+	t.spare = t.spare[:last]
+	x.Kind, x.Row, x.Done, x.Peer, x.Tag = x.Kind[:0], x.Row[:0], x.Done[:0], x.Peer[:0], x.Tag[:0]
+	x.Comm, x.Bytes, x.Ordinal = x.Comm[:0], x.Bytes[:0], x.Ordinal[:0]
+	x.Elsewhere, x.DoneRing, x.Partitioned, x.Channel, x.Untold = x.Elsewhere[:0], x.DoneRing[:0], x.Partitioned[:0], x.Channel[:0], x.Untold[:0]
+	return x
 }
 
 func (t *Thread) collective(row uint64, c *ring.Collective) {
@@ -80,7 +100,7 @@ func (t *Thread) collective(row uint64, c *ring.Collective) {
 // known makes a communicator that is not defined, and a peer that it does not have, unknown ones: a program that
 // overwrites its own memory may have hit its ring.
 func (m *Matcher) known(comm uint32, peer int32) (uint32, int32) {
-	peers, defined := m.peers[comm]
+	peers, defined := m.peersOf(comm)
 	if !defined {
 		return 0, max(peer, ring.Any)
 	}
@@ -127,7 +147,6 @@ func (t *Thread) flush() {
 
 func (t *Thread) flushTransfers() {
 	if t.transfers != nil {
-		t.usual = len(t.transfers.Kind)
 		t.m.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: t.transfers}})
 		t.transfers = nil
 	}

@@ -44,7 +44,7 @@ type event struct {
 	ticks   uint64
 	row     uint64
 	handle  uint64
-	request request // made, probed, moved; matched: what the call itself received
+	request request // made, probed, moved; matched: what the call itself received; started: an operation of the call
 	posting *posting
 	began   uint64 // started: entry of the call
 	// Of a completed receive.
@@ -52,11 +52,17 @@ type event struct {
 	peer, tag int32
 }
 
-// addEvent passes an event on at once where its order among other threads' does not matter or is known.
+// direct says whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
+func (t *Thread) direct(ticks uint64) bool {
+	t.lastTicks = max(t.lastTicks, ticks)
+	return len(t.m.threads) == 1 && t.m.came >= t.m.coming && len(t.queue) == t.next
+}
+
+// addEvent passes an event on at once where it may be.
 func (t *Thread) addEvent(e *event) {
-	t.lastTicks = max(t.lastTicks, e.ticks)
+	direct := t.direct(e.ticks)
 	e.ticks = t.lastTicks
-	if len(t.m.threads) == 1 && t.m.came >= t.m.coming && len(t.queue) == t.next {
+	if direct {
 		t.m.apply(t, e)
 		return
 	}

@@ -279,19 +279,6 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// More requests than can be followed are given up, and said to be missing.
-func TestTooManyRequests(t *testing.T) {
-	var s sink
-	m, th := one(&s)
-	for i := range uint64(maxOpen + 1) {
-		th.Add(i, isend(10*i, i+1, 0), false)
-	}
-	m.End()
-	if got := m.Stats(); got.Lost != maxOpen+1 || got.Transfers != maxOpen+1 || len(s.inside[1]) != 1 {
-		t.Errorf("%+v, gaps %v", got, s.inside)
-	}
-}
-
 // A thread that is not read for long does not hold back the others without bound, and what it says then makes nothing wrong.
 func TestHeldBackIsBounded(t *testing.T) {
 	var s sink

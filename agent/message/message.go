@@ -21,12 +21,8 @@ import (
 // MaxBytes bounds what one call can move, so that no sum overflows.
 const MaxBytes = 1 << 62
 
-const (
-	// maxHeld bounds the events of a process that wait for its other threads to be read.
-	maxHeld = 1 << 16
-	// maxOpen bounds the requests of a process that are under way.
-	maxOpen = 1 << 17
-)
+// maxHeld bounds the events of a process that wait for its other threads to be read.
+const maxHeld = 1 << 16
 
 // Stats count what could not be told.
 type Stats struct {
@@ -34,6 +30,7 @@ type Stats struct {
 	EndsUnknown   uint64 // requests that ended and whose making was not seen
 	StartsUnknown uint64 // persistent requests that were started and whose making was not seen
 	Lost          uint64 // requests that were under way when records were lost or recording was paused
+	Unfollowed    uint64 // requests for which there was no room
 	Open          uint64 // requests that never ended
 	Shared        uint64 // ends of a request while others had the same handle
 	Cancelled     uint64 // messages that were cancelled
@@ -55,19 +52,30 @@ type Matcher struct {
 	held     int                    // events in all threads' queues
 	gaps     int                    // threads of which records are missing just now
 	peers    map[uint32]int         // of the communicators that are defined
-	ready    []*Thread              // that have something to send
-	order    ordinals
-	stats    Stats
-	send     func(*moriensv1.ReportRequest)
+	looked   struct {               // up last
+		comm    uint32
+		peers   int
+		defined bool
+	}
+	ready []*Thread // that have something to send
+	order ordinals
+	moved traffic
+	stats Stats
+	send  func(*moriensv1.ReportRequest)
 
 	unrecorded bool
+
+	room       *Room
+	unfollowed map[uint64]unfollowed // by handle
 }
 
 // New returns a Matcher that hands its messages to send.
 func New(send func(*moriensv1.ReportRequest)) *Matcher {
+	room := NewRoom(0)
 	return &Matcher{
-		requests: table{queues: make(map[uint64]*queue)}, messages: make(map[uint64][]operation),
-		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), send: send,
+		room: room, unfollowed: make(map[uint64]unfollowed),
+		requests: table{queues: make(map[uint64]*queue), room: room}, messages: make(map[uint64][]operation),
+		peers: make(map[uint32]int), ordinals: make(map[uint32]uint64), channels: make(map[channel]uint32), order: newOrdinals(), moved: newTraffic(), send: send,
 	}
 }
 
@@ -76,50 +84,6 @@ func (m *Matcher) Stats() Stats {
 	s := m.stats
 	s.Unordered, s.Void = m.order.unknown, m.order.void
 	return s
-}
-
-// An operation is a transfer of which the end may not be known yet.
-type operation struct {
-	kind      moriensv1.Transfers_Kind
-	thread    *Thread
-	row       uint64
-	peer, tag int32
-	comm      uint32
-	bytes     uint64
-	channel   int64    // -1: not partitioned
-	posting   *posting // nil: it has no ordinal
-}
-
-// A channel is what partitioned requests have in common that match in the order of their making.
-type channel struct {
-	kind      moriensv1.Transfers_Kind
-	comm      uint32
-	peer, tag int32
-}
-
-// kindOf is 0 for what moves nothing: a probe.
-func kindOf(k ring.TransferKind) moriensv1.Transfers_Kind {
-	switch k {
-	case ring.Sent:
-		return moriensv1.Transfers_KIND_SENT
-	case ring.Received:
-		return moriensv1.Transfers_KIND_RECEIVED
-	case ring.Put:
-		return moriensv1.Transfers_KIND_PUT
-	case ring.Got:
-		return moriensv1.Transfers_KIND_GOT
-	case ring.Written:
-		return moriensv1.Transfers_KIND_WRITTEN
-	case ring.Read:
-		return moriensv1.Transfers_KIND_READ
-	}
-	return 0
-}
-
-func (o *operation) receives() bool { return o.kind == moriensv1.Transfers_KIND_RECEIVED }
-
-func (o *operation) message() bool {
-	return o.receives() || o.kind == moriensv1.Transfers_KIND_SENT
 }
 
 // complete sends an operation off with the call that completed it.
@@ -148,9 +112,7 @@ func (m *Matcher) apply(t *Thread, e *event) {
 		m.recount()
 		m.gaps++
 	case posts:
-		if e.posting != nil { // else it was posted before the agent was started again
-			m.post(e.posting)
-		}
+		m.post(e.posting)
 	case moved:
 		m.complete(&e.request.operations[0], t, e.row)
 	case gapEnds:
@@ -167,8 +129,13 @@ func (m *Matcher) apply(t *Thread, e *event) {
 			m.leave(&e.request.operations[0])
 			return
 		}
+		if m.room.taken >= m.room.limit {
+			m.stats.Unfollowed++
+			m.leave(&e.request.operations[0])
+			return
+		}
 		m.messages[e.handle] = append(m.messages[e.handle], e.request.operations[0])
-		m.probed++
+		m.probe(1)
 	default:
 		m.end(t, e)
 	}
@@ -190,6 +157,10 @@ func (m *Matcher) make(t *Thread, e *event) {
 		m.giveUp(&r)
 		return
 	}
+	if m.crowded(e.handle) {
+		m.passOver(t, e, &r)
+		return
+	}
 	q := m.requests.queue(e.handle)
 	if q.last > e.ticks { // it may have ended already
 		m.stats.Late++
@@ -207,10 +178,6 @@ func (m *Matcher) make(t *Thread, e *event) {
 		}
 	}
 	m.requests.add(q, r)
-	if m.requests.open+m.probed > maxOpen {
-		m.forget()
-		t.gapInside(e.row)
-	}
 }
 
 func (m *Matcher) start(t *Thread, e *event) {
@@ -231,6 +198,7 @@ func (m *Matcher) start(t *Thread, e *event) {
 		for k := range r.operations[:r.count] {
 			o := &r.operations[k]
 			o.thread, o.row = t, e.row
+			o.function, o.path = e.request.operations[0].function, e.request.operations[0].path
 			if o.posting = t.placeOf(o, e.began, e.ticks); o.posting != nil {
 				m.post(o.posting)
 			}
@@ -249,6 +217,9 @@ func (m *Matcher) startUnknown(t *Thread, e *event) {
 
 // end finds the request that a call has ended: one of the same thread's if there is one, and the oldest.
 func (m *Matcher) end(t *Thread, e *event) {
+	if m.endUnfollowed(e) {
+		return
+	}
 	q := m.requests.queues[e.handle]
 	if q == nil || m.gaps > 0 {
 		m.stats.EndsUnknown++
@@ -297,12 +268,15 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		case e.what == cancelled:
 			m.stats.Cancelled++
 			m.cancel(o.posting)
-		case e.what == freed, o.receives() && e.peer == ring.Any: // with an error: what it took, if anything, is not told
+		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUntold: // with an error: what it took, if anything, is not told
 			m.leave(&o)
 		default:
 			// Only now is it known that the status is a receive's: those of sends hold anything.
 			if o.receives() {
-				o.bytes, o.peer, o.tag = min(e.bytes, MaxBytes), e.peer, e.tag
+				o.peer, o.tag, o.untold = e.peer, e.tag, e.bytes == ring.BytesUntold
+				if !o.untold {
+					o.bytes = min(e.bytes, MaxBytes)
+				}
 			}
 			m.complete(&o, t, e.row)
 		}
@@ -315,7 +289,7 @@ func (m *Matcher) match(t *Thread, e *event) {
 	o.comm, o.peer, o.tag = 0, ring.Any, ring.Any
 	if list := m.messages[e.handle]; len(list) > 0 && m.gaps == 0 {
 		o, m.messages[e.handle] = list[0], list[1:]
-		m.probed--
+		m.probe(-1)
 		if len(list) == 1 {
 			delete(m.messages, e.handle)
 		}
@@ -343,7 +317,14 @@ func (m *Matcher) forget() {
 		}
 	}
 	clear(m.messages)
-	m.probed = 0
+	m.probe(-m.probed)
+	clear(m.unfollowed)
+}
+
+// probe counts messages that matched probes took, and nobody has received.
+func (m *Matcher) probe(n int) {
+	m.probed += n
+	m.room.taken += n
 }
 
 func (m *Matcher) forgetHandle(q *queue) {
@@ -368,6 +349,11 @@ func (m *Matcher) active() uint64 {
 
 func (m *Matcher) giveUp(r *request) {
 	m.stats.Lost++
+	m.leaveAll(r)
+}
+
+// leaveAll sends off what a request was to move, its end unseen.
+func (m *Matcher) leaveAll(r *request) {
 	if r.active {
 		for k := range r.operations[:r.count] {
 			m.leave(&r.operations[k])
@@ -378,12 +364,23 @@ func (m *Matcher) giveUp(r *request) {
 // Define says how many peers a communicator of the process has.
 func (m *Matcher) Define(comm uint32, peers int) {
 	m.peers[comm] = peers
+	m.looked.defined = false
 }
 
 // Defined says whether a communicator is.
 func (m *Matcher) Defined(comm uint32) bool {
-	_, defined := m.peers[comm]
+	_, defined := m.peersOf(comm)
 	return defined
+}
+
+// peersOf is how many peers a communicator has, if it is defined. Mostly it is the one that was looked up last.
+func (m *Matcher) peersOf(comm uint32) (peers int, defined bool) {
+	l := &m.looked
+	if !l.defined || l.comm != comm {
+		l.comm = comm
+		l.peers, l.defined = m.peers[comm]
+	}
+	return l.peers, l.defined
 }
 
 // Unrecorded says that the process has threads whose calls are not recorded: from now on no request is known to be its own

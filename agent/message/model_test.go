@@ -21,11 +21,20 @@ type sent struct {
 	Comm           uint32
 	Bytes          uint64
 	DoneRing, Done uint64 // 0, 0: none
+	Untold         bool
+}
+
+// placed is a transfer with its place in its lane.
+type placed struct {
+	What    sent
+	Epoch   uint32
+	Ordinal uint64
 }
 
 // sink takes a Matcher's messages apart.
 type sink struct {
 	all    []sent
+	placed []placed
 	before map[uint64][]uint64
 	inside map[uint64][]uint64
 	calls  []*moriensv1.Collectives
@@ -57,7 +66,9 @@ func (s *sink) take(m *moriensv1.ReportRequest) {
 		if k, found := slices.BinarySearch(elsewhere, uint32(i)); found {
 			o.DoneRing = x.DoneRing[k]
 		}
+		o.Untold = slices.Contains(x.Untold, uint32(i))
 		s.all = append(s.all, o)
+		s.placed = append(s.placed, placed{o, x.Epoch, x.Ordinal[i]})
 	}
 }
 
@@ -305,7 +316,22 @@ func TestMatchesModel(t *testing.T) {
 
 // feed reads a program's rings piece by piece, now this one, now that.
 func feed(t *rapid.T, p *program, missing []bool, to *sink) *Matcher {
-	m := New(to.take)
+	return feedInto(t, p, missing, NewRoom(0), to)
+}
+
+func feedInto(t *rapid.T, p *program, missing []bool, room *Room, to *sink) *Matcher {
+	m := New(nil)
+	m.send = func(r *moriensv1.ReportRequest) {
+		to.take(r)
+		if x := r.GetTransfers(); x != nil { // nobody needs it any more
+			for _, t := range m.threads {
+				if t.ring == x.Ring {
+					t.Reuse(x)
+				}
+			}
+		}
+	}
+	m.Share(room)
 	m.Define(1, 4)
 	threads := make([]*Thread, len(p.threads))
 	read := make([]int, len(p.threads))
@@ -324,7 +350,7 @@ func feed(t *rapid.T, p *program, missing []bool, to *sink) *Matcher {
 		}
 		left -= n
 		if read[i] < len(records) && records[read[i]].Lost || read[i] == len(records) && missing[i] {
-			threads[i].Read(threads[i].LastExit())
+			threads[i].Read(threads[i].lastExit)
 		} else if read[i] < len(records) {
 			threads[i].Read(records[read[i]].Enter)
 		} else {

@@ -1,6 +1,7 @@
 package message
 
 import (
+	"cmp"
 	"slices"
 
 	"moriens/agent/ring"
@@ -22,17 +23,36 @@ type lane struct {
 	peer, tag int32
 }
 
+// A stream is what a lane has had in the epoch.
+type stream struct {
+	lane  lane
+	count uint64     // postings so far
+	live  []*posting // that are not sent off, in order
+	sent  uint64     // number of the latest posting that was sent off, while others are live
+	then  *stream    // that was posted to next after this one, the latest time
+}
+
+// A side is the sends or the receives of one process with one communicator.
+type side struct {
+	receive bool
+	comm    uint32
+	wild    []*posting // of which nothing tells yet which lane they are in
+	active  []*posting // those whose calls may still be going on
+	other   *side      // of the same communicator
+}
+
 // A posting is a send or a receive in the order of all that the process has posted.
 type posting struct {
 	lane       // as it was asked for; when it is settled, what it became
 	start, end uint64
 	epoch      uint32
-	number     uint64 // of all postings
+	number     uint64 // of all postings; 0: it has no place yet
 	ordinal    uint64 // in its lane, as far as it is known
 	open       bool   // its order among others is: calls of several threads, or one that starts several
 	passed     bool   // later ones of its lane have been sent off without an ordinal
-	counted    bool   // in a lane
 	wild       bool   // nothing tells yet which lane it is in
+	side       *side
+	stream     *stream // its lane's; nil: it is not counted
 	waiters    []*posting
 	held       *held
 }
@@ -49,38 +69,86 @@ type held struct {
 // receives that could have got the same messages wait.
 type ordinals struct {
 	epoch   uint32
-	next    uint64
-	counts  map[lane]uint64     // postings so far
-	live    map[lane][]*posting // that are not sent off, in order
-	sent    map[lane]uint64     // number of the latest posting that was sent off, while others are live
-	wild    map[uint32][]*posting
-	active  map[lane][]*posting // by communicator and side: those whose calls may still be going on
+	next    uint64 // number of the next posting, from 1
+	streams map[lane]*stream
+	latest  *stream
+	sides   map[lane]*side // by communicator, of any peer and tag
+	last    *side          // that was asked for last
 	waiting []*posting
 	old     []held // that waited when the agent was started again
 	void    bool
 	unknown uint64
+	room    []posting // that are not used yet
 }
 
 func newOrdinals() ordinals {
-	return ordinals{
-		counts: make(map[lane]uint64), live: make(map[lane][]*posting), sent: make(map[lane]uint64),
-		wild: make(map[uint32][]*posting), active: make(map[lane][]*posting),
+	return ordinals{next: 1, streams: make(map[lane]*stream), sides: make(map[lane]*side)}
+}
+
+// stream is a lane's. What is posted comes mostly in the same order again.
+func (r *ordinals) stream(at lane) *stream {
+	if r.latest != nil {
+		if next := r.latest.then; next != nil && next.lane == at {
+			r.latest = next
+			return next
+		}
 	}
+	s := r.streams[at]
+	if s == nil {
+		s = &stream{lane: at}
+		r.streams[at] = s
+	}
+	if r.latest != nil {
+		r.latest.then = s
+	}
+	r.latest = s
+	return s
+}
+
+// side is that of a communicator.
+func (r *ordinals) side(receive bool, comm uint32) *side {
+	if s := r.last; s != nil && s.comm == comm {
+		if s.receive == receive {
+			return s
+		}
+		return s.other
+	}
+	at := lane{receive: receive, comm: comm}
+	if r.sides[at] == nil {
+		s := &side{receive: receive, comm: comm}
+		s.other = &side{receive: !receive, comm: comm, other: s}
+		r.sides[at], r.sides[lane{receive: !receive, comm: comm}] = s, s.other
+	}
+	r.last = r.sides[at]
+	return r.last
+}
+
+// roomPostings is for how many postings there is made room at a time.
+const roomPostings = 32
+
+func (r *ordinals) posting() *posting {
+	if len(r.room) == 0 {
+		r.room = make([]posting, roomPostings)
+	}
+	p := &r.room[0]
+	r.room = r.room[1:]
+	return p
 }
 
 // placeOf is a posting for an operation of a call, nil where none can have an ordinal.
 func (t *Thread) placeOf(o *operation, start, end uint64) *posting {
-	_, defined := t.m.peers[o.comm]
-	if !o.message() || o.peer == ring.ProcNull || o.channel >= 0 || !defined {
+	if !o.message() || o.peer == ring.ProcNull || o.channel >= 0 || !t.m.Defined(o.comm) {
 		return nil
 	}
-	return &posting{lane: lane{o.receives(), o.comm, o.peer, o.tag}, start: start, end: end}
+	p := t.m.order.posting()
+	p.lane, p.start, p.end = lane{o.receives(), o.comm, o.peer, o.tag}, start, end
+	return p
 }
 
 // post gives a posting its place behind all before it.
 func (m *Matcher) post(p *posting) {
 	r := &m.order
-	if len(r.counts) >= maxCounted {
+	if len(r.streams) >= maxCounted {
 		m.recount()
 	}
 	p.epoch, p.number = r.epoch, r.next
@@ -88,17 +156,18 @@ func (m *Matcher) post(p *posting) {
 	if m.gaps > 0 {
 		p.open = true
 	}
-	side := lane{receive: p.receive, comm: p.comm}
-	going := slices.DeleteFunc(r.active[side], func(q *posting) bool { return q.end <= p.start })
+	side := r.side(p.receive, p.comm)
+	p.side = side
+	going := slices.DeleteFunc(side.active, func(q *posting) bool { return q.end <= p.start })
 	for _, q := range going {
 		if fits(p.peer, q.peer) && fits(p.tag, q.tag) {
 			p.open, q.open = true, true
 		}
 	}
-	r.active[side] = append(going, p)
+	side.active = append(going, p)
 	if p.peer == ring.Any || p.tag == ring.Any {
 		p.wild = true
-		r.wild[p.comm] = append(r.wild[p.comm], p)
+		side.wild = append(side.wild, p)
 		return
 	}
 	m.count(p)
@@ -106,67 +175,75 @@ func (m *Matcher) post(p *posting) {
 
 // count puts a posting into its lane: behind those that were posted before.
 func (m *Matcher) count(p *posting) {
-	r := &m.order
-	live := r.live[p.lane]
-	at := len(live)
-	for at > 0 && live[at-1].number > p.number {
+	s := m.order.stream(p.lane)
+	at := len(s.live)
+	for at > 0 && s.live[at-1].number > p.number {
 		at--
-		live[at].ordinal++
+		s.live[at].ordinal++
 	}
-	p.ordinal = r.counts[p.lane] - uint64(len(live)-at)
-	p.counted = true
-	r.counts[p.lane]++
-	r.live[p.lane] = slices.Insert(live, at, p)
+	p.ordinal = s.count - uint64(len(s.live)-at)
+	p.stream = s
+	s.count++
+	s.live = slices.Insert(s.live, at, p)
 }
 
 // retire takes a posting out of those that are not sent off.
 func (m *Matcher) retire(p *posting) {
-	r := &m.order
-	live := r.live[p.lane]
-	i := slices.Index(live, p)
-	if i < 0 {
+	s := p.stream
+	if s == nil || p.epoch != m.order.epoch {
 		return
 	}
-	if live = slices.Delete(live, i, i+1); len(live) == 0 {
-		delete(r.live, p.lane)
-		delete(r.sent, p.lane)
-		return
+	if s.live, _ = without(s.live, p); len(s.live) == 0 {
+		s.sent = 0
 	}
-	r.live[p.lane] = live
+}
+
+// without takes a posting out of a list by number, if it is there. The last of them leaves its room to the next; the first one, which is the usual one to
+// go, goes at once, however many there are.
+func without(list []*posting, p *posting) (rest []*posting, was bool) {
+	i, _ := slices.BinarySearchFunc(list, p.number, func(q *posting, number uint64) int { return cmp.Compare(q.number, number) })
+	switch {
+	case i == len(list) || list[i] != p:
+		return list, false
+	case len(list) == 1:
+		list[0] = nil
+		return list[:0], true
+	case i == 0:
+		list[0] = nil
+		return list[1:], true
+	}
+	return slices.Delete(list, i, i+1), true
 }
 
 // cancel takes back a posting that has moved nothing.
 func (m *Matcher) cancel(p *posting) {
-	r := &m.order
-	if p == nil || p.epoch != r.epoch {
+	if p == nil || p.epoch != m.order.epoch {
 		return
 	}
 	if p.wild {
 		m.tame(p)
 		return
 	}
-	if !p.counted {
+	s := p.stream
+	if s == nil {
 		return
 	}
-	if r.sent[p.lane] > p.number {
-		r.void = true
+	if s.sent > p.number {
+		m.order.void = true
 	}
-	for _, q := range r.live[p.lane] {
+	for _, q := range s.live {
 		if q.number > p.number {
 			q.ordinal--
 		}
 	}
-	r.counts[p.lane]--
+	s.count--
 	m.retire(p)
 }
 
 // tame takes a posting off those of which nothing tells what they become, and goes on with who waited for it.
 func (m *Matcher) tame(p *posting) {
 	p.wild = false
-	list := m.order.wild[p.comm]
-	if i := slices.Index(list, p); i >= 0 {
-		m.order.wild[p.comm] = slices.Delete(list, i, i+1)
-	}
+	p.side.wild, _ = without(p.side.wild, p)
 	waiters := p.waiters
 	p.waiters = nil
 	for _, q := range waiters {
@@ -175,8 +252,11 @@ func (m *Matcher) tame(p *posting) {
 }
 
 // blocker is the first posting before p that may yet turn out to be in its lane.
-func (m *Matcher) blocker(p *posting) *posting {
-	for _, w := range m.order.wild[p.comm] {
+func (p *posting) blocker() *posting {
+	if !p.receive {
+		return nil
+	}
+	for _, w := range p.side.wild {
 		if w.number > p.number {
 			return nil
 		}
@@ -200,53 +280,64 @@ func (m *Matcher) arrive(o *operation, by *Thread, row uint64) {
 		o.thread.transfer(o, by, row)
 		return
 	}
-	p.held = &held{*o, by, row}
-	m.order.waiting = append(m.order.waiting, p)
 	if p.wild {
 		p.peer, p.tag = o.peer, o.tag
 		m.count(p)
 		m.tame(p)
 	}
-	m.settle(p)
+	w := p.blocker()
+	if w == nil {
+		m.sendOff(p, o, by, row)
+		return
+	}
+	p.held = &held{*o, by, row}
+	w.waiters = append(w.waiters, p)
+	m.order.waiting = append(m.order.waiting, p)
 	if len(m.order.waiting) > maxWaiting {
 		m.pass()
 	}
 }
 
 // peer says whether an operation's peer is one of its communicator.
-func (m *Matcher) peer(o *operation) bool { return int(o.peer) < m.peers[o.comm] }
+func (m *Matcher) peer(o *operation) bool {
+	peers, _ := m.peersOf(o.comm)
+	return int(o.peer) < peers
+}
 
-// settle sends a posting off that has ended, if nothing before it is open any more.
+// settle sends a posting off that waits, if nothing before it is open any more.
 func (m *Matcher) settle(p *posting) {
 	if p.held == nil {
 		return
 	}
-	if p.receive {
-		if w := m.blocker(p); w != nil {
-			w.waiters = append(w.waiters, p)
-			return
-		}
+	if w := p.blocker(); w != nil {
+		w.waiters = append(w.waiters, p)
+		return
 	}
 	if i := slices.Index(m.order.waiting, p); i >= 0 {
 		m.order.waiting = slices.Delete(m.order.waiting, i, i+1)
 	}
-	m.sendOff(p)
+	m.sendHeld(p)
 }
 
-func (m *Matcher) sendOff(p *posting) {
+func (m *Matcher) sendHeld(p *posting) {
 	h := p.held
 	p.held = nil
+	m.sendOff(p, &h.o, h.by, h.row)
+}
+
+// sendOff sends off the operation of a posting that has ended.
+func (m *Matcher) sendOff(p *posting, o *operation, by *Thread, row uint64) {
 	m.retire(p)
-	if len(m.order.live[p.lane]) > 0 {
-		m.order.sent[p.lane] = max(m.order.sent[p.lane], p.number)
+	if s := p.stream; s != nil && len(s.live) > 0 {
+		s.sent = max(s.sent, p.number)
 	}
-	h.o.thread.transfer(&h.o, h.by, h.row)
+	o.thread.transfer(o, by, row)
 }
 
 // pass gives up the ordinals of all that wait. They count nevertheless, so that later ones are right; but what they have waited for cannot be put before them any more.
 func (m *Matcher) pass() {
-	for _, list := range m.order.wild {
-		for _, w := range list {
+	for _, s := range m.order.sides {
+		for _, w := range s.wild {
 			w.passed, w.waiters = true, nil
 		}
 	}
@@ -254,7 +345,7 @@ func (m *Matcher) pass() {
 	m.order.waiting = nil
 	for _, p := range waiting {
 		p.open = true
-		m.sendOff(p)
+		m.sendHeld(p)
 	}
 }
 
@@ -287,7 +378,7 @@ func (m *Matcher) sendOld() {
 
 // ordinalOf is what goes out for an operation: its ordinal plus 1, or 0.
 func (m *Matcher) ordinalOf(o *operation) uint64 {
-	if p := o.posting; p != nil && p.epoch == m.order.epoch && p.counted && !p.open && !p.passed {
+	if p := o.posting; p != nil && p.epoch == m.order.epoch && p.stream != nil && !p.open && !p.passed {
 		return p.ordinal + 1
 	}
 	if o.kind == moriensv1.Transfers_KIND_SENT || o.kind == moriensv1.Transfers_KIND_RECEIVED {

@@ -3,7 +3,9 @@ package message
 import (
 	"errors"
 	"fmt"
+	"math"
 
+	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -15,7 +17,7 @@ var errState = errors.New("not the state of a matcher")
 func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*Matcher, map[uint64]*Thread, error) {
 	m := New(send)
 	m.came, m.coming, m.gaps, m.unrecorded = int(s.GetCame()), int(s.GetComing()), int(s.GetGaps()), s.GetUnrecorded()
-	r := reader{m: m}
+	r := reader{m: m, placed: make(map[*posting]bool)}
 	live := make(map[uint64]*Thread)
 	for _, x := range s.GetThread() {
 		if x == nil {
@@ -34,13 +36,16 @@ func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*M
 			live[x.Ring] = t
 		}
 	}
+	r.order(s)
 	for i, t := range r.threads {
 		r.thread(t, s.Thread[i])
 	}
 	r.requests(s)
 	r.probed(s)
+	r.unfollowed(s)
 	r.numbers(s)
 	r.waiting(s)
+	r.traffic(s.GetTraffic())
 	if r.err != nil {
 		return nil, nil, r.err
 	}
@@ -51,6 +56,8 @@ func Restore(s *moriensv1.MatcherState, send func(*moriensv1.ReportRequest)) (*M
 type reader struct {
 	m       *Matcher
 	threads []*Thread
+	posting []*posting
+	placed  map[*posting]bool // by events
 	err     error
 }
 
@@ -93,20 +100,25 @@ func (r *reader) thread(t *Thread, s *moriensv1.MatcherThread) {
 	}
 	n := len(s.What)
 	list := r.requestList(s.Request)
-	if !r.same("events", n, len(s.Ticks), len(s.Row), len(s.Handle), len(s.Bytes), len(s.Peer), len(s.Tag), len(list)) {
+	if !r.same("events", n, len(s.Ticks), len(s.Row), len(s.Handle), len(s.Bytes), len(s.Peer), len(s.Tag), len(s.Posting), len(list)) {
 		return
 	}
 	last := uint64(0)
 	for i := range n {
 		e := event{
 			what: eventKind(s.What[i]), ticks: s.Ticks[i], row: s.Row[i], handle: s.Handle[i], request: list[i],
-			bytes: s.Bytes[i], peer: s.Peer[i], tag: s.Tag[i],
+			bytes: s.Bytes[i], peer: s.Peer[i], tag: s.Tag[i], posting: r.posted(s.Posting[i]),
 		}
 		held := e.request.operations[0].thread != nil
 		if s.What[i] > uint32(moved) || e.ticks < last || (e.what == probed || e.what == matched || e.what == moved) && !held {
 			r.fail("an event")
 			return
 		}
+		if p := e.posting; (e.what == posts) != (p != nil) || p != nil && (p.number > 0 || r.placed[p]) {
+			r.fail("an event's posting")
+			return
+		}
+		r.placed[e.posting] = true
 		last = e.ticks
 		t.queue = append(t.queue, e)
 	}
@@ -164,14 +176,20 @@ func (r *reader) requestList(s *moriensv1.MatcherRequests) []request {
 
 func (r *reader) operations(s *moriensv1.MatcherOperations) []operation {
 	n := len(s.GetKind())
-	if !r.same("operations", n, len(s.GetThread()), len(s.GetRow()), len(s.GetPeer()), len(s.GetTag()), len(s.GetComm()), len(s.GetBytes()), len(s.GetChannel())) {
+	if !r.same("operations", n, len(s.GetThread()), len(s.GetRow()), len(s.GetPeer()), len(s.GetTag()), len(s.GetComm()), len(s.GetBytes()), len(s.GetChannel()), len(s.GetPosting()),
+		len(s.GetFunction()), len(s.GetPath())) {
 		return nil
 	}
 	list := make([]operation, n)
 	for i := range list {
+		if s.Function[i] > math.MaxUint16 {
+			r.fail("an operation's call")
+			return nil
+		}
 		list[i] = operation{
-			kind: moriensv1.Transfers_Kind(s.Kind[i]), thread: r.numbered(s.Thread[i]), row: s.Row[i], peer: s.Peer[i], tag: s.Tag[i],
-			comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i],
+			kind: moriensv1.Transfers_Kind(s.Kind[i] &^ flagUntold), untold: s.Kind[i]&flagUntold != 0, thread: r.numbered(s.Thread[i]), row: s.Row[i],
+			function: mpicall.ID(s.Function[i]), path: s.Path[i],
+			peer: s.Peer[i], tag: s.Tag[i], comm: s.Comm[i], bytes: s.Bytes[i], channel: s.Channel[i], posting: r.posted(s.Posting[i]),
 		}
 	}
 	return list
@@ -188,7 +206,7 @@ func (r *reader) probed(s *moriensv1.MatcherState) {
 			return
 		}
 	}
-	r.m.probed = len(list)
+	r.m.probe(len(list))
 	for i, handle := range s.GetMessage() {
 		n := int(s.MessageLength[i])
 		if n == 0 || n > len(list) || r.m.messages[handle] != nil {
@@ -200,7 +218,21 @@ func (r *reader) probed(s *moriensv1.MatcherState) {
 	r.same("messages without a handle", 0, len(list))
 }
 
-// waiting restores what has ended and was not sent off. It goes out once communicators are defined, and without an ordinal.
+func (r *reader) unfollowed(s *moriensv1.MatcherState) {
+	if !r.same("requests that are not followed", len(s.GetUnfollowed()), len(s.GetUnfollowedEnds()), len(s.GetUnfollowedPersistent())) {
+		return
+	}
+	for i, handle := range s.GetUnfollowed() {
+		u := unfollowed{s.UnfollowedEnds[i], s.UnfollowedPersistent[i]}
+		if _, there := r.m.unfollowed[handle]; there || u == (unfollowed{}) {
+			r.fail("requests that are not followed")
+			return
+		}
+		r.m.unfollowed[handle] = u
+	}
+}
+
+// waiting restores what has ended and was not sent off. What has no posting any more goes out once communicators are defined, and without an ordinal.
 func (r *reader) waiting(s *moriensv1.MatcherState) {
 	list := r.operations(s.GetWaiting())
 	if !r.same("what waits", len(list), len(s.GetWaitingBy()), len(s.GetWaitingRow())) {
@@ -211,10 +243,12 @@ func (r *reader) waiting(s *moriensv1.MatcherState) {
 			r.fail("what waits, of no thread")
 			return
 		}
-		r.m.order.old = append(r.m.order.old, held{o, r.numbered(s.WaitingBy[i]), s.WaitingRow[i]})
+		if h := (held{o, r.numbered(s.WaitingBy[i]), s.WaitingRow[i]}); o.posting != nil {
+			r.wait(o.posting, h)
+		} else {
+			r.m.order.old = append(r.m.order.old, h)
+		}
 	}
-	r.m.order.epoch = s.GetEpoch() + 1
-	r.m.order.unknown, r.m.order.void = s.GetStats().GetUnordered(), s.GetStats().GetVoid()
 }
 
 // numbers restores what is counted.
@@ -232,6 +266,6 @@ func (r *reader) numbers(s *moriensv1.MatcherState) {
 	x := s.GetStats()
 	r.m.stats = Stats{
 		Transfers: x.GetTransfers(), EndsUnknown: x.GetEndsUnknown(), StartsUnknown: x.GetStartsUnknown(), Lost: x.GetLost(),
-		Open: x.GetOpen(), Shared: x.GetShared(), Cancelled: x.GetCancelled(), Late: x.GetLate(),
+		Open: x.GetOpen(), Unfollowed: x.GetUnfollowed(), Shared: x.GetShared(), Cancelled: x.GetCancelled(), Late: x.GetLate(),
 	}
 }

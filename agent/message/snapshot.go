@@ -2,6 +2,7 @@ package message
 
 import (
 	"math"
+	"slices"
 
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -10,23 +11,27 @@ import (
 // process's log has them.
 func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 	m.Flush()
-	w := writer{places: make(map[*Thread]uint32), state: &moriensv1.MatcherState{
+	w := writer{places: make(map[*Thread]uint32), postings: make(map[*posting]uint32), state: &moriensv1.MatcherState{
 		Came: uint32(m.came), Coming: uint32(m.coming), Gaps: uint32(m.gaps), Unrecorded: m.unrecorded,
 		Request: &moriensv1.MatcherRequests{Operation: &moriensv1.MatcherOperations{}},
 		Probed:  &moriensv1.MatcherOperations{},
 		Channel: &moriensv1.MatcherOperations{},
+		Posting: &moriensv1.MatcherPostings{},
 		Stats: &moriensv1.MatcherStats{
 			Transfers: m.stats.Transfers, EndsUnknown: m.stats.EndsUnknown, StartsUnknown: m.stats.StartsUnknown, Lost: m.stats.Lost,
-			Open: m.stats.Open, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
+			Open: m.stats.Open, Unfollowed: m.stats.Unfollowed, Shared: m.stats.Shared, Cancelled: m.stats.Cancelled, Late: m.stats.Late,
 			Unordered: m.order.unknown, Void: m.order.void,
 		},
+		Traffic: m.Traffic(),
 	}}
+	w.order(&m.order)
 	for _, t := range m.threads {
 		w.place(t).Gone = false
 	}
 	for i, t := range m.threads {
 		w.thread(w.state.Thread[i], t)
 	}
+	grow(w.state, m.requests.open)
 	w.requests(&m.requests, m.settled())
 	for handle, list := range m.messages {
 		w.state.Message = append(w.state.Message, handle)
@@ -34,6 +39,11 @@ func (m *Matcher) Snapshot() *moriensv1.MatcherState {
 		for i := range list {
 			w.operation(w.state.Probed, &list[i])
 		}
+	}
+	for handle, u := range m.unfollowed {
+		w.state.Unfollowed = append(w.state.Unfollowed, handle)
+		w.state.UnfollowedEnds = append(w.state.UnfollowedEnds, u.ends)
+		w.state.UnfollowedPersistent = append(w.state.UnfollowedPersistent, u.persistent)
 	}
 	w.waiting(m)
 	for comm, ordinal := range m.ordinals {
@@ -67,10 +77,28 @@ func (m *Matcher) settled() uint64 {
 	return time
 }
 
+// grow makes room for so many requests, most of which are a send or a receive and have a handle of their own.
+func grow(s *moriensv1.MatcherState, n int) {
+	s.Handle, s.Last, s.Length = slices.Grow(s.Handle, n), slices.Grow(s.Last, n), slices.Grow(s.Length, n)
+	r := s.Request
+	r.Flags, r.By, r.Held = slices.Grow(r.Flags, n), slices.Grow(r.By, n), slices.Grow(r.Held, n)
+	o := r.Operation
+	o.Kind, o.Thread, o.Row, o.Peer = slices.Grow(o.Kind, n), slices.Grow(o.Thread, n), slices.Grow(o.Row, n), slices.Grow(o.Peer, n)
+	o.Tag, o.Comm, o.Bytes = slices.Grow(o.Tag, n), slices.Grow(o.Comm, n), slices.Grow(o.Bytes, n)
+	o.Channel, o.Posting = slices.Grow(o.Channel, n), slices.Grow(o.Posting, n)
+	o.Function, o.Path = slices.Grow(o.Function, n), slices.Grow(o.Path, n)
+}
+
 // A writer puts a Matcher into a MatcherState.
 type writer struct {
 	state  *moriensv1.MatcherState
 	places map[*Thread]uint32 // in state.Thread, from 1
+	latest *Thread            // whose place was asked for
+	at     uint32
+
+	epoch    uint32
+	kept     bool                // lanes are
+	postings map[*posting]uint32 // in state.Posting, from 1
 }
 
 // place gives a thread a place, if it has none. One that is not the Matcher's any more is gone.
@@ -88,8 +116,11 @@ func (w *writer) number(t *Thread) uint32 {
 	if t == nil {
 		return 0
 	}
-	w.place(t)
-	return w.places[t]
+	if t != w.latest {
+		w.place(t)
+		w.latest, w.at = t, w.places[t]
+	}
+	return w.at
 }
 
 func (w *writer) thread(s *moriensv1.MatcherThread, t *Thread) {
@@ -112,12 +143,12 @@ func (w *writer) thread(s *moriensv1.MatcherThread, t *Thread) {
 		s.Bytes = append(s.Bytes, e.bytes)
 		s.Peer = append(s.Peer, e.peer)
 		s.Tag = append(s.Tag, e.tag)
+		s.Posting = append(s.Posting, w.posting(e.posting))
 		w.request(s.Request, &e.request)
 	}
 }
 
-// waiting are receives that have ended and are not sent off. What they wait for is left out: it can have as many lanes as there are tags, and ordinals
-// count anew.
+// waiting are receives that have ended and are not sent off.
 func (w *writer) waiting(m *Matcher) {
 	s := w.state
 	s.Epoch, s.Waiting = m.order.epoch, &moriensv1.MatcherOperations{}
@@ -157,6 +188,9 @@ const (
 	countShift     = 2
 )
 
+// flagUntold is a bit of MatcherOperations.kind.
+const flagUntold = 1 << 8
+
 func (w *writer) request(s *moriensv1.MatcherRequests, r *request) {
 	flags := uint32(r.count) << countShift
 	if r.persistent {
@@ -178,7 +212,11 @@ func (w *writer) request(s *moriensv1.MatcherRequests, r *request) {
 }
 
 func (w *writer) operation(s *moriensv1.MatcherOperations, o *operation) {
-	s.Kind = append(s.Kind, uint32(o.kind))
+	kind := uint32(o.kind)
+	if o.untold {
+		kind |= flagUntold
+	}
+	s.Kind = append(s.Kind, kind)
 	s.Thread = append(s.Thread, w.number(o.thread))
 	s.Row = append(s.Row, o.row)
 	s.Peer = append(s.Peer, o.peer)
@@ -186,4 +224,7 @@ func (w *writer) operation(s *moriensv1.MatcherOperations, o *operation) {
 	s.Comm = append(s.Comm, o.comm)
 	s.Bytes = append(s.Bytes, o.bytes)
 	s.Channel = append(s.Channel, o.channel)
+	s.Posting = append(s.Posting, w.posting(o.posting))
+	s.Function = append(s.Function, uint32(o.function))
+	s.Path = append(s.Path, o.path)
 }

@@ -6,6 +6,7 @@ import "moriens/agent/ring"
 type table struct {
 	queues map[uint64]*queue
 	open   int // requests in all queues
+	room   *Room
 }
 
 // A queue is the requests that have one handle, oldest first.
@@ -26,7 +27,7 @@ type request struct {
 func (t *table) queue(handle uint64) *queue {
 	q := t.queues[handle]
 	if q == nil {
-		if len(t.queues) > maxOpen {
+		if len(t.queues) > 2*max(t.open, leastRequests) {
 			t.sweep()
 		}
 		q = new(queue)
@@ -47,15 +48,18 @@ func (t *table) sweep() {
 func (t *table) add(q *queue, r request) {
 	q.list = append(q.list, r)
 	t.open++
+	t.room.taken++
 }
 
 func (t *table) remove(q *queue, i int) {
 	q.list = append(q.list[:i], q.list[i+1:]...)
 	t.open--
+	t.room.taken--
 }
 
 func (t *table) clear(q *queue) {
 	t.open -= len(q.list)
+	t.room.taken -= len(q.list)
 	q.list = q.list[:0]
 }
 

@@ -19,14 +19,14 @@ type Thread struct {
 	until     uint64 // it was read to this time
 	gap       bool   // calls are missing since its latest record, and that is known already
 	taken     operation
-	places    []*posting // of the record at hand
-	took      bool       // taken is to be received by the request that comes next
+	moves     []operation // of the record at hand
+	took      bool        // taken is to be received by the request that comes next
 	ended     bool
 	ready     bool // among those that have something to send
 
 	transfers   *moriensv1.Transfers
 	lastRow     uint64 // in transfers
-	usual       int    // rows of the latest transfers that were sent: about so many will follow
+	spare       []*moriensv1.Transfers
 	collectives *moriensv1.Collectives
 	lastCall    uint64 // in collectives
 	gaps        *moriensv1.Gaps
@@ -52,9 +52,6 @@ func (t *Thread) missing(since uint64) {
 
 // Read says that everything of the thread that happened before a time has been added.
 func (t *Thread) Read(until uint64) { t.until = max(t.until, until) }
-
-// LastExit is the exit of the latest record.
-func (t *Thread) LastExit() uint64 { return t.lastExit }
 
 // End says that nothing more will come of the thread, of so many rows, and whether calls are missing after the last of them.
 func (t *Thread) End(rows uint64, missing bool) {
@@ -111,14 +108,13 @@ func (t *Thread) ends(row uint64, r *ring.Record) (message bool) {
 }
 
 // place gives what a call posts its places, at its entry.
-func (t *Thread) place(row uint64, r *ring.Record, message bool) {
-	t.places = append(t.places[:0], make([]*posting, len(r.Transfers))...)
+func (t *Thread) place(r *ring.Record, message bool) {
 	if persistent(r.Call) {
 		return // that is done when they are started
 	}
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
-		o := t.operation(row, x)
+		o := t.moves[i]
 		if x.Kind == ring.Probed {
 			if x.Request == 0 {
 				continue
@@ -127,18 +123,25 @@ func (t *Thread) place(row uint64, r *ring.Record, message bool) {
 		} else if message && x.Kind == ring.Received { // it has its place from the probe
 			continue
 		}
-		if t.places[i] = t.placeOf(&o, r.Enter, r.Exit); t.places[i] != nil {
-			t.addEvent(&event{what: posts, ticks: r.Enter, posting: t.places[i]})
+		p := t.placeOf(&o, r.Enter, r.Exit)
+		if p == nil {
+			continue
+		}
+		t.moves[i].posting = p
+		if t.direct(r.Enter) {
+			t.m.post(p)
+		} else {
+			t.addEvent(&event{what: posts, ticks: r.Enter, posting: p})
 		}
 	}
 }
 
 // received is what a call that received a probed message has received at once, if it has.
 func (t *Thread) received(row uint64, r *ring.Record) request {
-	q := request{operations: [2]operation{t.operation(row, &ring.Transfer{Kind: ring.Received})}}
+	q := request{operations: [2]operation{t.operation(row, r, &ring.Transfer{Kind: ring.Received})}}
 	for i := range r.Transfers {
 		if x := &r.Transfers[i]; x.Kind == ring.Received && x.Request == 0 {
-			q.operations[0], q.count = t.operation(row, x), 1
+			q.operations[0], q.count = t.operation(row, r, x), 1
 		}
 	}
 	return q
@@ -147,26 +150,33 @@ func (t *Thread) received(row uint64, r *ring.Record) request {
 // begins passes on what the call has moved, and what it has made or started, at its exit.
 func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 	rest := persistent(r.Call)
-	t.place(row, r, message)
+	t.moves = t.moves[:0]
+	for i := range r.Transfers {
+		t.moves = append(t.moves, t.operation(row, r, &r.Transfers[i]))
+	}
+	t.place(r, message)
 	for i := range r.Transfers {
 		x := &r.Transfers[i]
-		o := t.operation(row, x)
-		o.posting = t.places[i]
+		o := &t.moves[i]
 		switch {
 		case x.Kind == ring.Probed:
 			if x.Request != 0 {
 				o.kind = moriensv1.Transfers_KIND_RECEIVED
-				t.addEvent(&event{what: probed, ticks: r.Exit, row: row, handle: x.Request, request: request{operations: [2]operation{o}}})
+				t.addEvent(&event{what: probed, ticks: r.Exit, row: row, handle: x.Request, request: request{operations: [2]operation{*o}}})
 			}
 		case unfinished:
-			t.m.leave(&o)
+			t.m.leave(o)
 		case x.Request == 0:
-			if !(message && x.Kind == ring.Received) { // else the probe tells whose message it is
-				t.addEvent(&event{what: moved, ticks: r.Exit, row: row, request: request{operations: [2]operation{o}}})
+			switch {
+			case message && x.Kind == ring.Received: // the probe tells whose message it is
+			case t.direct(r.Exit):
+				t.m.complete(o, t, row)
+			default:
+				t.addEvent(&event{what: moved, ticks: r.Exit, row: row, request: request{operations: [2]operation{*o}}})
 			}
 		case i > 0 && r.Transfers[i-1].Request == x.Request: // made together with the one before
 		default:
-			t.addEvent(&event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(row, r, i, rest)})
+			t.addEvent(&event{what: made, ticks: r.Exit, row: row, handle: x.Request, request: t.request(r, i, rest)})
 		}
 	}
 	for i := range r.Requests {
@@ -176,17 +186,17 @@ func (t *Thread) begins(row uint64, r *ring.Record, message, unfinished bool) {
 			made.request = request{persistent: rest, active: !rest, by: t}
 			t.addEvent(&made)
 		case ring.Started:
-			t.addEvent(&event{what: started, ticks: r.Exit, began: r.Enter, row: row, handle: q.Handle})
+			call := request{operations: [2]operation{{thread: t, row: row, function: r.Call, path: r.Path}}}
+			t.addEvent(&event{what: started, ticks: r.Exit, began: r.Enter, row: row, handle: q.Handle, request: call})
 		}
 	}
 }
 
 // request is the one that a call's transfer number i belongs to. What is no message is sent off at once.
-func (t *Thread) request(row uint64, r *ring.Record, i int, rest bool) request {
+func (t *Thread) request(r *ring.Record, i int, rest bool) request {
 	q := request{persistent: rest, active: !rest, by: t}
 	for ; i < len(r.Transfers) && r.Transfers[i].Request != 0 && int(q.count) < len(q.operations); i++ {
-		o := t.operation(row, &r.Transfers[i])
-		o.posting = t.places[i]
+		o := t.moves[i]
 		switch {
 		case q.count > 0 && r.Transfers[i].Request != r.Transfers[i-1].Request:
 			return q
@@ -210,8 +220,8 @@ func (m *Matcher) channel(o *operation) int64 {
 	return int64(n)
 }
 
-func (t *Thread) operation(row uint64, x *ring.Transfer) operation {
+func (t *Thread) operation(row uint64, r *ring.Record, x *ring.Transfer) operation {
 	return operation{
-		kind: kindOf(x.Kind), thread: t, row: row, peer: x.Peer, tag: x.Tag, comm: x.Comm, bytes: x.Bytes, channel: -1,
+		kind: kindOf(x.Kind), thread: t, row: row, function: r.Call, path: r.Path, peer: x.Peer, tag: x.Tag, comm: x.Comm, bytes: x.Bytes, channel: -1,
 	}
 }

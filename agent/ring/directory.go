@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"moriens/internal/files"
 )
 
 // DirectoryPath is where the processes of a run leave their files. shm is MORIENS_SHM, which is
@@ -40,9 +42,9 @@ type Found struct {
 // the user: cshim/src/launch.h.
 const AgentFile = "agent"
 
-// Claim makes the directory if it is missing and takes it for this agent, until the file that it returns is
+// Claim makes the directory if it is missing and takes it for this agent, until the lock that it returns is
 // closed: two readers of one ring would each see half of it.
-func (d *Directory) Claim() (*os.File, error) {
+func (d *Directory) Claim() (*files.Lock, error) {
 	if err := os.Mkdir(d.path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("ring: %w", err)
 	}
@@ -54,12 +56,12 @@ func (d *Directory) Claim() (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("ring: %s is not this user's alone: %w", d.path, errors.Join(fs.ErrPermission, err))
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	lock, err := files.TryLock(f)
 	if err == nil {
-		return f, nil
+		return lock, nil
 	}
 	f.Close()
-	if errors.Is(err, unix.EWOULDBLOCK) {
+	if errors.Is(err, files.ErrLocked) {
 		return nil, ErrClaimed
 	}
 	return nil, fmt.Errorf("ring: %s: %w", d.path, err)

@@ -49,7 +49,31 @@ type Comm struct {
 	Inter, Window, File bool
 	Guessed             bool // its making was not seen: another of the same ranks may have the same ID
 	Cut                 bool // there was no room for all of its ranks
+
+	Origin *Origin // of one with ranks of several worlds, as far as that is known; else nil
 }
+
+// Origin says how ranks of several worlds came together.
+type Origin struct {
+	How          OriginKind
+	Parent       uint32 // Derived: the number of the Comm that it was made of, which comes before
+	Key          uint64 // Derived: a hash that all of its ranks have alike
+	Began, Ended uint64 // else: ticks of the call that brought them together, of Parent's MPI_Init
+	Text         string // valid UTF-8: the launcher's name for the process that spawned, or the port; "" not known
+}
+
+// OriginKind is the call that brought worlds together.
+type OriginKind uint32
+
+// How worlds come together. Two sides of one meeting have a kind each.
+const (
+	Derived   OriginKind = shmabi.OriginDerived // made of another such Comm
+	Spawned   OriginKind = shmabi.OriginSpawned // by the ranks that called MPI_Comm_spawn
+	Parent    OriginKind = shmabi.OriginParent  // of those that were spawned, with them
+	Accepted  OriginKind = shmabi.OriginAccepted
+	Connected OriginKind = shmabi.OriginConnected
+	Joined    OriginKind = shmabi.OriginJoined
+)
 
 // Ranks are Count ranks of MPI_COMM_WORLD: First, First + Stride, …; First is -1 for ranks of another world.
 type Ranks struct {
@@ -188,5 +212,32 @@ func decodeComm(body []byte, length int) (Comm, bool) {
 		told += uint64(r.Count)
 	}
 	fits := told == uint64(e.Peers) || c.Cut && told < uint64(e.Peers)
+	if has(shmabi.CommMet) {
+		origin, ok := decodeOrigin(body[min(len(body), (shmabi.LogCommBytes+length*shmabi.LogRanksBytes+7)&^7):], e.Comm)
+		if !ok {
+			return Comm{}, false
+		}
+		c.Origin = origin
+	}
 	return c, fits && e.Comm != 0 && e.Rank >= 0 && uint64(e.Rank) < uint64(e.Size)
+}
+
+// decodeOrigin reads what follows the ranks of a communicator with that number.
+func decodeOrigin(body []byte, number uint32) (*Origin, bool) {
+	if len(body) < shmabi.LogOriginBytes {
+		return nil, false
+	}
+	e := *view[shmabi.LogOrigin](body)
+	if uint64(len(body)-shmabi.LogOriginBytes) < uint64(e.Length) {
+		return nil, false
+	}
+	o := &Origin{
+		How: OriginKind(e.How), Parent: e.Parent, Key: e.Key, Began: e.Began, Ended: e.Ended,
+		Text: strings.ToValidUTF8(string(body[shmabi.LogOriginBytes:][:e.Length]), "\uFFFD"),
+	}
+	sound := o.Parent == 0 && o.Began <= o.Ended
+	if o.How == Derived {
+		sound = o.Parent < number
+	}
+	return o, sound && o.How >= Derived && o.How <= Joined
 }

@@ -3,6 +3,7 @@ package ring_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"path/filepath"
 	"testing"
 
@@ -121,6 +122,69 @@ func TestCommsAndNames(t *testing.T) {
 	if d := cmp.Diff(want, log); err != nil || d != "" {
 		t.Errorf("%v\n%s", err, d)
 	}
+}
+
+// What says how worlds came together is read, with its text; one that makes no sense makes the log corrupt.
+func TestOrigins(t *testing.T) {
+	comm := ringwriter.Comm{Number: 2, ID: 7, Flags: shmabi.CommInter, Size: 1, Peers: 3, Ranks: []ringwriter.Ranks{{First: -1, Count: 3}}}
+	for _, c := range []struct {
+		name   string
+		origin shmabi.LogOrigin
+		text   string
+		want   *ring.Origin // nil: corrupt
+	}{
+		{"spawned", shmabi.LogOrigin{How: shmabi.OriginSpawned, Began: 5, Ended: 9}, "7.0", &ring.Origin{How: ring.Spawned, Began: 5, Ended: 9, Text: "7.0"}},
+		{"derived", shmabi.LogOrigin{How: shmabi.OriginDerived, Parent: 1, Key: 1 << 60}, "", &ring.Origin{How: ring.Derived, Parent: 1, Key: 1 << 60}},
+		{"a text that is none", shmabi.LogOrigin{How: shmabi.OriginJoined}, "a\xff", &ring.Origin{How: ring.Joined, Text: "a\uFFFD"}},
+		{"no way", shmabi.LogOrigin{}, "", nil},
+		{"another way", shmabi.LogOrigin{How: shmabi.OriginJoined + 1}, "", nil},
+		{"of itself", shmabi.LogOrigin{How: shmabi.OriginDerived, Parent: 2}, "", nil},
+		{"ended before it began", shmabi.LogOrigin{How: shmabi.OriginAccepted, Began: 9, Ended: 5}, "", nil},
+		{"of another and at a port", shmabi.LogOrigin{How: shmabi.OriginAccepted, Parent: 1}, "", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, dir := process(t, ringwriter.Identity{})
+			defer w.Exit()
+			p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			comm.Origin, comm.OriginText = &c.origin, c.text
+			if !w.Comm(comm) {
+				t.Fatal("no room")
+			}
+			log, err := p.ReadLog()
+			if c.want == nil {
+				if !errors.Is(err, ring.ErrCorrupt) || len(log.Comms) != 0 {
+					t.Errorf("%v, %+v", err, log)
+				}
+				return
+			}
+			if err != nil || len(log.Comms) != 1 {
+				t.Fatal(err, log)
+			}
+			if d := cmp.Diff(c.want, log.Comms[0].Origin); d != "" || len(log.Comms[0].Ranks) != 1 {
+				t.Errorf("%+v\n%s", log.Comms[0], d)
+			}
+		})
+	}
+	t.Run("cut", func(t *testing.T) {
+		w, dir := process(t, ringwriter.Identity{})
+		defer w.Exit()
+		p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer p.Close()
+		// It says that an origin follows, and none does.
+		if !w.Log(logEntry(shmabi.LogCommKind, 0, uint32(1), uint32(shmabi.CommMet), uint64(1), int32(0), uint32(1), uint32(0), uint32(0))) {
+			t.Fatal("no room")
+		}
+		if _, err := p.ReadLog(); !errors.Is(err, ring.ErrCorrupt) {
+			t.Error(err)
+		}
+	})
 }
 
 // A Record gives back the memory of a call that told of many requests, and keeps that of one that told of few.

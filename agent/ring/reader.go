@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"moriens/internal/mpicall"
 	"moriens/internal/shmabi"
 )
@@ -29,7 +31,8 @@ type Reader struct {
 	tail   uint64 // slots that were read
 	// released is how many of them were given back.
 	released uint64
-	err      error // the first corruption met: the ring ends there
+	unseen   uint64 // of these, the first ones, whose memory is not the reader's any more
+	err      error  // the first corruption met: the ring ends there
 }
 
 // OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was released.
@@ -68,6 +71,7 @@ func (r *Reader) check() error {
 	r.slots = uint64(h.Slots)
 	r.tail = atomic.LoadUint64(&r.header.Tail)
 	r.released = r.tail
+	r.unseen = r.tail &^ (unseenSlots - 1)
 	_, err := r.readable()
 	return err
 }
@@ -120,7 +124,15 @@ func (r *Reader) Read(dst []Record) (int, error) {
 func (r *Reader) Release() {
 	atomic.StoreUint64(&r.header.Tail, r.tail)
 	r.released = r.tail
+	for ; r.slots >= unseenSlots && r.released-r.unseen >= unseenSlots; r.unseen += unseenSlots {
+		from := shmabi.HeaderBytes + (r.unseen&(r.slots-1))*shmabi.SlotBytes
+		unix.Madvise(r.m.data[from:from+unseenSlots*shmabi.SlotBytes], unix.MADV_DONTNEED) // that is no loss where it fails
+	}
 }
+
+// unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts as the reader's too as long as that
+// has seen it. It comes again with the slots' next use.
+const unseenSlots = 1 << 13
 
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }

@@ -16,11 +16,13 @@ import (
 const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
-	formatVersion = 1
+	formatVersion = 3
 	// recentBytes is how much of the newest messages stays in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that go at once need not be.
 	plainBytes = 1 << 20
+	// keptBytes is how large a record can be whose memory is used again.
+	keptBytes = 256 << 10
 	// A file has an eighth of the spool, within these bounds: only whole files are removed.
 	minFileBytes, maxFileBytes = 128 << 10, 8 << 20
 )
@@ -34,8 +36,9 @@ type Message struct {
 // A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
-	Node     *moriensv1.NodeState // what comes to it; nil: nothing
-	Process  uint64               // that the messages are of; 0: none
+	Detail   []*moriensv1.ReportRequest // that stays on the node, where there are messages
+	Node     *moriensv1.NodeState       // what comes to it; nil: nothing
+	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
 	Ended    bool // of the process nothing more will come, and State is forgotten
 }
@@ -50,6 +53,7 @@ type State struct {
 type Outbox struct {
 	mu        sync.Mutex
 	log       *segment.Log
+	spool     *Spool
 	budget    *Budget
 	fileBytes int64
 	begun     bool // the last file says what was known before it
@@ -61,7 +65,9 @@ type Outbox struct {
 	recent    []Message         // the newest
 	bytes     int               // of recent
 	behind    behind
+	newest    *moriensv1.OutboxTransaction // that an earlier writer has left
 	notify    func()
+	buffer    []byte // of the records that were appended last
 }
 
 // A messageFile is a file of the log.
@@ -72,12 +78,12 @@ type messageFile struct {
 
 // Outbox opens the spool's outbox, as its last writer has left it.
 func (s *Spool) Outbox() (*Outbox, error) {
-	log, err := segment.Open(filepath.Join(s.path, outboxDir), segmentKind, math.MaxInt64)
+	log, err := s.openOutbox()
 	if err != nil {
-		return nil, fmt.Errorf("outbox: %w", err)
+		return nil, err
 	}
 	o := &Outbox{
-		log: log, budget: s.Budget, fileBytes: min(max(s.Budget.Max()/8, minFileBytes), maxFileBytes),
+		log: log, spool: s, budget: s.Budget, fileBytes: min(max(s.Budget.Max()/8, minFileBytes), maxFileBytes),
 		node: &moriensv1.NodeState{}, processes: make(map[uint64][]byte), notify: func() {},
 	}
 	if err := o.recover(); err != nil {
@@ -85,6 +91,14 @@ func (s *Spool) Outbox() (*Outbox, error) {
 	}
 	o.budget.setOutbox(log.Bytes())
 	return o, nil
+}
+
+func (s *Spool) openOutbox() (*segment.Log, error) {
+	log, err := segment.Open(filepath.Join(s.path, outboxDir), segmentKind, math.MaxInt64)
+	if err != nil {
+		return nil, fmt.Errorf("outbox: %w", err)
+	}
+	return log, nil
 }
 
 // Notify has a function called after every transaction and acknowledgement. It is to be called before there are any.
@@ -113,6 +127,13 @@ func (o *Outbox) commit(t *Transaction) error {
 		}
 		x.Message = append(x.Message, body)
 	}
+	for _, m := range t.Detail {
+		body, err := proto.Marshal(m)
+		if err != nil {
+			return fmt.Errorf("outbox: what stays on the node: %w", err)
+		}
+		x.Detail = append(x.Detail, body)
+	}
 	if t.State != nil {
 		var err error
 		if x.State, err = proto.Marshal(t.State); err != nil {
@@ -139,11 +160,17 @@ func (o *Outbox) commit(t *Transaction) error {
 // append writes records in one go.
 func (o *Outbox) append(records ...*moriensv1.OutboxRecord) error {
 	encoded := make([][]byte, len(records))
+	buffer := o.buffer[:0]
 	for i, r := range records {
+		from := len(buffer)
 		var err error
-		if encoded[i], err = proto.Marshal(r); err != nil {
+		if buffer, err = (proto.MarshalOptions{}).MarshalAppend(buffer, r); err != nil {
 			return fmt.Errorf("outbox: %w", err)
 		}
+		encoded[i] = buffer[from:]
+	}
+	if cap(buffer) <= keptBytes {
+		o.buffer = buffer
 	}
 	_, err := o.log.Append(encoded...)
 	o.budget.setOutbox(o.log.Bytes())
@@ -212,19 +239,24 @@ func (o *Outbox) begin() error {
 		o.begun = false
 		o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
 	}
+	if err := o.append(o.whole(o.last)...); err != nil {
+		return err
+	}
+	o.begun = true
+	return o.trim()
+}
+
+// whole is what a file begins with whose messages come behind one with that sequence.
+func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
-		Version: formatVersion, Sequence: o.last, Node: o.node, Processes: uint32(len(o.processes)),
+		Version: formatVersion, Sequence: sequence, Node: o.node, Processes: uint32(len(o.processes)),
 	}}}}
 	for process, state := range o.processes {
 		records = append(records, &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Process{
 			Process: &moriensv1.OutboxProcess{Process: process, State: state},
 		}})
 	}
-	if err := o.append(records...); err != nil {
-		return err
-	}
-	o.begun = true
-	return o.trim()
+	return records
 }
 
 // Acknowledge says that the collector holds everything up to a sequence.

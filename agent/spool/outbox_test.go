@@ -70,7 +70,7 @@ func (b box) texts(t interface{ Fatal(...any) }, after uint64) (all []string) {
 		if m.Sequence <= after || r.Sequence != m.Sequence {
 			t.Fatal("message", m.Sequence, "is numbered", r.Sequence, "after", after)
 		}
-		all = append(all, r.GetNote().Text)
+		all = append(all, r.GetNote().GetText())
 		after = m.Sequence
 	}
 }
@@ -92,7 +92,7 @@ func TestOutbox(t *testing.T) {
 		node := &moriensv1.NodeState{}
 		processes := map[uint64]*moriensv1.ProcessState{}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			switch rapid.IntRange(0, 5).Draw(t, "step") {
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0, 1, 2: // a transaction, large or small
 				x := Transaction{Process: rapid.Uint64Range(0, 3).Draw(t, "process")}
 				size := rapid.SampledFrom([]int{1, 1000, 30_000}).Draw(t, "size")
@@ -147,6 +147,23 @@ func TestOutbox(t *testing.T) {
 				}
 				if int(b.Held()) > held {
 					t.Fatal("held", b.Held(), "of", held)
+				}
+			case 6: // somebody removes it, or what is in it
+				for _, path := range []string{outboxDir, identityFile, "."}[:rapid.IntRange(1, 3).Draw(t, "removed")] {
+					if err := os.RemoveAll(filepath.Join(b.spool.Path(), path)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if !b.Gone() {
+					t.Fatal("nobody has seen that it is gone")
+				}
+				first := b.Held()
+				lost, err := b.Again("a test")
+				if err != nil || b.Gone() {
+					t.Fatal("it is not there again", err)
+				}
+				for i := range lost {
+					texts[first+i] = ""
 				}
 			}
 			if int(b.Last()) != len(texts) {

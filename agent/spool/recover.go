@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -129,6 +130,9 @@ func (o *Outbox) replay(files []segment.File) error {
 					return fmt.Errorf("%w: message %d after %d, before offset %d of file %d", errRecord, body.Transaction.First, o.last, end.Offset, end.File)
 				}
 				o.take(body.Transaction)
+				if len(body.Transaction.Message) > 0 {
+					o.newest = body.Transaction
+				}
 			}
 			return nil
 		})
@@ -175,6 +179,22 @@ func (o *Outbox) firstKept() (first uint64, err error) {
 		first = o.last + 1
 	}
 	return first, err
+}
+
+// Newest gives, once, the last transaction that an earlier writer has left, decoded: its messages and what stays on the node of them.
+func (o *Outbox) Newest() (list []*moriensv1.ReportRequest, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	x := o.newest
+	o.newest = nil
+	for _, encoded := range slices.Concat(x.GetMessage(), x.GetDetail()) {
+		m := &moriensv1.ReportRequest{}
+		if err := proto.Unmarshal(encoded, m); err != nil {
+			return nil, fmt.Errorf("outbox: the last transaction: %w: %w", errRecord, err)
+		}
+		list = append(list, m)
+	}
+	return list, nil
 }
 
 // State is what the outbox's last writer knew. It is to be asked before the first Commit.

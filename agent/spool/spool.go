@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"moriens/internal/files"
 	"moriens/internal/units"
 )
 
@@ -50,7 +51,8 @@ type Spool struct {
 	Budget *Budget
 
 	path string
-	lock *os.File
+	run  string
+	lock *files.Lock
 }
 
 type identity struct {
@@ -77,16 +79,9 @@ func Open(c Config) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Spool{path: filepath.Join(user, name)}
-	if s.lock, err = private(s.path); err != nil {
+	s := &Spool{path: filepath.Join(user, name), run: c.Run}
+	if s.lock, err = take(s.path); err != nil {
 		return nil, err
-	}
-	if err := unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		s.lock.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = ErrInUse
-		}
-		return nil, fmt.Errorf("spool %s: %w", s.path, err)
 	}
 	bytes := int64(c.Max)
 	if bytes == 0 {
@@ -94,7 +89,7 @@ func Open(c Config) (*Spool, error) {
 	}
 	if err == nil {
 		s.Budget = NewBudget(bytes)
-		s.Agent, err = s.identify(c.Run)
+		s.Agent, err = s.identify()
 	}
 	if err != nil {
 		s.lock.Close()
@@ -145,6 +140,23 @@ func private(path string) (*os.File, error) {
 	return f, nil
 }
 
+// take makes a spool's directory private and locks it.
+func take(path string) (*files.Lock, error) {
+	f, err := private(path)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := files.TryLock(f)
+	if err == nil {
+		return lock, nil
+	}
+	f.Close()
+	if errors.Is(err, files.ErrLocked) {
+		err = ErrInUse
+	}
+	return nil, fmt.Errorf("spool %s: %w", path, err)
+}
+
 func defaultMax(path string) (int64, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {
@@ -155,21 +167,14 @@ func defaultMax(path string) (int64, error) {
 }
 
 // identify reads the agent's id, or gives it one.
-func (s *Spool) identify(run string) (uint64, error) {
+func (s *Spool) identify() (uint64, error) {
 	path := filepath.Join(s.path, identityFile)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var b [8]byte
 		rand.Read(b[:]) // never fails, crypto/rand
-		id := identity{run, binary.LittleEndian.Uint64(b[:])}
-		if data, err = json.Marshal(id); err != nil {
-			return 0, err
-		}
-		tmp := path + ".new"
-		if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-			return 0, fmt.Errorf("spool: %w", err)
-		}
-		return id.Agent, os.Rename(tmp, path)
+		id := identity{s.run, binary.LittleEndian.Uint64(b[:])}
+		return id.Agent, s.writeIdentity(id)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("spool: %w", err)
@@ -178,10 +183,44 @@ func (s *Spool) identify(run string) (uint64, error) {
 	if err := json.Unmarshal(data, &id); err != nil {
 		return 0, fmt.Errorf("spool: %s: %w", path, err)
 	}
-	if id.Run != run || id.Agent == 0 {
-		return 0, fmt.Errorf("spool: %s is of run %q, not of %q", path, id.Run, run)
+	if id.Run != s.run || id.Agent == 0 {
+		return 0, fmt.Errorf("spool: %s is of run %q, not of %q", path, id.Run, s.run)
 	}
 	return id.Agent, nil
+}
+
+func (s *Spool) writeIdentity(id identity) error {
+	data, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(s.path, identityFile)
+	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("spool: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent.
+func (s *Spool) again() error {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(s.lock.Fd()), &stat); err == nil && stat.Nlink > 0 { // it is there, and taken
+		return s.writeIdentity(identity{s.run, s.Agent})
+	}
+	if _, err := userDir(filepath.Dir(filepath.Dir(s.path))); err != nil {
+		return err
+	}
+	lock, err := take(s.path)
+	if err != nil {
+		return err
+	}
+	if err := s.writeIdentity(identity{s.run, s.Agent}); err != nil {
+		lock.Close()
+		return err
+	}
+	s.lock.Close()
+	s.lock = lock
+	return nil
 }
 
 // Path is the directory.
@@ -226,11 +265,7 @@ func Sweep(dir string) (removed int, err error) {
 		if _, err := os.Lstat(filepath.Join(s.path, identityFile)); err != nil || time.Since(s.lastUse()) < sweepAge {
 			continue
 		}
-		if s.lock, err = private(s.path); err != nil {
-			continue
-		}
-		if unix.Flock(int(s.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-			s.lock.Close()
+		if s.lock, err = take(s.path); err != nil {
 			continue
 		}
 		if err := s.Remove(); err != nil {

@@ -2,7 +2,7 @@
 // collector has acknowledged it, and again when a stream breaks.
 //
 // It never blocks who fills the outbox. Where to find the collector it asks anew for each stream: one that was started
-// again may listen elsewhere.
+// again may listen elsewhere. Of several collectors it asks the first, which sends it to its own.
 package uplink
 
 import (
@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/spool"
 	"moriens/internal/rendezvous"
@@ -31,6 +32,10 @@ import (
 // given up. The server allows no less than half of it.
 const keepaliveTime = 20 * time.Second
 
+// maxHops is how many collectors in a row may send an agent on: to the first one, and from there to its own. One more is for addresses that
+// have changed hands.
+const maxHops = 3
+
 const (
 	backoffMin = 50 * time.Millisecond
 	backoffMax = 2 * time.Second
@@ -41,6 +46,8 @@ type Stats struct {
 	Sent    uint64 // messages, first time only
 	Resent  uint64 // messages sent again after a stream broke
 	Streams uint64 // streams that were opened
+	// Redirected counts how often a collector has sent this agent to another one of the run.
+	Redirected uint64
 }
 
 // A Find says where the collector is now; fs.ErrNotExist while there is none.
@@ -69,6 +76,7 @@ type Uplink struct {
 	results []*moriensv1.ClockExchange
 	stats   Stats
 	answers answers
+	stay    time.Duration // as the collector has told last
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
@@ -160,14 +168,14 @@ func refused(err error) bool { return errors.Is(err, errRefused) }
 func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition:
-		if now, again := u.find(); again == nil && now == meet {
+		if now, again := u.find(); again == nil && now.Equal(meet) {
 			return fmt.Errorf("%w: %w", errRefused, err)
 		}
 	}
 	return err
 }
 
-// connect finds the collector, opens a stream and serves it until it breaks; it says whether anything was acknowledged.
+// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it says whether anything was acknowledged.
 func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	meet, err := u.find()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -176,6 +184,28 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	hello := proto.CloneOf(u.hello)
+	for at, hops := meet, 0; ; hops++ {
+		acknowledged, err = u.dial(ctx, at, hello)
+		to := redirected(err)
+		switch {
+		case to == nil:
+			return acknowledged, u.judge(meet, err)
+		case hops == maxHops:
+			return false, fmt.Errorf("sent on %d times: %w", hops, err)
+		}
+		if at, err = meet.At(to.Member); err != nil {
+			return false, fmt.Errorf("the collector at %s sends this agent away: %w", meet.Address, err)
+		}
+		hello.Start, hello.Member = to.Start, to.Member
+		u.mu.Lock()
+		u.stats.Redirected++
+		u.mu.Unlock()
+	}
+}
+
+// dial opens a stream to a collector and serves it until it breaks; it says whether anything was acknowledged.
+func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *moriensv1.Hello) (acknowledged bool, err error) {
 	conn, err := grpc.NewClient(meet.Address,
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
 		grpc.WithNoProxy(), // HTTPS_PROXY is for the world outside of the cluster
@@ -186,21 +216,30 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 		return false, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
 	}
 	defer conn.Close()
-	acknowledged, err = u.stream(meet.ShowToken(ctx), conn)
-	return acknowledged, u.judge(meet, err)
+	return u.stream(meet.ShowToken(ctx), conn, hello)
+}
+
+// redirected is where a collector sends this agent, if that is what it has answered.
+func redirected(err error) *moriensv1.Redirect {
+	for _, detail := range status.Convert(err).Details() {
+		if to, is := detail.(*moriensv1.Redirect); is {
+			return to
+		}
+	}
+	return nil
 }
 
 type stream = grpc.BidiStreamingClient[moriensv1.ReportRequest, moriensv1.ReportResponse]
 
 // stream opens one stream and serves it until it breaks.
-func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn) (acknowledged bool, err error) {
+func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn, hello *moriensv1.Hello) (acknowledged bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s, err := moriensv1.NewCollectorServiceClient(conn).Report(ctx)
 	if err != nil {
 		return false, err
 	}
-	err = s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: u.hello}})
+	err = s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: hello}})
 	if err != nil && !errors.Is(err, io.EOF) { // with EOF the reason comes from Recv
 		return false, err
 	}
@@ -240,6 +279,7 @@ func (u *Uplink) receive(s stream, number uint64, acknowledged *bool) error {
 			u.replied(response.ClockReply)
 		}
 		u.asks(number, response)
+		u.told(response)
 		if err := u.acknowledge(response.Acknowledged); err != nil {
 			return err
 		}

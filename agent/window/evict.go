@@ -1,20 +1,19 @@
 package window
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"iter"
-	"math"
 	"slices"
 
-	"moriens/internal/anchor"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // Small files are put together where there are many: so many at a time, which are read side by side.
 const (
 	mergeFrom  = 24
-	mergeFiles = 4
+	mergeFiles = 8
 )
 
 // run does what Append leaves to be done.
@@ -135,7 +134,7 @@ func (s *Store) cut() error {
 	if err != nil {
 		return err
 	}
-	var rest []*moriensv1.EncodedPart
+	var rest []part
 	n := new(moriensv1.WindowState)
 	var left []*file
 	for _, f := range s.files {
@@ -150,17 +149,18 @@ func (s *Store) cut() error {
 		for _, r := range f.runs[i:] {
 			n.EvictedWindows += r.windows
 		}
-		err := s.readEncoded(f, i, -1, func(p *moriensv1.EncodedPart) error {
+		err := s.readParts(f, i, -1, func(p part) error {
 			s.mu.Lock()
-			stays, class := s.stays(keyOf(p)), s.class(keyOf(p))
+			stays, torn, class := s.stays(p.key), s.torn[p.key], s.class(p.key)
 			s.mu.Unlock()
+			if !p.continued && (stays || torn) { // a torn one was counted when it was torn
+				n.EvictedWindows--
+			}
 			if !stays {
 				return nil
 			}
-			if !p.Continued {
-				n.EvictedWindows--
-			}
 			if class == ordinary {
+				p.messages = bytes.Clone(p.messages)
 				rest = append(rest, p)
 				return nil
 			}
@@ -180,9 +180,7 @@ func (s *Store) cut() error {
 		added = append(added, marked.file)
 	}
 	if len(rest) > 0 {
-		slices.SortStableFunc(rest, func(a, b *moriensv1.EncodedPart) int {
-			return cmp.Compare(s.hash(anchor.Window(a.Window)), s.hash(anchor.Window(b.Window)))
-		})
+		slices.SortStableFunc(rest, func(a, b part) int { return cmp.Compare(s.hash(a.window), s.hash(b.window)) })
 		lower, err := s.write(false)
 		if err != nil {
 			return errors.Join(err, marked.abandon())
@@ -211,8 +209,14 @@ func (s *Store) cut() error {
 	return s.replaced(n, added, left)
 }
 
-// sift writes the files of marked windows anew, without those that go.
+// sift writes the files of marked windows anew, without those that go. All ordinary ones are gone by then, but windows that were sorted since may be
+// marked: they come to those files first.
 func (s *Store) sift() error {
+	if slices.ContainsFunc(s.files, func(f *file) bool { return !f.marked }) {
+		if err := s.cut(); err != nil {
+			return err
+		}
+	}
 	var sources []*file
 	for _, f := range s.files {
 		if f.marked {
@@ -254,21 +258,21 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 		before += uint64(f.bytes())
 		n.Files = append(n.Files, &moriensv1.WindowFile{Replaces: []uint64{f.number}})
 	}
-	take := func(p *moriensv1.EncodedPart) error {
+	take := func(p part) error {
 		s.mu.Lock()
-		stays, torn := s.stays(keyOf(p)), s.torn[keyOf(p)]
+		stays, torn := s.stays(p.key), s.torn[p.key]
 		s.mu.Unlock()
 		if stays {
 			return w.add(p)
 		}
-		if !p.Continued && !torn {
+		if !p.continued && !torn {
 			n.EvictedWindows++
 		}
 		return nil
 	}
 	if marked {
 		for _, f := range sources {
-			if err = s.readEncoded(f, 0, -1, take); err != nil {
+			if err = s.readParts(f, 0, -1, take); err != nil {
 				break
 			}
 		}
@@ -289,18 +293,25 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 }
 
 // sideBySide calls take for the parts of sorted files in the order of their hashes.
-func (s *Store) sideBySide(sources []*file, take func(*moriensv1.EncodedPart) error) error {
+func (s *Store) sideBySide(sources []*file, take func(part) error) error {
 	type source struct {
-		next func() (*moriensv1.EncodedPart, bool)
-		head *moriensv1.EncodedPart
-		err  error
+		next  func() (part, bool)
+		head  part
+		hash  uint64
+		there bool
+		err   error
 	}
 	list := make([]*source, len(sources))
+	advance := func(x *source) {
+		if x.head, x.there = x.next(); x.there {
+			x.hash = s.hash(x.head.window)
+		}
+	}
 	for i, f := range sources {
 		x := new(source)
 		var stop func()
-		x.next, stop = iter.Pull(func(yield func(*moriensv1.EncodedPart) bool) {
-			x.err = s.readEncoded(f, 0, -1, func(p *moriensv1.EncodedPart) error {
+		x.next, stop = iter.Pull(func(yield func(part) bool) {
+			x.err = s.readParts(f, 0, -1, func(p part) error {
 				if !yield(p) {
 					return errEnough
 				}
@@ -308,21 +319,17 @@ func (s *Store) sideBySide(sources []*file, take func(*moriensv1.EncodedPart) er
 			})
 		})
 		defer stop()
-		x.head, _ = x.next()
+		advance(x)
 		list[i] = x
 	}
 	for {
 		var first *source
-		lowest := uint64(math.MaxUint64)
 		for _, x := range list {
 			if x.err != nil {
 				return x.err
 			}
-			if x.head == nil {
-				continue
-			}
-			if h := s.hash(anchor.Window(x.head.Window)); first == nil || h < lowest {
-				first, lowest = x, h
+			if x.there && (first == nil || x.hash < first.hash) {
+				first = x
 			}
 		}
 		if first == nil {
@@ -331,6 +338,6 @@ func (s *Store) sideBySide(sources []*file, take func(*moriensv1.EncodedPart) er
 		if err := take(first.head); err != nil {
 			return err
 		}
-		first.head, _ = first.next()
+		advance(first)
 	}
 }

@@ -181,7 +181,12 @@ func TestMarkedStayLongest(t *testing.T) {
 
 // Where pinned windows alone are too many, the bound still holds.
 func TestPinsHaveABound(t *testing.T) {
-	const max = 192 << 10
+	for _, max := range []int64{144 << 10, 192 << 10} {
+		t.Run(fmt.Sprint(max), func(t *testing.T) { pinAll(t, max) })
+	}
+}
+
+func pinAll(t *testing.T, max int64) {
 	dir := t.TempDir()
 	s := open(t, dir, max)
 	defer s.Close()

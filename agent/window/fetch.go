@@ -1,6 +1,7 @@
 package window
 
 import (
+	"bytes"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -19,8 +20,12 @@ func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	end := &moriensv1.WindowsEnd{Number: f.Number}
+	if f.Transfers {
+		s.fetchTransfers(f, end, emit)
+		return end
+	}
 	wanted := make(map[key]bool)
-	var hashes []uint64
+	hashes := []uint64{}
 	s.mu.Lock()
 	for _, w := range f.Window {
 		for _, p := range s.asked(f.Process) {
@@ -38,43 +43,52 @@ func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error
 	slices.Sort(hashes)
 
 	take := func(p *moriensv1.WindowPart) error {
-		if !wanted[keyOf(p)] {
-			return nil
-		}
 		return pieces(p, func(piece *moriensv1.WindowPart) error {
 			piece.Number = f.Number
 			end.Parts++
 			return emit(piece)
 		})
 	}
-	if err := s.fetch(files, fresh, hashes, take); err != nil {
+	if err := s.fetch(files, fresh, hashes, func(k key) bool { return wanted[k] }, take); err != nil {
 		end.Error = err.Error()
 	}
 	return end
 }
 
-func (s *Store) fetch(files []*file, fresh []segment.File, hashes []uint64, take func(*moriensv1.WindowPart) error) error {
+// fetch calls take for the parts in files that are wanted; where hashes are given all of those have one of them.
+func (s *Store) fetch(files []*file, fresh []segment.File, hashes []uint64, wanted func(key) bool, take func(*moriensv1.WindowPart) error) error {
+	of := func(p part) error {
+		if !wanted(p.key) {
+			return nil
+		}
+		w, err := p.decode()
+		if err != nil {
+			return err
+		}
+		return take(w)
+	}
 	for _, f := range files {
 		for i, r := range f.runs {
-			if at, _ := slices.BinarySearch(hashes, r.first); at == len(hashes) || hashes[at] > r.last {
+			if at, _ := slices.BinarySearch(hashes, r.first); hashes != nil && (at == len(hashes) || hashes[at] > r.last) {
 				continue
 			}
-			if err := s.readRuns(f, i, 1, func(record []byte) error { return readParts(record, take) }); err != nil {
+			if err := s.readParts(f, i, 1, of); err != nil {
 				return err
 			}
 		}
 	}
-	of := func(_ segment.Position, record []byte) error { return readParts(record, take) }
 	last := len(fresh) - 1
 	for _, f := range fresh[:last] {
-		if err := s.fresh.ReadFile(f.Number, of); err != nil {
+		err := s.fresh.ReadFile(f.Number, func(_ segment.Position, record []byte) error { return readParts(record, of) })
+		if err != nil {
 			return err
 		}
 	}
-	var parts []*moriensv1.WindowPart // Append must not wait for emit
+	var parts []part // Append must not wait for take
 	s.mu.Lock()
 	err := s.fresh.Read(segment.Position{File: fresh[last].Number}, func(_ segment.Position, record []byte) error {
-		return readParts(record, func(p *moriensv1.WindowPart) error {
+		return readParts(record, func(p part) error {
+			p.messages = bytes.Clone(p.messages)
 			parts = append(parts, p)
 			return nil
 		})
@@ -84,11 +98,59 @@ func (s *Store) fetch(files []*file, fresh []segment.File, hashes []uint64, take
 		return err
 	}
 	for _, p := range parts {
-		if err := take(p); err != nil {
+		if err := of(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// fetchTransfers calls emit for parts with the transfers of all windows of the processes that are asked for.
+func (s *Store) fetchTransfers(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
+	s.mu.Lock()
+	asked := make(map[uint64]bool)
+	for _, p := range s.asked(f.Process) {
+		asked[p.id] = true
+	}
+	files, fresh := slices.Clone(s.files), s.fresh.Files()
+	s.mu.Unlock()
+	all := &moriensv1.WindowPart{Number: f.Number}
+	size := 0
+	send := func() error {
+		if len(all.Messages) == 0 {
+			return nil
+		}
+		end.Parts++
+		err := emit(all)
+		all, size = &moriensv1.WindowPart{Number: f.Number}, 0
+		return err
+	}
+	held := func(k key) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return asked[k.process] && !s.gone(k)
+	}
+	err := s.fetch(files, fresh, nil, held, func(p *moriensv1.WindowPart) error {
+		for _, m := range p.Messages {
+			if m.GetTransfers() == nil {
+				continue
+			}
+			all.Messages = append(all.Messages, m)
+			if size += proto.Size(m); size < partBytes {
+				continue
+			}
+			if err := send(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		err = send()
+	}
+	if err != nil {
+		end.Error = err.Error()
+	}
 }
 
 // pieces cuts a part into messages' worth.

@@ -29,13 +29,6 @@ type mark struct {
 // whyUnusual is the reason of marks that the agent sets itself.
 const whyUnusual = "it took far longer than others with the same calls"
 
-func keyOf(p interface {
-	GetProcess() uint64
-	GetWindow() uint64
-}) key {
-	return key{p.GetProcess(), anchor.Window(p.GetWindow())}
-}
-
 // class is the higher one of a process's window and of that window of all processes.
 func (s *Store) class(k key) class {
 	return max(s.marks[k].class, s.marks[key{0, k.window}].class)

@@ -1,13 +1,11 @@
 package window
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
-	"moriens/internal/anchor"
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -55,8 +53,7 @@ func fileOf(d *moriensv1.WindowFile) *file {
 type writer struct {
 	s     *Store
 	file  *file
-	batch moriensv1.EncodedBatch
-	size  int
+	batch encoder
 	run   run
 }
 
@@ -72,41 +69,35 @@ func (s *Store) write(marked bool) (*writer, error) {
 	return &writer{s: s, file: &file{number: s.sorted.End().File, marked: marked}}, nil
 }
 
-func (w *writer) add(p *moriensv1.EncodedPart) error { return w.addSized(p, proto.Size(p)) }
-
-func (w *writer) addSized(p *moriensv1.EncodedPart, size int) error {
-	hash := w.s.hash(anchor.Window(p.Window))
-	if len(w.batch.Parts) == 0 {
+// add writes parts of one window of a process, one behind the other, as one: continued where the first is.
+func (w *writer) add(parts ...part) error {
+	hash := w.s.hash(parts[0].window)
+	if len(w.batch) == 0 {
 		w.run = run{first: hash, last: hash}
 	}
 	w.run.first, w.run.last = min(w.run.first, hash), max(w.run.last, hash)
-	if !p.Continued {
+	if !parts[0].continued {
 		w.run.windows++
 	}
-	w.batch.Parts = append(w.batch.Parts, p)
-	if w.size += size; w.size >= runBytes {
+	if w.batch.parts(parts...); len(w.batch) >= runBytes {
 		return w.flush()
 	}
 	return nil
 }
 
 func (w *writer) flush() error {
-	if len(w.batch.Parts) == 0 {
+	if len(w.batch) == 0 {
 		return nil
 	}
-	bytes, err := proto.Marshal(&w.batch)
-	if err != nil {
-		return err
-	}
 	w.s.mu.Lock()
-	end, err := w.s.sorted.Append(bytes)
+	end, err := w.s.sorted.Append(w.batch)
 	w.s.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	w.run.start, w.run.end = w.file.bytes(), end.Offset
 	w.file.runs = append(w.file.runs, w.run)
-	w.batch.Parts, w.size = w.batch.Parts[:0], 0
+	w.batch = w.batch[:0]
 	return nil
 }
 
@@ -144,89 +135,94 @@ func (s *Store) readRuns(f *file, from, count int, take func(record []byte) erro
 	return err
 }
 
-// readParts calls take for the parts of a record.
-func readParts(record []byte, take func(*moriensv1.WindowPart) error) error {
-	b := new(moriensv1.WindowBatch)
-	if err := proto.Unmarshal(record, b); err != nil {
-		return err
-	}
-	for _, p := range b.Parts {
-		if err := take(p); err != nil {
-			return err
-		}
-	}
-	return nil
+// unsorted are the parts of a file of the fresh log.
+type unsorted struct {
+	list        []part
+	tracks      map[uint64]*moriensv1.WindowTrack // of each ring the latest
+	transaction uint64                            // the latest
 }
 
-// readEncoded calls take for the parts of a file's runs, like readRuns, and leaves their messages as they are.
-func (s *Store) readEncoded(f *file, from, count int, take func(*moriensv1.EncodedPart) error) error {
-	return s.readRuns(f, from, count, func(record []byte) error {
-		b := new(moriensv1.EncodedBatch)
-		if err := proto.Unmarshal(record, b); err != nil {
+func (s *Store) readUnsorted(number uint64) (u unsorted, err error) {
+	u.tracks = make(map[uint64]*moriensv1.WindowTrack)
+	err = s.fresh.ReadFile(number, func(_ segment.Position, record []byte) error {
+		record = bytes.Clone(record)
+		transaction, tracks, err := readTracks(record)
+		if err != nil {
 			return err
 		}
-		for _, p := range b.Parts {
-			if err := take(p); err != nil {
-				return err
-			}
+		u.transaction = max(u.transaction, transaction)
+		for _, t := range tracks {
+			u.tracks[t.Ring] = t
 		}
-		return nil
+		return readParts(record, func(p part) error {
+			u.list = append(u.list, p)
+			return nil
+		})
 	})
+	return u, err
+}
+
+// windows sorts the parts by hash and process, each window's in their order, and returns the windows.
+func (s *Store) windows(list []part) (windows [][]part) {
+	type hashed struct {
+		hash uint64
+		at   int
+	}
+	order := make([]hashed, len(list))
+	for i := range list {
+		order[i] = hashed{s.hash(list[i].window), i}
+	}
+	slices.SortFunc(order, func(a, b hashed) int {
+		return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(list[a.at].process, list[b.at].process), cmp.Compare(a.at, b.at))
+	})
+	sorted := make([]part, len(list))
+	from := 0
+	for i, o := range order {
+		if sorted[i] = list[o.at]; sorted[i].key != sorted[from].key {
+			windows = append(windows, sorted[from:i:i])
+			from = i
+		}
+	}
+	if len(sorted) > 0 {
+		windows = append(windows, sorted[from:])
+	}
+	return windows
 }
 
 // sort moves the windows of a file of the fresh log to a new sorted file, those that stay.
 func (s *Store) sort(fresh segment.File) error {
-	parts := make(map[key]*moriensv1.EncodedPart)
-	var order []key
-	tracks := make(map[uint64]*moriensv1.WindowTrack)
-	transaction := uint64(0)
-	err := s.fresh.ReadFile(fresh.Number, func(_ segment.Position, record []byte) error {
-		b := new(moriensv1.EncodedBatch)
-		if err := proto.Unmarshal(record, b); err != nil {
-			return err
-		}
-		for _, p := range b.Parts {
-			if whole := parts[keyOf(p)]; whole != nil {
-				whole.Messages = append(whole.Messages, p.Messages...)
-			} else {
-				parts[keyOf(p)] = p
-				order = append(order, keyOf(p))
-			}
-		}
-		for _, t := range b.Tracks {
-			tracks[t.Ring] = t
-		}
-		transaction = max(transaction, b.Transaction)
-		return nil
-	})
+	u, err := s.readUnsorted(fresh.Number)
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(order, func(a, b key) int {
-		return cmp.Or(cmp.Compare(s.hash(a.window), s.hash(b.window)), cmp.Compare(a.process, b.process))
-	})
 	w, err := s.write(false)
 	if err != nil {
 		return err
 	}
-	n := &moriensv1.WindowState{Transaction: transaction}
-	kept, size := 0, 0
-	sizes := make(map[key]int, len(order))
+	n := &moriensv1.WindowState{Transaction: u.transaction}
+	kept, all := 0, 0
+	windows := s.windows(u.list)
 	s.mu.Lock()
-	for _, k := range order {
-		p := s.processes[k.process]
-		parts[k].Continued = p.out && k.window <= p.passed
-		sizes[k] = proto.Size(parts[k])
-		size += sizes[k]
+	for _, parts := range windows {
+		p := s.processes[parts[0].process]
+		parts[0].continued = p != nil && p.out && parts[0].window <= p.passed
 	}
-	stay := order[:0]
-	for _, k := range order {
+	stay := windows[:0]
+	for _, parts := range windows {
+		k, bytes := parts[0].key, 0
+		for i := range parts {
+			bytes += len(parts[i].messages)
+		}
+		all += bytes
 		p := s.processes[k.process]
+		if p == nil { // the file is not what it seems
+			continue
+		}
 		switch was := s.torn[k]; {
 		case s.stays(k):
-			stay = append(stay, k)
-			kept += sizes[k]
-		case !was && !parts[k].Continued:
+			stay = append(stay, parts)
+			kept += bytes
+		case !was && !parts[0].continued:
 			n.EvictedWindows++
 		}
 		if !p.out || k.window > p.passed {
@@ -235,16 +231,16 @@ func (s *Store) sort(fresh segment.File) error {
 	}
 	s.mu.Unlock()
 	// As much of the file as what goes is of what was in it.
-	n.EvictedBytes = uint64(float64(fresh.Bytes) * float64(size-kept) / float64(max(size, 1)))
-	for _, k := range stay {
-		if err := w.addSized(parts[k], sizes[k]); err != nil {
+	n.EvictedBytes = uint64(float64(fresh.Bytes) * float64(all-kept) / float64(max(all, 1)))
+	for _, parts := range stay {
+		if err := w.add(parts...); err != nil {
 			return errors.Join(err, w.abandon())
 		}
 	}
 	if err := w.flush(); err != nil {
 		return errors.Join(err, w.abandon())
 	}
-	for _, t := range tracks {
+	for _, t := range u.tracks {
 		n.Tracks = append(n.Tracks, t)
 	}
 	d := w.file.describe()

@@ -1,6 +1,8 @@
 package window
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -8,14 +10,23 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A batch is what one commit brings, split by windows.
+// A batch is what one commit brings, split by windows. The next one has its memory.
 type batch struct {
 	definitions []*moriensv1.ReportRequest
-	parts       []*moriensv1.WindowPart
-	at          map[key]*moriensv1.WindowPart
+	messages    encoder // encoded, one behind the other
+	pieces      []piece // of them, in their order
+	parts       []part  // of the pieces, once they are put together
+	room        []byte  // for the messages of the parts
 	touched     map[*ring]bool
-	anchors     map[*ring]map[uint64]anchored // by row
+	anchors     map[*ring][]anchored
 	unusual     []key
+}
+
+// A piece is messages of one window.
+type piece struct {
+	key
+	from, to int // in the batch's messages
+	part     int // that it belongs to
 }
 
 // A key is a window of a process.
@@ -26,23 +37,24 @@ type key struct {
 
 // An anchored row is a collective call on a communicator of all ranks.
 type anchored struct {
+	row     uint64
 	comm    uint32
 	ordinal uint64
 }
 
 // split gives each row and what belongs to it to its window.
 func (s *Store) split(messages []*moriensv1.ReportRequest) (*batch, error) {
-	b := &batch{at: make(map[key]*moriensv1.WindowPart), touched: make(map[*ring]bool), anchors: make(map[*ring]map[uint64]anchored)}
-	for _, m := range messages {
-		if s.define(m) {
-			b.definitions = append(b.definitions, m)
-		}
-	}
+	b := &s.batch
+	b.empty()
+	s.declare(messages)
+	b.definitions, s.declared = s.declared, nil
 	for _, m := range messages {
 		if c := m.GetCollectives(); c != nil {
-			if err := s.findAnchors(b, c); err != nil {
+			r, err := s.ring(b, c.Ring)
+			if err != nil {
 				return nil, err
 			}
+			b.anchors[r] = r.findAnchors(b.anchors[r], c)
 		}
 	}
 	for _, m := range messages {
@@ -73,6 +85,7 @@ func (s *Store) split(messages []*moriensv1.ReportRequest) (*batch, error) {
 			r.times = append(r.times[:0], r.times[n-1])
 		}
 	}
+	b.join()
 	return b, nil
 }
 
@@ -86,23 +99,63 @@ func (s *Store) ring(b *batch, id uint64) (*ring, error) {
 	return r, nil
 }
 
-func (b *batch) add(r *ring, w anchor.Window, m *moriensv1.ReportRequest) {
-	k := key{r.process.id, w}
-	p := b.at[k]
-	if p == nil {
-		p = &moriensv1.WindowPart{Process: k.process, Window: uint64(w)}
-		b.at[k] = p
-		b.parts = append(b.parts, p)
+// add gives what was encoded since the last time to a window.
+func (b *batch) add(r *ring, w anchor.Window) {
+	k, from := key{r.process.id, w}, 0
+	if last := len(b.pieces) - 1; last >= 0 {
+		from = b.pieces[last].to
 	}
-	p.Messages = append(p.Messages, m)
+	b.pieces = append(b.pieces, piece{key: k, from: from, to: len(b.messages)})
 }
 
-// findAnchors notes the rows that are anchors. One whose row came long ago counts from now on.
-func (s *Store) findAnchors(b *batch, c *moriensv1.Collectives) error {
-	r, err := s.ring(b, c.Ring)
-	if err != nil {
-		return err
+// empty leaves nothing but memory.
+func (b *batch) empty() {
+	if b.touched == nil {
+		b.touched, b.anchors = make(map[*ring]bool), make(map[*ring][]anchored)
 	}
+	clear(b.touched)
+	clear(b.anchors)
+	b.messages, b.room = b.messages.empty(), encoder(b.room).empty()
+	b.pieces, b.parts, b.unusual = b.pieces[:0], b.parts[:0], nil
+}
+
+// join puts the pieces of each window together.
+func (b *batch) join() {
+	at := make(map[key]int, len(b.pieces))
+	var bytes []int
+	for i := range b.pieces {
+		p := &b.pieces[i]
+		n, there := at[p.key]
+		if !there {
+			n = len(b.parts)
+			at[p.key] = n
+			b.parts, bytes = append(b.parts, part{key: p.key}), append(bytes, 0)
+		}
+		p.part = n
+		bytes[n] += p.to - p.from
+	}
+	b.room = slices.Grow(b.room, len(b.messages))[:len(b.messages)]
+	room := b.room
+	for i, n := range bytes {
+		b.parts[i].messages, room = room[:0:n], room[n:]
+	}
+	for _, p := range b.pieces {
+		messages := &b.parts[p.part].messages
+		*messages = append(*messages, b.messages[p.from:p.to]...)
+	}
+}
+
+// declare takes what the messages tell of who the processes are, and remembers it for those who come later. It is to be told once.
+func (s *Store) declare(messages []*moriensv1.ReportRequest) {
+	for _, m := range messages {
+		if !slices.Contains(s.declared, m) && s.define(m) {
+			s.declared = append(s.declared, m)
+		}
+	}
+}
+
+// findAnchors adds the rows that are anchors to those that are known. One whose row came long ago counts from now on.
+func (r *ring) findAnchors(anchors []anchored, c *moriensv1.Collectives) []anchored {
 	row := uint64(0)
 	for i, d := range c.Row {
 		row += uint64(d)
@@ -113,12 +166,28 @@ func (s *Store) findAnchors(b *batch, c *moriensv1.Collectives) error {
 			r.process.pass(c.Comm[i], c.Ordinal[i], r.process.since)
 			continue
 		}
-		if b.anchors[r] == nil {
-			b.anchors[r] = make(map[uint64]anchored)
-		}
-		b.anchors[r][row] = anchored{c.Comm[i], c.Ordinal[i]}
+		anchors = append(anchors, anchored{row, c.Comm[i], c.Ordinal[i]})
 	}
-	return nil
+	slices.SortStableFunc(anchors, func(a, b anchored) int { return cmp.Compare(a.row, b.row) })
+	return anchors
+}
+
+// errColumns is returned for a message whose columns do not fit each other.
+var errColumns = errors.New("windows: columns of different lengths")
+
+// same says whether columns have one length.
+func same(n int, lengths ...int) bool {
+	return !slices.ContainsFunc(lengths, func(length int) bool { return length != n })
+}
+
+func soundCalls(c *moriensv1.Calls) bool {
+	n := len(c.Function)
+	for _, counts := range c.Counts {
+		if len(counts.Value) != n-len(c.NoCounts) {
+			return false
+		}
+	}
+	return same(n, len(c.BurstTicks), len(c.CallTicks), len(c.Path)) && same(len(c.PollsRow), len(c.Polls))
 }
 
 // splitCalls cuts calls behind the anchors that end windows. Rows that came before, of a commit that is done again, are left out.
@@ -127,119 +196,107 @@ func (s *Store) splitCalls(b *batch, c *moriensv1.Calls) error {
 	if err != nil {
 		return err
 	}
-	n := len(c.Function)
-	anchors := b.anchors[r]
-	ticks := c.OriginTicks
-	from, origin := 0, ticks
+	if !soundCalls(c) {
+		return errColumns
+	}
 	polls := c.PollsRow
-	var at anchor.Window
-	for i := range n {
-		row := c.First + uint64(i)
-		before := ticks
-		enter := ticks + c.BurstTicks[i]
-		ticks = enter + c.CallTicks[i]
-		if row < r.rows {
-			from, origin = i+1, ticks
-			continue
-		}
-		w := s.enter(r.process, enter)
-		if i == from {
-			at = w
-		} else if w != at {
-			b.add(r, at, callsOf(c, from, i, origin))
-			from, origin, at = i, before, w
-		}
-		r.begin(row, before, w)
+	s.walk(r, c, b.anchors[r], func(x stretch) {
+		b.messages.calls(c, x.from, x.to, x.before)
+		b.add(r, x.window)
+		row := c.First + uint64(x.from)
+		r.begin(row, x.before, x.window)
 		if !r.sequence.begun {
 			torn := r.sequence.torn || row > 0
-			r.sequence.begin(before)
+			r.sequence.begin(x.before)
 			r.sequence.torn = torn
 		}
-		for len(polls) > 0 && int(polls[0]) < i {
-			polls = polls[1:]
-		}
-		if len(polls) == 0 || int(polls[0]) != i {
-			r.sequence.add(c.Function[i], c.Path[i])
-		}
-		if a, is := anchors[row]; is && r.process.pass(a.comm, a.ordinal, ticks) {
-			if !r.sequence.torn && r.process.usual.unusual(r.sequence.hash, ticks-r.sequence.since) {
-				b.unusual = append(b.unusual, key{r.process.id, w})
+		for i := x.from; i < x.to; i++ {
+			for len(polls) > 0 && int(polls[0]) < i {
+				polls = polls[1:]
 			}
-			r.sequence.begin(ticks)
+			if len(polls) == 0 || int(polls[0]) != i {
+				r.sequence.add(c.Function[i], c.Path[i])
+			}
 		}
-	}
-	if from < n {
-		b.add(r, at, callsOf(c, from, n, origin))
-	}
-	r.rows = max(r.rows, c.First+uint64(n))
+		if x.ends {
+			if !r.sequence.torn && r.process.usual.unusual(r.sequence.hash, x.end-r.sequence.since) {
+				b.unusual = append(b.unusual, key{r.process.id, x.window})
+			}
+			r.sequence.begin(x.end)
+		}
+	})
+	r.rows = max(r.rows, c.First+uint64(len(c.Function)))
 	return nil
 }
 
-// callsOf is some rows of a Calls message, of which the first burst starts at origin.
-func callsOf(c *moriensv1.Calls, from, to int, origin uint64) *moriensv1.ReportRequest {
-	if from == 0 && to == len(c.Function) {
-		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
-	}
-	p := &moriensv1.Calls{
-		Ring: c.Ring, First: c.First + uint64(from), OriginTicks: origin,
-		BurstTicks: c.BurstTicks[from:to], CallTicks: c.CallTicks[from:to], Function: c.Function[from:to], Path: c.Path[from:to],
-		NoBurst: rowsOf(c.NoBurst, from, to), Paused: rowsOf(c.Paused, from, to), NoCounts: rowsOf(c.NoCounts, from, to),
-		PollsRow:   rowsOf(c.PollsRow, from, to),
-		Unfinished: c.Unfinished && to == len(c.Function),
-	}
-	first, _ := slices.BinarySearch(c.PollsRow, uint32(from))
-	p.Polls = c.Polls[first : first+len(p.PollsRow)]
-	without, _ := slices.BinarySearch(c.NoCounts, uint32(from))
-	value := from - without
-	for _, counts := range c.Counts {
-		p.Counts = append(p.Counts, &moriensv1.Counts{Value: counts.Value[value : value+to-from-len(p.NoCounts)]})
-	}
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: p}}
+// A stretch is rows of a Calls message that follow each other in one window.
+type stretch struct {
+	from, to    int    // from ≤ row < to
+	before, end uint64 // ticks when the call before the first one ended, and the last one
+	window      anchor.Window
+	ends        bool // the window ends with the last one
 }
 
-// rowsOf is a sparse column of some rows.
-func rowsOf(rows []uint32, from, to int) []uint32 {
-	first, _ := slices.BinarySearch(rows, uint32(from))
-	end, _ := slices.BinarySearch(rows, uint32(to))
-	var part []uint32
-	for _, row := range rows[first:end] {
-		part = append(part, row-uint32(from))
+// walk calls visit for the stretches of calls that a ring has not had.
+func (s *Store) walk(r *ring, c *moriensv1.Calls, anchors []anchored, visit func(stretch)) {
+	s.measure(r.process)
+	ticks, i, n := c.OriginTicks, 0, len(c.BurstTicks)
+	for ; i < n && c.First+uint64(i) < r.rows; i++ {
+		ticks += c.BurstTicks[i] + c.CallTicks[i]
 	}
-	return part
+	for i < n {
+		x := stretch{from: i, before: ticks, window: s.enter(r.process, ticks+c.BurstTicks[i])}
+		for ; i < n && !x.ends; i++ {
+			enter := ticks + c.BurstTicks[i]
+			if s.enter(r.process, enter) != x.window {
+				break
+			}
+			ticks = enter + c.CallTicks[i]
+			row := c.First + uint64(i)
+			for len(anchors) > 0 && anchors[0].row < row {
+				anchors = anchors[1:]
+			}
+			x.ends = len(anchors) > 0 && anchors[0].row == row && r.process.pass(anchors[0].comm, anchors[0].ordinal, ticks)
+		}
+		x.to, x.end = i, ticks
+		visit(x)
+	}
 }
 
+// splitMarks gives marks to the windows of their times.
 func (s *Store) splitMarks(b *batch, m *moriensv1.Marks) error {
 	r, err := s.ring(b, m.Ring)
 	if err != nil {
 		return err
 	}
-	var part *moriensv1.Marks
-	var at anchor.Window
-	ticks, values := m.OriginTicks, m.Value
-	for i, d := range m.Ticks {
-		ticks += d
-		event := m.What[i] == moriensv1.Marks_WHAT_EVENT
-		number := m.First + uint64(i)
-		if number < r.marks {
-			if event {
-				values = values[1:]
-			}
-			continue
-		}
-		w := r.at(ticks)
-		if part == nil || w != at {
-			part, at = &moriensv1.Marks{Ring: r.id, First: number, OriginTicks: ticks}, w
-			b.add(r, w, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: part}})
-			d = 0
-		}
-		part.Ticks = append(part.Ticks, d)
-		part.What = append(part.What, m.What[i])
-		part.Name = append(part.Name, m.Name[i])
-		if event {
-			part.Value = append(part.Value, values[0])
-			values = values[1:]
+	n, events := len(m.Ticks), 0
+	for _, what := range m.What {
+		if what == moriensv1.Marks_WHAT_EVENT {
+			events++
 		}
 	}
-	r.marks = max(r.marks, m.First+uint64(len(m.Ticks)))
+	if !same(n, len(m.What), len(m.Name)) || events != len(m.Value) {
+		return errColumns
+	}
+	ticks, i, values := m.OriginTicks, 0, m.Value
+	pass := func() {
+		if m.What[i] == moriensv1.Marks_WHAT_EVENT {
+			values = values[1:]
+		}
+		i++
+	}
+	for ; i < n && m.First+uint64(i) < r.marks; pass() {
+		ticks += m.Ticks[i]
+	}
+	for i < n {
+		from, origin, of := i, ticks+m.Ticks[i], values
+		w := r.at(origin)
+		for ; i < n && r.at(ticks+m.Ticks[i]) == w; pass() {
+			ticks += m.Ticks[i]
+		}
+		b.messages.marks(m, from, i, origin, of[:len(of)-len(values)])
+		b.add(r, w)
+	}
+	r.marks = max(r.marks, m.First+uint64(n))
 	return nil
 }

@@ -19,6 +19,7 @@ type process struct {
 	window  anchor.Window     // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
+	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
 	passed  anchor.Window     // latest of which something has left the fresh log
 	out     bool              // there is one
 	usual   usual
@@ -75,13 +76,13 @@ func (s *Store) define(m *moriensv1.ReportRequest) bool {
 		p.rings = append(p.rings, r)
 	case *moriensv1.ReportRequest_Communicator:
 		c := b.Communicator
-		if s.communicators[c.Communicator] != nil || !ofAllRanks(c, int64(c.Size)) {
+		if s.communicators[c.Communicator] != nil || !anchor.OfAllRanks(c, int64(c.Size)) {
 			return false
 		}
 		s.communicators[c.Communicator] = c
 	case *moriensv1.ReportRequest_Member:
 		p, c := s.processes[b.Member.Process], s.communicators[b.Member.Communicator]
-		if p == nil || c == nil || !ofAllRanks(c, int64(p.size)) {
+		if p == nil || c == nil || !anchor.OfAllRanks(c, int64(p.size)) {
 			return false
 		}
 		if _, known := p.anchors[b.Member.Comm]; known {
@@ -103,14 +104,6 @@ func (s *Store) define(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// ofAllRanks says whether a communicator's collectives are anchors in a world of a size.
-func ofAllRanks(c *moriensv1.Communicator, size int64) bool {
-	if c.Inter || c.Window || c.File || c.Guessed || c.Cut || int64(c.Size) != size || len(c.First) != 1 {
-		return false
-	}
-	return c.First[0] == 0 && int64(c.Count[0]) == size && (c.Stride[0] == 1 || size == 1)
-}
-
 // duration turns ticks of a clock into time; 0 as long as its rate is not known.
 func (s *Store) duration(clock moriensv1.Clock, ticks uint64) time.Duration {
 	if clock == moriensv1.Clock_CLOCK_MONOTONIC_RAW {
@@ -124,12 +117,20 @@ func (s *Store) duration(clock moriensv1.Clock, ticks uint64) time.Duration {
 	return time.Duration(min(ns, 1<<62))
 }
 
+// measure finds out for how long no window of a process is cut by time: nine tenths of a part's shortest length, in ticks, by what is known of its clock now.
+func (s *Store) measure(p *process) {
+	const probe = 1 << 40
+	if took := s.duration(p.clock, probe); p.whole == 0 && took > 0 {
+		p.whole = uint64(probe / float64(took) * float64(anchor.ShortestPart) * .9)
+	}
+}
+
 // enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins now.
 func (s *Store) enter(p *process, ticks uint64) anchor.Window {
 	if !p.began {
 		p.since, p.began = ticks, true
 	}
-	if ticks > p.since {
+	if ticks > p.since && ticks-p.since >= p.whole {
 		p.window = max(p.window, p.window.At(s.duration(p.clock, ticks-p.since)))
 	}
 	return p.window
@@ -160,14 +161,24 @@ func (r *ring) begin(row, ticks uint64, w anchor.Window) {
 
 // of returns the window of a row.
 func (r *ring) of(row uint64) anchor.Window {
+	w, _, _ := r.stretch(row)
+	return w
+}
+
+// stretch returns the window of a row, and the rows around it that are of that window: first ≤ row < behind.
+func (r *ring) stretch(row uint64) (w anchor.Window, first, behind uint64) {
 	i, found := slices.BinarySearchFunc(r.edges, row, func(e edge, row uint64) int { return cmp.Compare(e.row, row) })
 	if found {
-		return r.edges[i].window
+		i++
+	}
+	behind = math.MaxUint64
+	if i < len(r.edges) {
+		behind = r.edges[i].row
 	}
 	if i == 0 {
-		return r.process.window
+		return r.process.window, 0, behind
 	}
-	return r.edges[i-1].window
+	return r.edges[i-1].window, r.edges[i-1].row, behind
 }
 
 // at returns the window of a mark.

@@ -1,7 +1,5 @@
 package window
 
-import "slices"
-
 const (
 	// usualWindows is how many of the latest windows of one sequence of calls tell what is usual.
 	usualWindows = 31
@@ -50,10 +48,14 @@ func (u *usual) unusual(hash, ticks uint64) bool {
 	}
 	far := false
 	if d.n >= usualFrom {
-		sorted := d.ticks
-		known := sorted[:min(d.n, usualWindows)]
-		slices.Sort(known)
-		far = ticks/unusualTimes > known[len(known)/2]
+		known := d.ticks[:min(d.n, usualWindows)]
+		shorter := 0 // so many that the median is one of them
+		for _, usual := range known {
+			if usual < ticks/unusualTimes {
+				shorter++
+			}
+		}
+		far = shorter > len(known)/2
 	}
 	d.ticks[d.n%usualWindows] = ticks
 	d.n++

@@ -14,11 +14,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"path/filepath"
 	"sync"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -28,7 +25,7 @@ const (
 	// Windows leave the fresh log a file at a time, which is in memory then, decoded. Its size is a share of all that may be held.
 	freshShare    = 32
 	freshMinBytes = 4 << 10
-	freshMaxBytes = 1 << 20
+	freshMaxBytes = 2 << 20
 	// runBytes is how much of consecutive windows is one record of a sorted file, before compression.
 	runBytes = 64 << 10
 	// roomWait is how long Append may wait for others to be done with the files. The ranks' rings hold longer.
@@ -59,6 +56,7 @@ type Store struct {
 	rings         map[uint64]*ring
 	communicators map[uint32]*moriensv1.Communicator
 	definitions   []*moriensv1.ReportRequest
+	declared      []*moriensv1.ReportRequest    // of those the ones that no transaction has noted yet
 	clocks        map[moriensv1.Clock][]reading // the first and the latest of each
 	marks         map[key]mark
 	torn          map[key]bool    // part of them could not be written; the rest is to go
@@ -70,7 +68,9 @@ type Store struct {
 	last                          uint64 // transaction
 	stateBytes                    int64  // of the state log when all of it was written anew
 	stats                         Stats
-	failed                        error // why full detail is missing
+	failed                        error   // why full detail is missing
+	batch                         batch   // the latest
+	record                        encoder // likewise, of the fresh log
 
 	reading sync.Mutex // held while files are read or written anew; taken before mu
 	work    chan struct{}
@@ -101,25 +101,19 @@ func Open(config Config) (*Store, error) {
 		marks:        make(map[key]mark), torn: make(map[key]bool), below: [classes]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}, work: make(chan struct{}, 1),
 	}
 	if err := s.open(); err != nil {
-		return nil, errors.Join(fmt.Errorf("windows in %s: %w", config.Dir, err), s.closeLogs())
+		return nil, fmt.Errorf("windows in %s: %w", config.Dir, err)
 	}
 	s.done.Go(s.run)
 	s.wake()
 	return s, nil
 }
 
-func (s *Store) open() (err error) {
-	if s.state, err = segment.Open(filepath.Join(s.config.Dir, "state"), "winstate", freshMaxBytes); err != nil {
-		return err
-	}
-	if s.sorted, err = segment.Open(filepath.Join(s.config.Dir, "sorted"), "winsort", math.MaxInt64); err != nil {
-		return err
-	}
-	if s.fresh, err = segment.Open(filepath.Join(s.config.Dir, "fresh"), "winfresh", s.freshBytes()); err != nil {
+func (s *Store) open() error {
+	if err := s.openLogs(); err != nil {
 		return err
 	}
 	if err := s.recover(); err != nil {
-		return err
+		return errors.Join(err, s.closeLogs())
 	}
 	s.stats.Cut = s.state.Cut() + s.sorted.Cut() + s.fresh.Cut()
 	return nil
@@ -127,9 +121,7 @@ func (s *Store) open() (err error) {
 
 func (s *Store) closeLogs() (err error) {
 	for _, l := range []*segment.Log{s.state, s.sorted, s.fresh} {
-		if l != nil {
-			err = errors.Join(err, l.Close())
-		}
+		err = errors.Join(err, l.Close())
 	}
 	return err
 }
@@ -209,22 +201,24 @@ func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) 
 	if len(b.touched) == 0 {
 		return nil
 	}
-	record := &moriensv1.WindowBatch{Transaction: transaction, Parts: s.admit(b.parts)}
+	parts := s.admit(b.parts)
+	tracks := make([]*moriensv1.WindowTrack, 0, len(b.touched))
 	for r := range b.touched {
-		record.Tracks = append(record.Tracks, r.track())
+		tracks = append(tracks, r.track())
 	}
-	bytes, err := proto.Marshal(record)
+	record, err := s.encode(transaction, parts, tracks)
 	if err != nil {
 		s.fail(err)
 		return err
 	}
+	lose := func() { s.lose(transaction, parts, tracks, uint64(len(record))) }
 	if s.bytes() >= s.max() { // at most one commit goes beyond the bound
 		s.mu.Unlock()
 		s.makeRoom()
 		s.mu.Lock()
 	}
 	if s.bytes() >= s.max() {
-		s.lose(record, uint64(len(bytes)))
+		lose()
 		s.wake()
 		return nil
 	}
@@ -234,9 +228,9 @@ func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) 
 		}
 		s.wake()
 	}
-	if _, err := s.fresh.Append(bytes); err != nil {
+	if _, err := s.fresh.Append(record); err != nil {
 		s.fail(err)
-		s.lose(record, uint64(len(bytes)))
+		lose()
 		return nil
 	}
 	if s.bytes() > s.max()/32*evictFrom {
@@ -245,12 +239,28 @@ func (s *Store) Append(transaction uint64, messages []*moriensv1.ReportRequest) 
 	return nil
 }
 
+// encode makes a record of the fresh log, which lasts until the next one is made.
+func (s *Store) encode(transaction uint64, parts []part, tracks []*moriensv1.WindowTrack) ([]byte, error) {
+	e := s.record.empty()
+	e.number(batchTransaction, transaction)
+	for i := range parts {
+		e.parts(parts[i])
+	}
+	for _, t := range tracks {
+		if err := e.track(t); err != nil {
+			return nil, err
+		}
+	}
+	s.record = e
+	return e, nil
+}
+
 // admit leaves out what belongs to windows that are gone: transfers that have ended only now.
-func (s *Store) admit(parts []*moriensv1.WindowPart) []*moriensv1.WindowPart {
+func (s *Store) admit(parts []part) []part {
 	kept := parts[:0]
 	for _, p := range parts {
-		if s.gone(keyOf(p)) {
-			s.stats.EvictedBytes += uint64(proto.Size(p))
+		if s.gone(p.key) {
+			s.stats.EvictedBytes += uint64(len(p.messages))
 			continue
 		}
 		kept = append(kept, p)
@@ -259,14 +269,14 @@ func (s *Store) admit(parts []*moriensv1.WindowPart) []*moriensv1.WindowPart {
 }
 
 // lose counts what could not be written.
-func (s *Store) lose(record *moriensv1.WindowBatch, bytes uint64) {
+func (s *Store) lose(transaction uint64, parts []part, tracks []*moriensv1.WindowTrack, bytes uint64) {
 	s.stats.EvictedBytes += bytes
-	n := &moriensv1.WindowState{Transaction: record.Transaction, Tracks: record.Tracks, EvictedBytes: bytes}
-	for _, p := range record.Parts {
-		if k := keyOf(p); !s.torn[k] {
-			s.torn[k] = true
+	n := &moriensv1.WindowState{Transaction: transaction, Tracks: tracks, EvictedBytes: bytes}
+	for _, p := range parts {
+		if !s.torn[p.key] {
+			s.torn[p.key] = true
 			n.EvictedWindows++
-			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.Process, Window: p.Window})
+			n.Marks = append(n.Marks, &moriensv1.WindowMark{Process: p.process, Window: uint64(p.window)})
 		}
 	}
 	s.stats.EvictedWindows += n.EvictedWindows

@@ -2,7 +2,9 @@ package clock
 
 import (
 	"fmt"
-	"iter"
+	"sync"
+
+	"moriens/analysis/team"
 )
 
 // A Thread is the MPI calls of one thread, one a row, in time order.
@@ -31,10 +33,16 @@ const (
 )
 
 // A Collective is one collective operation. Members are in the order of their ranks.
+//
+// Where members of a team know of one collective, Members are those whose threads are here, and in addition, of FromRoot, the root, of Prefix all. The others
+// of AllToAll, and for the root those of ToRoot, are told of by the members of the team that have them.
 type Collective struct {
 	Flow    Flow
-	Root    int // of Members
+	Root    int // of Members; -1 = of ToRoot, it is elsewhere
 	Members []Member
+
+	ID     uint64  // of one that several members of the team know of, the same at all of them
+	Others []int32 // the other members of the team that tell of its threads, or, of ToRoot with the root elsewhere, are told
 }
 
 // A Member takes part from the entry of the call that starts the operation to the exit of the one that completes it.
@@ -46,18 +54,26 @@ type Traffic struct {
 	Collectives []Collective
 }
 
-// Check says whether all places are there.
-func (t *Traffic) Check(threads []Thread) error {
+// Check says whether all places are there, as far as they are of this member's threads.
+func (t *Traffic) Check(threads []Thread, of team.Threads) error {
+	if err := of.Check(len(threads)); err != nil {
+		return err
+	}
+	whole := of.Size() == 1
+	here := make([]bool, len(threads))
+	for i := range here {
+		here[i] = whole || of.Mine(i)
+	}
 	there := func(p Place) bool {
-		return p.Thread >= 0 && int(p.Thread) < len(threads) && p.Row >= 0 && int(p.Row) < len(threads[p.Thread].EnterNS)
+		return p.Thread >= 0 && int(p.Thread) < len(threads) && p.Row >= 0 && (!here[p.Thread] || int(p.Row) < len(threads[p.Thread].EnterNS))
 	}
 	for i, m := range t.Messages {
-		if !there(m.Send) || !there(m.Recv) {
+		if !there(m.Send) || !there(m.Recv) || !here[m.Recv.Thread] {
 			return fmt.Errorf("clock: message %d: from %v to %v is not there", i, m.Send, m.Recv)
 		}
 	}
 	for i, c := range t.Collectives {
-		if c.Root < 0 || c.Root >= max(len(c.Members), 1) {
+		if (c.Root < 0 || c.Root >= max(len(c.Members), 1)) && !(c.Root == -1 && c.Flow == ToRoot && len(c.Others) == 1) {
 			return fmt.Errorf("clock: collective %d: member %d of %d is its root", i, c.Root, len(c.Members))
 		}
 		for _, m := range c.Members {
@@ -69,33 +85,142 @@ func (t *Traffic) Check(threads []Thread) error {
 	return nil
 }
 
-// Bounds are what traffic between nodes says of their clocks. Of a collective that synchronises it is what
-// the first member and each other say of each other: whoever came last bounds all, whoever asks.
-func (t *Traffic) Bounds(threads []Thread) iter.Seq[Bound] {
-	return func(yield func(Bound) bool) {
-		bound := func(send, recv Place) bool {
-			a, b := &threads[send.Thread], &threads[recv.Thread]
-			return a.Node == b.Node || yield(Bound{a.Node, b.Node, a.EnterNS[send.Row], b.ExitNS[recv.Row]})
-		}
-		for _, m := range t.Messages {
-			if !bound(m.Send, m.Recv) {
-				return
+// Bounds are what traffic between nodes says of their clocks, in the order of the traffic, as far as credible says that the clocks can have had the
+// times; refused counts those of which one had not. workers collectives are looked at side by side.
+//
+// Of a collective it is what the node of one member and each other node say of each other, the tightest each way: all of a node's members have
+// one clock, so the last to come and the first to leave say it for all of them. Whoever came last bounds all, whichever node is asked.
+func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) bool, workers int) (bounds []Bound, refused int) {
+	nodes := 0
+	for i := range threads {
+		nodes = max(nodes, threads[i].Node+1)
+	}
+	l := boundList{threads: threads, credible: credible}
+	for _, m := range t.Messages {
+		l.between(m.Send, m.Recv)
+	}
+	parts := make([]boundList, max(1, min(workers, len(t.Collectives))))
+	var wg sync.WaitGroup
+	for k := range parts {
+		from, to := k*len(t.Collectives)/len(parts), (k+1)*len(t.Collectives)/len(parts)
+		wg.Go(func() {
+			part := boundList{threads: threads, credible: credible, ends: make([]ends, nodes)}
+			for i := from; i < to; i++ {
+				part.collective(&t.Collectives[i])
 			}
+			parts[k] = part
+		})
+	}
+	wg.Wait()
+	for k := range parts {
+		l.bounds = append(l.bounds, parts[k].bounds...)
+		l.refused += parts[k].refused
+	}
+	return l.bounds, l.refused
+}
+
+// A boundList takes bounds as they are found.
+type boundList struct {
+	threads  []Thread
+	credible func(node int, ns int64) bool
+	bounds   []Bound
+	refused  int
+	ends     []ends // by node, of the collective that is looked at
+	nodes    []int  // of that, in the order of their first members
+}
+
+// ends are what counts of a node's members in a collective: the last to come of those that others wait for, and the first to leave of those that wait.
+type ends struct {
+	awaited, waits  bool
+	lastNS, firstNS int64
+}
+
+func (l *boundList) add(from, to int, sendNS, recvNS int64) {
+	if from != to {
+		l.bounds = append(l.bounds, Bound{from, to, sendNS, recvNS})
+	}
+}
+
+func (l *boundList) between(send, recv Place) {
+	a, b := &l.threads[send.Thread], &l.threads[recv.Thread]
+	if a.Node == b.Node {
+		return
+	}
+	sendNS, recvNS := a.EnterNS[send.Row], b.ExitNS[recv.Row]
+	if !l.credible(a.Node, sendNS) || !l.credible(b.Node, recvNS) {
+		l.refused++
+		return
+	}
+	l.add(a.Node, b.Node, sendNS, recvNS)
+}
+
+func (l *boundList) collective(c *Collective) {
+	if c.Flow == Prefix {
+		for i := 1; i < len(c.Members); i++ {
+			l.between(c.Members[i-1].Start, c.Members[i].End)
 		}
-		for _, c := range t.Collectives {
-			hub := c.Root
-			if c.Flow == AllToAll {
-				hub = 0
-			}
-			for i, m := range c.Members {
-				h := c.Members[hub]
-				if c.Flow == Prefix {
-					h = c.Members[max(i-1, 0)]
-				}
-				if (c.Flow != ToRoot) && !bound(h.Start, m.End) || (c.Flow == AllToAll || c.Flow == ToRoot) && !bound(m.Start, h.End) {
-					return
-				}
-			}
+		return
+	}
+	if len(c.Members) == 0 {
+		return
+	}
+	for _, node := range l.nodes {
+		l.ends[node] = ends{}
+	}
+	l.nodes = l.nodes[:0]
+	for i, m := range c.Members {
+		root := i == c.Root
+		if c.Flow == AllToAll || root == (c.Flow == FromRoot) {
+			l.comes(m.Start)
 		}
+		if c.Flow == AllToAll || root == (c.Flow == ToRoot) {
+			l.leaves(m.End)
+		}
+	}
+	hub := l.threads[c.Members[c.Root].Start.Thread].Node
+	h := &l.ends[hub]
+	for _, node := range l.nodes {
+		n := &l.ends[node]
+		if h.awaited && n.waits {
+			l.add(hub, node, h.lastNS, n.firstNS)
+		}
+		if n.awaited && h.waits {
+			l.add(node, hub, n.lastNS, h.firstNS)
+		}
+	}
+}
+
+// of is what there is of a node in the collective that is looked at.
+func (l *boundList) of(node int) *ends {
+	e := &l.ends[node]
+	if !e.awaited && !e.waits {
+		l.nodes = append(l.nodes, node)
+	}
+	return e
+}
+
+// comes takes in a call for which others wait.
+func (l *boundList) comes(p Place) {
+	t := &l.threads[p.Thread]
+	ns := t.EnterNS[p.Row]
+	if !l.credible(t.Node, ns) {
+		l.refused++
+		return
+	}
+	if e := l.of(t.Node); !e.awaited || ns > e.lastNS {
+		e.awaited, e.lastNS = true, ns
+	}
+}
+
+// leaves takes in a call that waits for others.
+func (l *boundList) leaves(p Place) {
+	t := &l.threads[p.Thread]
+	ns := t.ExitNS[p.Row]
+	if !l.credible(t.Node, ns) {
+		l.refused++
+		return
+	}
+	if e := l.of(t.Node); !e.waits || ns < e.firstNS {
+		e.waits, e.firstNS = true, ns
 	}
 }

@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"iter"
 	"math"
+
+	"moriens/analysis/team"
 )
 
 const (
@@ -56,7 +58,14 @@ type Input struct {
 	Reference int // whose time the others are brought to
 	Spans     []Span
 	Bounds    iter.Seq[Bound]
+	Stop      func() bool // asked now and then; true ends it with ErrStopped. nil = never. In a team it says the same at all members
+	// Team has members that each know some of the bounds; all else that is known they have in common. Solve is collective then, and its answer that of all
+	// bounds, at each of them. nil = one has all.
+	Team team.Team
 }
+
+// ErrStopped is what Solve returns where Input.Stop ended it.
+var ErrStopped = errors.New("there was no time to compare them")
 
 // A Solution has a Line for every node.
 type Solution struct {
@@ -71,20 +80,33 @@ type Solution struct {
 // Solve finds the clocks. Nodes that no bounds tie to the reference keep their own time; a Line says so.
 func Solve(in Input) (*Solution, error) {
 	s := &solver{in: in, clocks: make([]coarse, len(in.Spans))}
+	if s.in.Team == nil {
+		s.in.Team = team.Solo{}
+	}
 	if in.Reference < 0 || in.Reference >= len(in.Spans) {
 		return nil, fmt.Errorf("clock: reference node %d of %d", in.Reference, len(in.Spans))
 	}
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	s.centre()
+	if err := s.centre(); err != nil {
+		return nil, err
+	}
 	for range coarsePasses {
-		s.gather(fewStretches)
-		s.settle()
+		if err := s.gather(fewStretches); err != nil {
+			return nil, err
+		}
+		if !s.settle() {
+			return nil, ErrStopped
+		}
 		s.refine()
 	}
-	s.gather(s.stretches())
-	s.settle()
+	if err := s.gather(s.stretches()); err != nil {
+		return nil, err
+	}
+	if !s.settle() {
+		return nil, ErrStopped
+	}
 	return s.solution(), nil
 }
 
@@ -167,14 +189,16 @@ func (s *solver) find() error {
 			c.baseNS, c.lastNS = min(c.baseNS, end.ns), max(c.lastNS, end.ns)
 			c.bounds++
 		}
-		key := keyOf(b)
-		if _, known := s.index[key]; !known {
-			s.index[key] = len(s.pairs)
-			s.pairs = append(s.pairs, &pair{a: int(key.a), b: int(key.b), wander: firstWander})
-		}
+		s.index[keyOf(b)] = 0
 	}
-	if failed != nil {
-		return failed
+	if err := team.Agree(s.in.Team, failed); err != nil {
+		return err
+	}
+	if err := s.shareNodes(); err != nil {
+		return err
+	}
+	if err := s.sharePairs(); err != nil {
+		return err
 	}
 	reference := &s.clocks[s.in.Reference]
 	if reference.baseNS == none {

@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -386,5 +387,22 @@ func BenchmarkSolve(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(size.messages), "ns/message")
 		})
+	}
+}
+
+// Whoever has no time for it gets no clocks, however far it came.
+func TestStop(t *testing.T) {
+	bounds := []Bound{{0, 1, 1000, 3000}, {1, 0, 1500, 2500}, {0, 1, 1e9, 1e9 + 2000}, {1, 0, 1e9, 1e9 + 2000}}
+	asked := 0
+	in := Input{Spans: slices.Repeat([]Span{{0, 1e9}}, 2), Bounds: slices.Values(bounds), Stop: func() bool { asked++; return false }}
+	if _, err := Solve(in); err != nil || asked == 0 {
+		t.Fatalf("%v, asked %d times", err, asked)
+	}
+	for _, last := range []int{1, asked} {
+		left := last
+		in.Stop = func() bool { left--; return left == 0 }
+		if _, err := Solve(in); !errors.Is(err, ErrStopped) {
+			t.Errorf("stopped at question %d of %d: %v", last, asked, err)
+		}
 	}
 }

@@ -1,6 +1,9 @@
 package clock
 
-import "math"
+import (
+	"math"
+	"sort"
+)
 
 // A Tie says how a node's clock is tied to the reference.
 type Tie int
@@ -35,8 +38,8 @@ type Line struct {
 	between      float64
 }
 
-// A knot is where a line may bend, and what is to be added there.
-type knot struct{ x, lacks float64 }
+// A knot is where a line may bend, what is to be added there, and how much more of each nanosecond from there to the next knot.
+type knot struct{ x, lacks, slope float64 }
 
 // At turns a time of the node's clock into the reference's.
 func (l *Line) At(ns int64) int64 {
@@ -44,12 +47,12 @@ func (l *Line) At(ns int64) int64 {
 		return ns
 	}
 	x := l.clock.at(ns)
-	k := 0
-	for k < len(l.knots)-2 && x > l.knots[k+1].x {
-		k++
+	a := &l.knots[0]
+	if last := len(l.knots) - 2; last > 0 {
+		k := sort.Search(last, func(k int) bool { return x <= l.knots[k+1].x })
+		a = &l.knots[k]
 	}
-	a, b := l.knots[k], l.knots[k+1]
-	return l.zeroNS + int64(math.Round(x+a.lacks+(b.lacks-a.lacks)*(x-a.x)/(b.x-a.x)))
+	return l.zeroNS + int64(math.Round(x+a.lacks+a.slope*(x-a.x)))
 }
 
 // Uncertainty is how far from the truth At may be at a time within the span, in nanoseconds.
@@ -111,6 +114,10 @@ func (s *solver) trace(l *Line, node int, bends []int) {
 			l.wrong[j] = max(s.high[j][node]-lacks, lacks-s.low[j][node])
 		}
 	}
+	for k := range len(l.knots) - 1 {
+		a, b := &l.knots[k], &l.knots[k+1]
+		a.slope = (b.lacks - a.lacks) / (b.x - a.x)
+	}
 	l.Bends = len(l.knots) - 2
 }
 
@@ -119,7 +126,7 @@ func straight(a, b, c knot) bool {
 }
 
 func (s *solver) knot(node, k int) knot {
-	return knot{s.at(k), middle(s.low[k][node], s.high[k][node])}
+	return knot{x: s.at(k), lacks: middle(s.low[k][node], s.high[k][node])}
 }
 
 // between is what a node's line lacks at knot k if it goes straight from knot a to knot b.

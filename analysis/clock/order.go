@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
+
+	"moriens/analysis/team"
 )
 
 // An Ordered says what Order had to do.
@@ -16,6 +19,8 @@ type Ordered struct {
 	OffNS int64
 	// Unordered counts calls that wait for each other in a circle: whoever matched them was wrong.
 	Unordered int
+	// Stopped says that there was no time for all: from some call on each thread goes by its node's line alone.
+	Stopped bool
 }
 
 // Order brings threads to one time line, in place: at gives the time of a node's clock there. No call returns
@@ -23,82 +28,155 @@ type Ordered struct {
 // clock has measured it. So calls give way: one that waited returns later where it has to, what follows on its thread
 // moves with it, and the following calls make up for that as far as they last, but none to less than half.
 //
+// Threads that wait for none are gone on with side by side, by so many workers, until each has come to a call that waits; who may go on is then found one after the
+// other. The answer is the same with any number.
+//
+// In a team each member has the calls of its own threads, and what those wait for; Order is collective, and its answer that of one that has all. Members tell
+// each other when a call was entered that others wait for, in as many rounds as there are such steps one after the other. stop, which may be nil, is asked
+// in each round; where it says so at one member nothing is waited for any more.
+//
 // That is the controlled logical clock (Rabenseifner, EuroPVM/MPI 1997; Becker, Rabenseifner, Wolf,
 // Linford, Parallel Computing 35, 2009) with forward amortisation, which takes it from the calls alone.
-func Order(threads []Thread, t *Traffic, at func(node int, ns int64) int64) (Ordered, error) {
-	if err := t.Check(threads); err != nil {
+func Order(threads []Thread, t *Traffic, at func(node int, ns int64) int64, workers int, of team.Threads, stop func() bool) (Ordered, error) {
+	if err := team.Agree(of, t.Check(threads, of)); err != nil {
 		return Ordered{}, err
 	}
-	o := &ordering{threads: threads, at: at, states: make([]state, len(threads)), needs: needsOf(t)}
-	for i := range t.Collectives {
-		o.meetings = append(o.meetings, meeting{collective: &t.Collectives[i]})
+	o := &ordering{threads: threads, team: of, at: at, workers: workers, states: make([]state, len(threads))}
+	needs, err := o.connect(t)
+	if err != nil {
+		return Ordered{}, err
 	}
-	ready := make([]int32, len(threads))
 	for i := range threads {
-		ready[i] = int32(i)
-		o.states[i].needs = o.needsOf(int32(i))
+		if of.Mine(i) {
+			o.ready = append(o.ready, int32(i))
+		}
+		o.states[i].needs = needs[i]
 		o.states[i].gaps = threads[i].Gaps
 	}
-	for stuck := int32(0); ; {
-		for len(ready) > 0 {
-			last := len(ready) - 1
-			i := ready[last]
-			ready = o.run(i, ready[:last])
+	for {
+		o.goOn()
+		if through, err := o.meet(stop != nil && stop()); through || err != nil {
+			return o.Ordered, err
 		}
-		for int(stuck) < len(threads) && !o.states[stuck].blocked {
-			stuck++
-		}
-		if int(stuck) == len(threads) {
-			return o.Ordered, nil
-		}
-		// What it waits for waits for it.
-		s := &o.states[stuck]
-		s.blocked = false
-		s.needs = s.needs[1:]
-		o.Unordered++
-		ready = append(ready, stuck)
-		stuck = 0
 	}
 }
 
-// A need is what the exit of a call waits for: the entry of another, or, of a collective, those of members.
+// goOn goes on with the threads of this member as far as what is here lets it.
+func (o *ordering) goOn() {
+	var running []int32
+	for len(o.ready) > 0 {
+		if o.workers > 1 && len(o.ready) >= sideBySide {
+			running, o.ready = o.ready, running[:0]
+			o.runAll(running, o.workers)
+			for _, i := range running {
+				if o.tell(i); o.settle(i) {
+					o.ready = append(o.ready, i)
+				}
+			}
+			continue
+		}
+		last := len(o.ready) - 1
+		i := o.ready[last]
+		o.ready = o.ready[:last]
+		for goesOn := true; goesOn; goesOn = o.settle(i) {
+			o.run(i, &o.Ordered)
+			o.tell(i)
+		}
+	}
+}
+
+// A need is what the exit of a row waits for: the entry of another, or, of a collective, those of members.
 type need struct {
-	at         Place
+	row        int32
 	from       Place
 	collective int32 // -1: none
-	members    int32 // the first so many of it
+	members    int32 // the first so many of its sources
 }
 
-// needsOf lists what calls wait for, by thread and row.
-func needsOf(t *Traffic) []need {
-	list := make([]need, 0, len(t.Messages))
-	for _, m := range t.Messages {
-		list = append(list, need{at: m.Recv, from: m.Send, collective: -1})
+// needsOf lists what calls of each thread of this member wait for, by row.
+func (o *ordering) needsOf(t *Traffic) [][]need {
+	count := make([]int, len(o.threads))
+	for p := range t.needs {
+		count[p.Thread]++
 	}
-	for i, c := range t.Collectives {
-		for k, m := range c.Members {
-			all := need{at: m.End, collective: int32(i), members: int32(len(c.Members))}
-			switch {
-			case c.Flow == AllToAll, c.Flow == ToRoot && k == c.Root:
-				list = append(list, all)
-			case c.Flow == Prefix && k > 0:
-				all.members = int32(k)
-				list = append(list, all)
-			case c.Flow == FromRoot && k != c.Root:
-				list = append(list, need{at: m.End, from: c.Members[c.Root].Start, collective: -1})
+	all := 0
+	for i := range count {
+		if !o.here(int32(i)) {
+			count[i] = 0
+		}
+		all += count[i]
+	}
+	lists := make([][]need, len(o.threads))
+	room := make([]need, all)
+	for i, n := range count {
+		lists[i], room = room[:0:n], room[n:]
+	}
+	for p, n := range t.needs {
+		if !o.here(p.Thread) {
+			continue
+		}
+		if n.collective >= 0 {
+			n.members += int32(len(o.meetings[n.collective].partials))
+		}
+		lists[p.Thread] = append(lists[p.Thread], n)
+	}
+	for _, list := range lists {
+		if !slices.IsSortedFunc(list, compareNeeds) {
+			slices.SortStableFunc(list, compareNeeds)
+		}
+		for i := range list {
+			if list[i].collective < 0 {
+				list[i].from = o.locate(list[i].from)
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b need) int {
-		return cmp.Or(cmp.Compare(a.at.Thread, b.at.Thread), cmp.Compare(a.at.Row, b.at.Row))
-	})
-	return list
+	return lists
 }
 
-// A meeting counts who has come to a collective.
+// compareNeeds orders what calls wait for by row; of a row, too, for where calls wait in a circle the first is let go.
+func compareNeeds(a, b need) int {
+	if a.row != b.row {
+		return cmp.Compare(a.row, b.row)
+	}
+	return cmp.Or(cmp.Compare(min(a.collective, 0), min(b.collective, 0)), cmp.Compare(a.from.Thread, b.from.Thread), cmp.Compare(a.from.Row, b.from.Row))
+}
+
+// needs goes through what calls wait for, with the place of each.
+func (t *Traffic) needs(yield func(Place, need) bool) {
+	for _, m := range t.Messages {
+		if !yield(m.Recv, need{row: m.Recv.Row, from: m.Send, collective: -1}) {
+			return
+		}
+	}
+	for i := range t.Collectives {
+		c := &t.Collectives[i]
+		for k, m := range c.Members {
+			n := need{row: m.End.Row, collective: int32(i), members: int32(len(c.Members))}
+			switch {
+			case c.Flow == AllToAll, c.Flow == ToRoot && k == c.Root:
+			case c.Flow == Prefix && k > 0:
+				n.members = int32(k)
+			case c.Flow == FromRoot && k != c.Root:
+				n.from, n.collective = c.Members[c.Root].Start, -1
+			default:
+				continue
+			}
+			if !yield(m.End, n) {
+				return
+			}
+		}
+	}
+}
+
+// A meeting counts who has come to a collective: its members, and behind them, where other members of the team have some, the latest of those of each. It waits
+// for the first of these that has not come, and threads wait for it: if each of them waited for that one, all would be woken by every one that comes.
 type meeting struct {
 	collective *Collective
-	latest     []int64 // entry of the latest of the first 1, 2, … members, as far as they have come
+	partials   []int32           // slots of what other members of the team tell
+	tellTo     []remote          // who waits to hear the latest of the collective's members here
+	watched    bool              // somebody has waited for it
+	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have come
+	waiting    map[int32][]int32 // threads, by how many they wait for
 }
 
 // A state is how far a thread has come.
@@ -111,66 +189,89 @@ type state struct {
 	latest  int64 // of what row waits for and what has come
 	needs   []need
 	gaps    []int32
-	waiting []waiter // for this thread
+	waiting []waiter  // for this thread
+	awaited []awaited // by row: what others of the team wait for and have not been told
 }
 
+// A waiter is a thread, or a meeting, that waits until the entry of a row is placed.
 type waiter struct {
-	row    int32 // until its entry is placed
-	thread int32
+	row     int32
+	thread  int32 // -1: none
+	meeting int32
 }
 
 type ordering struct {
 	Ordered
 	threads  []Thread
+	team     team.Threads
 	at       func(node int, ns int64) int64
+	workers  int
 	states   []state
-	needs    []need
 	meetings []meeting
+	ready    []int32 // threads that may go on
+	elsewhere
 }
 
-func (o *ordering) needsOf(thread int32) []need {
-	first, _ := slices.BinarySearchFunc(o.needs, thread, func(n need, t int32) int { return cmp.Compare(n.at.Thread, t) })
-	last, _ := slices.BinarySearchFunc(o.needs, thread+1, func(n need, t int32) int { return cmp.Compare(n.at.Thread, t) })
-	return o.needs[first:last]
-}
+// sideBySide is from how many threads on they are gone on with by several workers: fewer are through before another worker has begun.
+const sideBySide = 256
 
-// run places a thread's calls until one has to wait; it adds to ready who waited for them.
-func (o *ordering) run(i int32, ready []int32) []int32 {
-	s, t := &o.states[i], &o.threads[i]
-	for ; int(s.row) < len(t.EnterNS); s.row++ {
-		r := s.row
-		if !s.entered {
-			ready = o.enter(i, ready)
-		}
-		// Where it would end by its own clock, and no sooner than after half of its time.
-		localExit := t.ExitNS[r]
-		exit := max(o.at(t.Node, localExit), t.EnterNS[r]+(localExit-s.enterNS)/2)
-		for len(s.needs) > 0 && s.needs[0].at.Row == r {
-			sent, missing, there := o.sent(s.needs[0])
-			if !there {
-				s.blocked = true
-				m := &o.states[missing.Thread]
-				m.waiting = append(m.waiting, waiter{missing.Row, i})
-				return ready
+// runAll goes on with threads, side by side.
+func (o *ordering) runAll(threads []int32, workers int) {
+	parts := make([]Ordered, workers)
+	var wg sync.WaitGroup
+	for k := range parts {
+		own := threads[k*len(threads)/workers : (k+1)*len(threads)/workers]
+		wg.Go(func() {
+			for _, i := range own {
+				o.run(i, &parts[k])
 			}
-			s.latest = max(s.latest, sent)
-			s.needs = s.needs[1:]
-		}
-		if late := s.latest - exit; s.latest > exit {
-			o.Late++
-			o.LargestNS = max(o.LargestNS, late)
-			o.TotalNS += late
-			exit = s.latest
-		}
-		o.off(exit - o.at(t.Node, localExit))
-		t.ExitNS[r] = exit
-		s.exitNS, s.entered = localExit, false
+		})
 	}
-	return ready
+	wg.Wait()
+	for _, p := range parts {
+		o.Late += p.Late
+		o.LargestNS = max(o.LargestNS, p.LargestNS)
+		o.TotalNS += p.TotalNS
+		o.OffNS = max(o.OffNS, p.OffNS)
+	}
 }
 
-// enter places the entry of a thread's row, and wakes who waited for it.
-func (o *ordering) enter(i int32, ready []int32) []int32 {
+// run places a thread's calls until one waits for others. It touches nothing of other threads.
+func (o *ordering) run(i int32, did *Ordered) {
+	s, t := &o.states[i], &o.threads[i]
+	for int(s.row) < len(t.EnterNS) {
+		if !s.entered {
+			o.enter(i, did)
+		}
+		if len(s.needs) > 0 && s.needs[0].row == s.row {
+			return
+		}
+		o.leave(i, did)
+	}
+}
+
+// settle says whether a thread goes on: what its call waits for has come. Else it is woken when it has, if it is not through.
+func (o *ordering) settle(i int32) bool {
+	s := &o.states[i]
+	if int(s.row) == len(o.threads[i].EnterNS) {
+		return false
+	}
+	for len(s.needs) > 0 && s.needs[0].row == s.row {
+		sent, there := o.sent(s.needs[0])
+		if !there {
+			s.blocked = true
+			o.wait(i, s.needs[0])
+			return false
+		}
+		s.latest = max(s.latest, sent)
+		s.needs = s.needs[1:]
+	}
+	o.leave(i, &o.Ordered)
+	return true
+}
+
+// enter places the entry of a thread's row.
+func (o *ordering) enter(i int32, did *Ordered) {
 	s, t := &o.states[i], &o.threads[i]
 	r := s.row
 	s.enterNS, s.entered, s.latest = t.EnterNS[r], true, math.MinInt64
@@ -178,55 +279,165 @@ func (o *ordering) enter(i int32, ready []int32) []int32 {
 	if gap {
 		s.gaps = s.gaps[1:]
 	}
+	placed := o.at(t.Node, s.enterNS)
 	switch {
 	case r == 0:
-		t.EnterNS[r] = o.at(t.Node, s.enterNS)
+		t.EnterNS[r] = placed
 	case gap:
-		t.EnterNS[r] = max(t.ExitNS[r-1], o.at(t.Node, s.enterNS))
+		t.EnterNS[r] = max(t.ExitNS[r-1], placed)
 	default:
 		t.EnterNS[r] = t.ExitNS[r-1] + s.enterNS - s.exitNS
 	}
-	o.off(t.EnterNS[r] - o.at(t.Node, s.enterNS))
+	did.off(t.EnterNS[r] - placed)
+}
+
+// leave places the exit of a thread's row, when all that it waits for has come, and goes to the next.
+func (o *ordering) leave(i int32, did *Ordered) {
+	s, t := &o.states[i], &o.threads[i]
+	r := s.row
+	// Where it would end by its own clock, and no sooner than after half of its time.
+	localExit := t.ExitNS[r]
+	placed := o.at(t.Node, localExit)
+	exit := max(placed, t.EnterNS[r]+(localExit-s.enterNS)/2)
+	if late := s.latest - exit; s.latest > exit {
+		did.Late++
+		did.LargestNS = max(did.LargestNS, late)
+		did.TotalNS += late
+		exit = s.latest
+	}
+	did.off(exit - placed)
+	t.ExitNS[r] = exit
+	s.exitNS, s.entered = localExit, false
+	s.row++
+}
+
+// tell wakes who waited for entries of a thread that are placed.
+func (o *ordering) tell(i int32) {
+	s := &o.states[i]
+	for len(s.awaited) > 0 && o.entered(Place{i, s.awaited[0].row}) {
+		o.send(s.awaited[0].remote, o.threads[i].EnterNS[s.awaited[0].row])
+		s.awaited = s.awaited[1:]
+	}
+	if len(s.waiting) == 0 {
+		return
+	}
 	kept := s.waiting[:0]
+	var meetings []int32
 	for _, w := range s.waiting {
-		if w.row > r {
+		switch {
+		case !o.entered(Place{i, w.row}):
 			kept = append(kept, w)
-		} else if o.states[w.thread].blocked {
-			o.states[w.thread].blocked = false
-			ready = append(ready, w.thread)
+		case w.thread < 0:
+			meetings = append(meetings, w.meeting)
+		default:
+			o.wake(w.thread)
 		}
 	}
 	s.waiting = kept
-	return ready
+	for _, m := range meetings { // which may wait for this thread once more
+		o.advance(m)
+	}
 }
 
-func (o *ordering) off(ns int64) { o.OffNS = max(o.OffNS, ns, -ns) }
+func (o *ordering) wake(thread int32) {
+	if o.states[thread].blocked {
+		o.states[thread].blocked = false
+		o.ready = append(o.ready, thread)
+	}
+}
+
+func (o *Ordered) off(ns int64) { o.OffNS = max(o.OffNS, ns, -ns) }
 
 // entered says whether a row's entry is placed.
 func (o *ordering) entered(p Place) bool {
+	if p.Thread < 0 {
+		return o.slots[p.Row].told
+	}
 	s := &o.states[p.Thread]
 	return p.Row < s.row || p.Row == s.row && s.entered
 }
 
-// sent gives the time of what a call waits for, or a row that has to be placed before it can be told.
-func (o *ordering) sent(n need) (ns int64, missing Place, there bool) {
+// entryNS is the time of an entry that is placed.
+func (o *ordering) entryNS(p Place) int64 {
+	if p.Thread < 0 {
+		return o.slots[p.Row].ns
+	}
+	return o.threads[p.Thread].EnterNS[p.Row]
+}
+
+// sent gives the time of what a call waits for, if that is placed.
+func (o *ordering) sent(n need) (ns int64, there bool) {
 	if n.collective < 0 {
 		if !o.entered(n.from) {
-			return 0, n.from, false
+			return 0, false
 		}
-		return o.threads[n.from.Thread].EnterNS[n.from.Row], Place{}, true
+		return o.entryNS(n.from), true
 	}
 	m := &o.meetings[n.collective]
-	for len(m.latest) < int(n.members) {
-		next := m.collective.Members[len(m.latest)].Start
-		if !o.entered(next) {
-			return 0, next, false
+	if !m.watched {
+		m.watched = true
+		o.advance(n.collective) // nobody waits for it yet
+	}
+	if len(m.latest) < int(n.members) {
+		return 0, false
+	}
+	return m.latest[n.members-1], true
+}
+
+// wait has a thread woken when what it waits for is placed.
+func (o *ordering) wait(thread int32, n need) {
+	if n.collective < 0 {
+		o.await(n.from, waiter{row: n.from.Row, thread: thread})
+		return
+	}
+	m := &o.meetings[n.collective]
+	if m.waiting == nil {
+		m.waiting = make(map[int32][]int32)
+	}
+	m.waiting[n.members] = append(m.waiting[n.members], thread)
+}
+
+// await has somebody woken when an entry is placed.
+func (o *ordering) await(p Place, w waiter) {
+	if p.Thread < 0 {
+		o.slots[p.Row].waiting = append(o.slots[p.Row].waiting, w)
+		return
+	}
+	s := &o.states[p.Thread]
+	s.waiting = append(s.waiting, w)
+}
+
+// advance counts what of a meeting has come since it was last looked at, wakes who waited for no more than that, and waits for the next.
+func (o *ordering) advance(number int32) {
+	m := &o.meetings[number]
+	members := m.collective.Members
+	for len(m.latest) < len(members)+len(m.partials) {
+		k := len(m.latest)
+		var next Place
+		if k < len(members) {
+			next = o.locate(members[k].Start)
+		} else {
+			next = Place{away, m.partials[k-len(members)]}
 		}
-		ns = o.threads[next.Thread].EnterNS[next.Row]
-		if k := len(m.latest); k > 0 {
+		if !o.entered(next) {
+			o.await(next, waiter{next.Row, -1, number})
+			return
+		}
+		ns := o.entryNS(next)
+		if k > 0 {
 			ns = max(ns, m.latest[k-1])
+		} else {
+			m.latest = make([]int64, 0, len(members)+len(m.partials))
 		}
 		m.latest = append(m.latest, ns)
+		if k == len(members)-1 {
+			for _, to := range m.tellTo {
+				o.send(to, ns)
+			}
+		}
+		for _, thread := range m.waiting[int32(k+1)] {
+			o.wake(thread)
+		}
+		delete(m.waiting, int32(k+1))
 	}
-	return m.latest[n.members-1], Place{}, true
 }

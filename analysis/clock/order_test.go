@@ -3,14 +3,20 @@ package clock
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"moriens/analysis/team"
 )
 
 func own(_ int, ns int64) int64 { return ns }
+
+func always(int, int64) bool { return true }
 
 // Thread 1's clock is 1000 late from its second call on: what it received there seems to have come too early.
 func TestOrderMovesReceives(t *testing.T) {
@@ -22,7 +28,7 @@ func TestOrderMovesReceives(t *testing.T) {
 		{Send: Place{0, 1}, Recv: Place{1, 1}}, // 5000 to 4200: late by 800
 		{Send: Place{1, 3}, Recv: Place{0, 2}}, // in order
 	}}
-	o, err := Order(threads, &traffic, own)
+	o, err := Order(threads, &traffic, own, 1, team.Threads{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +65,7 @@ func TestOrderOfCollectives(t *testing.T) {
 			threads = append(threads, Thread{Node: i, EnterNS: []int64{enter}, ExitNS: []int64{enter + 10}})
 			c.Members = append(c.Members, Member{Place{int32(i), 0}, Place{int32(i), 0}})
 		}
-		o, err := Order(threads, &Traffic{Collectives: []Collective{c}}, own)
+		o, err := Order(threads, &Traffic{Collectives: []Collective{c}}, own, 1, team.Threads{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +84,7 @@ func TestOrderOfCollectives(t *testing.T) {
 func TestOrderCircle(t *testing.T) {
 	thread := func(node int) Thread { return Thread{Node: node, EnterNS: []int64{0, 100}, ExitNS: []int64{50, 150}} }
 	threads := []Thread{thread(0), thread(1)}
-	o, err := Order(threads, &Traffic{Messages: []Message{{Place{0, 1}, Place{1, 0}}, {Place{1, 1}, Place{0, 0}}, {Place{0, 1}, Place{0, 0}}}}, own)
+	o, err := Order(threads, &Traffic{Messages: []Message{{Place{0, 1}, Place{1, 0}}, {Place{1, 1}, Place{0, 0}}, {Place{0, 1}, Place{0, 0}}}}, own, 1, team.Threads{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +102,7 @@ func TestTrafficRefused(t *testing.T) {
 			{Collectives: []Collective{{Members: []Member{{bad, here}}}}}, {Collectives: []Collective{{Members: []Member{{here, bad}}}}},
 			{Collectives: []Collective{{Root: int(bad.Thread)*2 - 1, Members: []Member{{here, here}}}}},
 		} {
-			if _, err := Order(slices.Clone(threads), &traffic, own); err == nil && (bad.Thread != 0 || len(traffic.Collectives) == 0 || traffic.Collectives[0].Root == 0) {
+			if _, err := Order(slices.Clone(threads), &traffic, own, 1, team.Threads{}, nil); err == nil && (bad.Thread != 0 || len(traffic.Collectives) == 0 || traffic.Collectives[0].Root == 0) {
 				t.Errorf("%+v is taken", traffic)
 			}
 		}
@@ -169,12 +175,16 @@ func TestOneTimeLine(t *testing.T) {
 			}
 			in.Spans = append(in.Spans, span)
 		}
-		in.Bounds = traffic.Bounds(local)
 		for i := range local {
 			local[i].Node = i
 		}
+		bounds, refused := traffic.Bounds(local, always, 2)
+		if refused != 0 {
+			t.Fatalf("%d bounds are refused", refused)
+		}
+		in.Bounds = slices.Values(bounds)
 		s := solve(t, in)
-		o, err := Order(threads, &traffic, func(node int, ns int64) int64 { return s.Lines[node].At(ns) })
+		o, err := Order(threads, &traffic, func(node int, ns int64) int64 { return s.Lines[node].At(ns) }, 1, team.Threads{}, nil)
 		if err != nil || o.Unordered > 0 {
 			t.Fatalf("%v, %+v", err, o)
 		}
@@ -215,6 +225,63 @@ func TestOneTimeLine(t *testing.T) {
 	})
 }
 
+// With any number of workers calls come to the same places: of so many threads that they are shared out, with messages, meetings, and calls that wait for each other.
+func TestOrderWorkers(t *testing.T) {
+	const n, rounds = 3 * sideBySide, 40
+	random := rand.New(rand.NewPCG(7, 8))
+	original := make([]Thread, n)
+	var traffic Traffic
+	for round := range rounds {
+		meets := Collective{Flow: Flow(round % 4), Root: random.IntN(n)}
+		for i := range original {
+			th := &original[i]
+			th.Node = i / 64
+			last := int64(0)
+			if round > 0 {
+				last = th.ExitNS[len(th.ExitNS)-1]
+			}
+			for range 3 {
+				enter := last + random.Int64N(1000)
+				last = enter + random.Int64N(300)
+				th.EnterNS, th.ExitNS = append(th.EnterNS, enter), append(th.ExitNS, last)
+			}
+			if random.IntN(20) == 0 {
+				th.Gaps = append(th.Gaps, int32(3*round))
+			}
+			p := Place{int32(i), int32(3*round + 2)}
+			meets.Members = append(meets.Members, Member{p, p})
+			traffic.Messages = append(traffic.Messages, Message{Place{int32(i), int32(3 * round)}, Place{int32(random.IntN(n)), int32(3*round + 1)}})
+		}
+		traffic.Collectives = append(traffic.Collectives, meets)
+	}
+	traffic.Messages = append(traffic.Messages, Message{Place{5, 20}, Place{9, 12}}, Message{Place{9, 20}, Place{5, 12}})
+	at := func(node int, ns int64) int64 { return ns + int64(node)*37 + ns/int64(1000+node) }
+	order := func(workers int) ([]Thread, Ordered) {
+		threads := slices.Clone(original)
+		for i := range threads {
+			threads[i].EnterNS, threads[i].ExitNS = slices.Clone(threads[i].EnterNS), slices.Clone(threads[i].ExitNS)
+		}
+		o, err := Order(threads, &traffic, at, workers, team.Threads{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return threads, o
+	}
+	want, did := order(1)
+	if did.Unordered == 0 || did.Late == 0 || did.OffNS == 0 {
+		t.Errorf("%+v: not all there is to do", did)
+	}
+	for _, workers := range []int{0, 2, 16} {
+		got, o := order(workers)
+		if d := cmp.Diff(did, o); d != "" {
+			t.Errorf("%d workers: %s", workers, d)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%d workers: calls come to other places", workers)
+		}
+	}
+}
+
 func BenchmarkOrder(b *testing.B) {
 	const nodes, rows = 64, 20_000
 	at := func(_ int, ns int64) int64 { return ns + ns/100_000 }
@@ -236,9 +303,43 @@ func BenchmarkOrder(b *testing.B) {
 			threads[i].EnterNS, threads[i].ExitNS = slices.Clone(threads[i].EnterNS), slices.Clone(threads[i].ExitNS)
 		}
 		b.StartTimer()
-		if _, err := Order(threads, &traffic, at); err != nil {
+		if _, err := Order(threads, &traffic, at, 2, team.Threads{}, nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(nodes*rows), "ns/call")
+}
+
+// Threads that all meet, again and again: each meeting is to take as long for each of many threads as for each of few.
+func BenchmarkOrderOfMeetings(b *testing.B) {
+	const meetings = 20
+	for _, n := range []int{100, 1000, 10_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			var traffic Traffic
+			for k := range meetings {
+				c := Collective{Flow: AllToAll}
+				for i := range n {
+					p := Place{int32(i), int32(k)}
+					c.Members = append(c.Members, Member{p, p})
+				}
+				traffic.Collectives = append(traffic.Collectives, c)
+			}
+			for b.Loop() {
+				b.StopTimer()
+				threads := make([]Thread, n)
+				for i := range threads {
+					threads[i].Node = i
+					for k := range int64(meetings) {
+						threads[i].EnterNS = append(threads[i].EnterNS, 1000*k+int64(i%7))
+						threads[i].ExitNS = append(threads[i].ExitNS, 1000*k+100)
+					}
+				}
+				b.StartTimer()
+				if _, err := Order(threads, &traffic, own, 2, team.Threads{}, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n*meetings), "ns/member")
+		})
+	}
 }

@@ -30,17 +30,23 @@ func (p *pair) clear(knots int) {
 // stale is what a bound loses on its way to the knot where it counts.
 const stale = 2 * firstWander
 
-// atLeast adds a lower bound to a knot at x, which keeps the one that will be worth most there.
+// atLeast adds a lower bound to a knot at x, which keeps the one that will be worth most there; of two that will be worth as much always the same, whichever
+// came first.
 func (p *pair) atLeast(k int, x float64, at point) {
-	if is := &p.lower[k]; at.value-stale*math.Abs(at.x-x) > is.value-stale*math.Abs(is.x-x) {
+	if is := &p.lower[k]; tighterAt(at.value-stale*math.Abs(at.x-x), is.value-stale*math.Abs(is.x-x), at.x, is.x) {
 		*is = at
 	}
 }
 
 func (p *pair) atMost(k int, x float64, at point) {
-	if is := &p.upper[k]; at.value+stale*math.Abs(at.x-x) < is.value+stale*math.Abs(is.x-x) {
+	if is := &p.upper[k]; tighterAt(-at.value-stale*math.Abs(at.x-x), -is.value-stale*math.Abs(is.x-x), at.x, is.x) {
 		*is = at
 	}
+}
+
+// tighterAt says whether a bound of some worth, of a time, counts rather than another.
+func tighterAt(worth, otherWorth, x, otherX float64) bool {
+	return worth > otherWorth || worth == otherWorth && x < otherX
 }
 
 // enclose derives from the points how D may run: its rate, and its least and greatest value at the knots. It

@@ -6,7 +6,7 @@ import (
 )
 
 // centre shifts the clocks by constants, so that they agree to within what they drift during the run.
-func (s *solver) centre() {
+func (s *solver) centre() error {
 	for _, p := range s.pairs {
 		p.clear(1)
 	}
@@ -17,6 +17,9 @@ func (s *solver) centre() {
 			p.atMost(0, 0, point{value: recv - send})
 		}
 	})
+	if err := s.sharePoints(func(int) float64 { return 0 }); err != nil {
+		return err
+	}
 	reached := make([]bool, len(s.clocks))
 	queue := slices.Clone(s.roots)
 	for _, root := range s.roots {
@@ -41,6 +44,7 @@ func (s *solver) centre() {
 			s.clocks[next].shift += middle(low+moved, high+moved)
 		}
 	}
+	return nil
 }
 
 // shiftBefore is a node's shift by its own clock.
@@ -79,7 +83,7 @@ func (s *solver) stretches() int {
 }
 
 // gather brings the bounds together: the tightest of each pair round each knot, on the common axis.
-func (s *solver) gather(stretches int) {
+func (s *solver) gather(stretches int) error {
 	begin, end := s.extent()
 	if end <= begin {
 		end, stretches = begin+1, 1
@@ -107,6 +111,7 @@ func (s *solver) gather(stretches int) {
 			p.atMost(k, s.at(k), point{x, recv - send + loose})
 		}
 	})
+	return s.sharePoints(s.at)
 }
 
 // at is where a knot lies on the common axis.
@@ -114,8 +119,8 @@ func (s *solver) at(k int) float64 { return s.begin + s.width*float64(k) }
 
 // settle finds what each node's line may lack at each knot: the lengths of shortest paths through the pairs.
 // Where bounds contradict each other round a circle of nodes its clocks are allowed to wander more; where they
-// have got all there is, the pairs of the circle are widened until it closes.
-func (s *solver) settle() {
+// have got all there is, the pairs of the circle are widened until it closes. It says whether it was let to.
+func (s *solver) settle() bool {
 	for _, p := range s.pairs {
 		p.enclose(s.begin, s.width)
 	}
@@ -128,10 +133,13 @@ func (s *solver) settle() {
 			s.clashes += p.clashes
 		}
 		for k := range s.low {
+			if s.in.Stop != nil && s.in.Stop() {
+				return false
+			}
 			s.settleKnot(k, more)
 		}
 		if len(more) == 0 {
-			return
+			return true
 		}
 		for e := range more {
 			s.pairs[e].allowMore()

@@ -25,23 +25,43 @@ type run struct {
 
 func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 	n := len(t.rows)
-	r := &Result{Labels: make([]int32, n), Core: make([]bool, n)}
 	if n == 0 {
-		return r
+		return &Result{Labels: []int32{}, Core: []bool{}}
 	}
+	c := t.newCells(eps, minPts)
+	c.findAllCores(func(*run) bool { return true }, threads)
+	c.linkAll(threads)
+	number, clusters := c.numbers()
+	return c.labelAll(number, clusters, threads)
+}
+
+// newCells cuts the points, of which there must be some.
+func (t *tree) newCells(eps float64, minPts int) *cells {
+	n := len(t.rows)
 	t = t.scaled(scaleFor(eps, 0))
 	c := &cells{tree: t, eps2: eps * t.scale * (eps * t.scale), minPts: minPts, of: make([]int32, n), core: make([]bool, n)}
 	c.clique = make([]bool, len(t.nodes))
 	c.cut(0)
+	return c
+}
+
+// findAllCores finds the core points of the cells for which it is wanted.
+func (c *cells) findAllCores(wanted func(*run) bool, threads int) {
 	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
 		var f finder
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
-				c.findCores(&c.runs[i], &f)
+				if wanted(&c.runs[i]) {
+					c.findCores(&c.runs[i], &f)
+				}
 			}
 		}
 	})
-	c.cores = make([]int32, n+1)
+}
+
+// linkAll links the cells by their core points.
+func (c *cells) linkAll(threads int) {
+	c.cores = make([]int32, len(c.core)+1)
 	for i, core := range c.core {
 		c.cores[i+1] = c.cores[i]
 		if core {
@@ -58,7 +78,12 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 			}
 		}
 	})
-	number, clusters := c.numbers()
+}
+
+// labelAll labels all points, given the number of each set at its first cell.
+func (c *cells) labelAll(number []int32, clusters, threads int) *Result {
+	n := len(c.core)
+	r := &Result{Labels: make([]int32, n), Core: make([]bool, n), Clusters: clusters}
 	inBatches(len(c.runs), fewAtATime, threads, func(next func() (int, int, bool)) {
 		var f finder
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
@@ -67,7 +92,6 @@ func (t *tree) cluster(eps float64, minPts, threads int) *Result {
 			}
 		}
 	})
-	r.Clusters = clusters
 	return r
 }
 
@@ -115,9 +139,9 @@ func (f *finder) find(c *cells, nd int32, b box) {
 	switch {
 	case least > c.eps2:
 	case most <= c.eps2:
-		f.sure += int(x.end - x.begin)
+		f.sure += c.weight(x.begin, x.end)
 	case x.right == 0 || c.clique[nd]:
-		f.unsure += int(x.end - x.begin)
+		f.unsure += c.weight(x.begin, x.end)
 		f.nodes = append(f.nodes, nd)
 	default:
 		f.find(c, nd+1, b)
@@ -126,7 +150,7 @@ func (f *finder) find(c *cells, nd int32, b box) {
 }
 
 func (c *cells) findCores(x *run, f *finder) {
-	x.allCore = int(x.end-x.begin) >= c.minPts
+	x.allCore = c.weight(x.begin, x.end) >= c.minPts
 	if !x.allCore {
 		*f = finder{nodes: f.nodes[:0]}
 		f.find(c, 0, c.boxOfRun(x))

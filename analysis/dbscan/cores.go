@@ -134,11 +134,14 @@ func (g *grid) eachOpen(f func(c int32, sure, near []span)) {
 	})
 }
 
-// eachCell calls f for every cell, with the spans around it, from several threads at once.
+// eachCell calls f for every cell that is looked after here, with the spans around it, from several threads at once.
 func (g *grid) eachCell(f func(c int32, sure, near []span)) {
 	inBatches(len(g.keys), fewAtATime, g.threads, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for c := begin; c < end; c++ {
+				if g.others != nil && g.others[c] {
+					continue
+				}
 				sure, near := g.around.of(int32(c))
 				f(int32(c), sure, near)
 			}

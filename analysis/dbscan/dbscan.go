@@ -4,8 +4,8 @@
 // the distances that come out are Euclidean and in that same unit. Out come a label and a core flag
 // per point, in the input's order. The package never scales, samples or drops points, never changes
 // its input, and gives the same answer for any number of threads. Points may come all at once
-// (Cluster), be asked about several times (Index), come in batches (Incremental) or be known as cells
-// alone (Weighted).
+// (Cluster), be asked about several times (Index), come in batches (Incremental), be known as cells
+// alone (Weighted) or be with several processes (Shared).
 //
 // The definition is that of Ester, Kriegel, Sander and Xu, "A density-based algorithm for
 // discovering clusters in large spatial databases with noise", KDD'96, sections 3 and 4, with what

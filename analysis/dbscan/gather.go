@@ -105,10 +105,12 @@ func (l *lazyTree) get(dims int, coords []float64) *tree {
 
 // samplesPerCell is how many points of a full cell are asked first. Mostly they answer whether any point of
 // it is within Eps of another, and a few more than MinPts suffice to make that one a core point.
-func (g *grid) samplesPerCell() int {
+func (g *grid) samplesPerCell() int { return samplesPerCell(g.points.Len(), len(g.fulls), g.minPts) }
+
+func samplesPerCell(points, fulls, minPts int) int {
 	const least, most = 8, 48
-	budget := g.points.Len() / 64 / (len(g.fulls) + 1) // where cells hold few points each, samples would be most of them
-	return max(1, min(budget, max(least, min(g.minPts+2, most))))
+	budget := points / 64 / (fulls + 1) // where cells hold few points each, samples would be most of them
+	return max(1, min(budget, max(least, min(minPts+2, most))))
 }
 
 // gatherOpen copies the points of open cells and takes samples of full ones.
@@ -148,11 +150,16 @@ func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
 	lock := &r.locks[k%int32(len(r.locks))]
 	lock.Lock()
 	defer lock.Unlock()
+	r.widen(k, &b, g.dims)
+}
+
+// widen asks for the points in a box.
+func (r *requests) widen(k int32, b *reachBox, dims int) {
 	if !r.asked[k] {
-		r.asked[k], r.boxes[k] = true, b
+		r.asked[k], r.boxes[k] = true, *b
 		return
 	}
-	for j := range g.dims {
+	for j := range dims {
 		r.boxes[k].lo[j] = min(r.boxes[k].lo[j], b.lo[j])
 		r.boxes[k].hi[j] = max(r.boxes[k].hi[j], b.hi[j])
 	}
@@ -160,9 +167,13 @@ func (g *grid) ask(cell int32, lo, hi *[gridDims]float64) {
 
 // requested reports whether a point lies where some is asked for in its cell, given by its number among the full ones.
 func (g *grid) requested(at []float64, k int32) bool {
-	b := &g.requests.boxes[k]
+	return g.inside(&g.requests.boxes[k], at)
+}
+
+// inside reports whether a point lies in a box.
+func (f *frame) inside(b *reachBox, at []float64) bool {
 	for j, v := range at {
-		if u := v - g.origin[j]; !(u >= b.lo[j] && u <= b.hi[j]) {
+		if u := v - f.origin[j]; !(u >= b.lo[j] && u <= b.hi[j]) {
 			return false
 		}
 	}

@@ -20,6 +20,7 @@ type grid struct {
 
 	stencil stencil
 	around  *neighbourhoods
+	others  []bool // per cell: another member of the team looks after it; nil = all are looked after here
 	full    []bool
 	core    []bool  // per cell: it holds core points, as far as is known
 	linked  []bool  // per cell: no question is open about it and the cells before it
@@ -128,11 +129,16 @@ func (g *grid) fullsIn(s span) []int32 { return g.fulls[g.fullIndex(s.begin):g.f
 
 // survey tells full cells from open ones.
 func (g *grid) survey() {
+	g.chooseStencil()
+	g.findFull()
+	g.listFull()
+}
+
+func (g *grid) chooseStencil() {
 	g.stencil = newStencil(&g.frame)
 	if g.dims > nestDims {
 		g.stencil = newBands(&g.frame)
 	}
-	g.findFull()
 }
 
 // findFull finds the cells for which the points in the sure cells around suffice.
@@ -155,6 +161,10 @@ func (g *grid) findFull() {
 			}
 		}
 	})
+}
+
+// listFull numbers the full cells.
+func (g *grid) listFull() {
 	g.opens = make([]int32, len(g.keys)+1)
 	for c, full := range g.full {
 		g.opens[c+1] = g.opens[c]

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"moriens/internal/mix"
 )
 
 // DefaultQueries is how many points KDistance asks from 2-D on: enough for a rank error of the
@@ -12,8 +14,8 @@ const DefaultQueries = 10_000
 
 // KDistance returns the k-distance curve (Ester et al., KDD'96, section 4.2): distances to the k-th
 // nearest neighbour, the point itself not counted, in descending order. In 1-D it holds all points.
-// From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, the same
-// ones in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
+// From 2-D on at most queries points, or DefaultQueries if queries is below 1, are asked, a sample by their order, the same
+// in every call; their neighbours are always sought among all points. k must be ≥ 1. Where
 // there is no k-th neighbour, k ≥ n, the curve is empty. Distances of less than 2^-1000 of the longest side of the
 // points' box are not told from 0.
 func (x *Index) KDistance(k, queries int) ([]float64, error) {
@@ -27,7 +29,7 @@ func (x *Index) KDistance(k, queries int) ([]float64, error) {
 	if x.points.Dims == 1 {
 		curve = x.line().kDistance(k, x.threads)
 	} else {
-		curve = x.asked().kDistance(nil, k, queries, x.threads)
+		curve = x.asked().kDistance(x.points, nil, k, queries, x.threads)
 	}
 	sortRows(curve, nil, x.threads)
 	slices.Reverse(curve)
@@ -56,39 +58,54 @@ func WeightedKDistance(p Points, weights []int64, k, queries, threads int) ([]fl
 	if int64(k) >= n {
 		return nil, nil
 	}
-	t := newTree(p, largeLeaf, threads)
-	curve := t.kDistance(t.weigh(weights), k, queries, threads)
+	curve := newTree(p, largeLeaf, threads).weighed(weights).kDistance(p, weights, k, queries, threads)
 	slices.Sort(curve)
 	slices.Reverse(curve)
 	return curve, nil
 }
 
-// kDistance asks about one point of each of so many stretches of the tree's order, so that all regions are
-// asked about as their points are many. before is as in ranking.
-func (t *tree) kDistance(before []int64, k, queries, threads int) []float64 {
+// queriesAmong is how many of some points are asked about, where queries are wanted.
+func queriesAmong(n int64, queries int) int {
 	if queries < 1 {
 		queries = DefaultQueries
 	}
-	n := len(t.rows)
-	if before != nil {
-		n = int(before[n])
+	return int(min(int64(queries), n))
+}
+
+// queryRow is the point, of n in the order of their rows, that a query is about: one of each of so many stretches of them, so that bursts are asked about
+// as they are many, at all times of all threads.
+func queryRow(n int64, queries, i int) int64 {
+	first, behind := chunk(int(n), queries, i)
+	return int64(first) + int64(mix.Bits(uint64(i))%uint64(behind-first))
+}
+
+// kDistance asks about a sample of the tree's points p, which stand for as many as weights says, or for one each.
+func (t *tree) kDistance(p Points, weights []int64, k, queries, threads int) []float64 {
+	n := int64(len(t.rows))
+	var before []int64 // points before each row
+	if weights != nil {
+		n = 0
+		for _, w := range weights {
+			before = append(before, n)
+			n += w
+		}
 	}
-	queries = min(queries, n)
-	t = t.scaled(scaleFor(t.extent(), 500)) // as large as squares allow: small ones are looked for
+	queries = queriesAmong(n, queries)
+	t = t.scaled(scaleFor(t.extent(), lookScale))
 	curve := make([]float64, queries)
 	inBatches(queries, fewAtATime, threads, func(next func() (int, int, bool)) {
-		r := ranking{tree: t, before: before}
-		asked, answer := int32(-1), 0.
+		r := ranking{tree: t}
+		asked, answer := -1, 0.
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := begin; i < end; i++ {
-				first, behind := chunk(n, queries, i)
-				at := first + int(mix(uint64(i))%uint64(behind-first))
+				row := int(queryRow(n, queries, i))
 				if before != nil {
-					at, _ = slices.BinarySearch(before, int64(at)+1)
-					at--
+					row, _ = slices.BinarySearch(before, int64(row)+1)
+					row--
 				}
-				if int32(at) != asked { // several queries may be about one place
-					asked, answer = int32(at), math.Sqrt(r.neighbour2(t.point(int32(at)), int64(k)+1))/t.scale
+				if row != asked { // several queries may be about one place
+					asked = row
+					answer = math.Sqrt(r.neighbour2(p.Coords[row*p.Dims:(row+1)*p.Dims], int64(k)+1)) / t.scale
 				}
 				curve[i] = answer
 			}
@@ -97,13 +114,8 @@ func (t *tree) kDistance(before []int64, k, queries, threads int) []float64 {
 	return curve
 }
 
-// mix is the mixing function of SplitMix64 (Steele, Lea and Flood, OOPSLA'14).
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+// lookScale is the power of two to which a tree is scaled whose small distances are looked for: as large as squares allow.
+const lookScale = 500
 
 // A Knee is where a k-distance curve bends from the steep descent over its sparse points.
 type Knee struct {
@@ -120,20 +132,37 @@ type Knee struct {
 // It is not ok where no point lies below that line: fewer than 5 values, all values equal, all zero,
 // or a curve that bulges outwards. Such a curve gives no Eps, and the caller needs another.
 func FindKnee(curve []float64) (knee Knee, ok bool) {
-	n := len(curve)
-	lo, half := 5*n/1000, 995*n/1000/2
-	if half < 1 {
+	line, ok := newDescent(len(curve))
+	if !ok {
 		return Knee{}, false
 	}
-	top := curve[lo]
-	slope := top / float64(half)
-	var farthest float64
-	for i := lo; i < half; i++ { // at half the line is at zero, and no distance is below that
-		if below := top - float64(slope*float64(i)) - curve[i]; below > farthest {
-			farthest = below
-			knee = Knee{Index: i, Range: i - lo, Eps: curve[i]}
-			ok = true
+	line.top = curve[line.from]
+	at, depth := line.farthest(line.from, line.half, func(i int) float64 { return curve[i] })
+	if !(depth > 0) {
+		return Knee{}, false
+	}
+	return Knee{Index: at, Range: at - line.from, Eps: curve[at]}, true
+}
+
+// A descent is the straight line that a curve is below at its knee: from its distance at a place to zero at half.
+type descent struct {
+	from, half int
+	top        float64
+}
+
+// newDescent is not ok where a curve has too few distances.
+func newDescent(n int) (d descent, ok bool) {
+	d = descent{from: 5 * n / 1000, half: 995 * n / 1000 / 2}
+	return d, d.half >= 1
+}
+
+// farthest returns the first of some places where the curve is farthest below the line, and how far, 0 if it is nowhere below.
+func (d *descent) farthest(begin, end int, curve func(i int) float64) (at int, depth float64) {
+	slope := d.top / float64(d.half)
+	for i := begin; i < end; i++ { // at half the line is at zero, and no distance is below that
+		if below := d.top - float64(slope*float64(i)) - curve(i); below > depth {
+			at, depth = i, below
 		}
 	}
-	return knee, ok
+	return at, depth
 }

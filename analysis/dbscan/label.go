@@ -86,6 +86,12 @@ func (g *grid) label(number []int32, clusters int) *Result {
 	n := g.points.Len()
 	r := &Result{Core: make([]bool, n), Clusters: clusters}
 	g.supply.label(g, cells, r)
+	g.labelOpen(number, r)
+	return r
+}
+
+// labelOpen gives the points of open cells their labels.
+func (g *grid) labelOpen(number []int32, r *Result) {
 	g.eachOpen(func(c int32, sure, near []span) {
 		for i, end := g.openIn(span{c, c + 1}); i < end; i++ {
 			row := g.open.rows[i]
@@ -96,7 +102,6 @@ func (g *grid) label(number []int32, clusters int) *Result {
 			}
 		}
 	})
-	return r
 }
 
 // border returns the smallest number among the clusters with a core point within Eps of a point of

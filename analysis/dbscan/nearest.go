@@ -2,13 +2,12 @@ package dbscan
 
 import "math"
 
-// A ranking finds the k-th nearest point of a tree, again and again. Points may stand for several.
+// A ranking finds the k-th nearest point of a tree, again and again.
 type ranking struct {
 	*tree
-	before []int64 // points before each place in the tree's order, and all; nil: each stands for itself
-	nodes  []ranked
-	spare  []ranked
-	list   []weighed
+	nodes []ranked
+	spare []ranked
+	list  []weighed
 }
 
 // ranked is a node, whose points are at distances from least to most, squared.
@@ -24,26 +23,10 @@ type weighed struct {
 	weight    int64
 }
 
-// weigh counts the points before each place, given for how many the points of the input stand.
-func (t *tree) weigh(weights []int64) []int64 {
-	before := make([]int64, len(t.rows)+1)
-	for i, row := range t.rows {
-		before[i+1] = before[i] + weights[row]
-	}
-	return before
-}
-
-func (r *ranking) weight(begin, end int32) int64 {
-	if r.before == nil {
-		return int64(end - begin)
-	}
-	return r.before[end] - r.before[begin]
-}
-
 // neighbour2 returns the squared distance to the k-th nearest point, p itself counted. There must be k.
 func (r *ranking) neighbour2(p []float64, k int64) float64 {
 	const few = 64
-	if r.before == nil && k <= few {
+	if r.tree.before == nil && k <= few {
 		s := nearest{tree: r.tree, p: p, k: int(k)}
 		s.search(0)
 		return s.best[k-1]
@@ -78,7 +61,7 @@ func (r *ranking) neighbour2(p []float64, k int64) float64 {
 			continue
 		}
 		for i := nd.begin; i < nd.end; i++ {
-			switch v, weight := r.tree.distance2(p, r.point(i)), r.weight(i, i+1); {
+			switch v, weight := r.tree.distance2(p, r.point(i)), int64(r.weight(i, i+1)); {
 			case v > most:
 			case v < least:
 				k -= weight
@@ -93,7 +76,7 @@ func (r *ranking) neighbour2(p []float64, k int64) float64 {
 func (r *ranking) rank(p []float64, nd int32) ranked {
 	least, most := r.nodeDistances2(p, nd)
 	x := &r.tree.nodes[nd]
-	return ranked{nd, least, most, r.weight(x.begin, x.end)}
+	return ranked{nd, least, most, int64(r.weight(x.begin, x.end))}
 }
 
 // bounds returns bounds of the squared distance of the k-th nearest point of some nodes.

@@ -5,41 +5,43 @@ import "slices"
 // numbers numbers the clusters by their smallest core points. The first result holds the number of
 // each set at the set's first cell.
 func (c *cells) numbers() (number []int32, clusters int) {
-	number = make([]int32, len(c.runs))
-	var keys []int32 // per cluster found so far: its smallest core point
-	var roots []int32
-	for i := range number {
-		number[i] = Noise
+	number, roots, least := c.leastCores()
+	order := make([]int32, len(roots))
+	for i := range order {
+		order[i] = int32(i)
 	}
+	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(c.point(least[a]), c.point(least[b])) })
+	for i, k := range order {
+		number[roots[k]] = int32(i)
+	}
+	return number, len(roots)
+}
+
+// leastCores lists the sets with core points by their first cells, roots, with the smallest core point of each. place holds at each root its
+// place in the list.
+func (c *cells) leastCores() (place, roots, least []int32) {
+	place = slices.Repeat([]int32{Noise}, len(c.runs))
 	for i := range c.runs {
 		x := &c.runs[i]
 		if !c.coresIn(x.begin, x.end) {
 			continue
 		}
 		root := c.sets.find(int32(i))
-		k := number[root]
+		k := place[root]
 		for p := x.begin; p < x.end; p++ {
 			if !c.core[p] {
 				continue
 			}
 			if k == Noise {
-				k = int32(len(keys))
-				number[root] = k
-				keys, roots = append(keys, p), append(roots, root)
-			} else if slices.Compare(c.point(p), c.point(keys[k])) < 0 {
-				keys[k] = p
+				k = int32(len(roots))
+				place[root] = k
+				roots, least = append(roots, root), append(least, p)
+			} else if slices.Compare(c.point(p), c.point(least[k])) < 0 {
+				least[k] = p
 			}
 		}
 	}
-	order := make([]int32, len(keys))
-	for i := range order {
-		order[i] = int32(i)
-	}
-	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(c.point(keys[a]), c.point(keys[b])) })
-	for i, k := range order {
-		number[roots[k]] = int32(i)
-	}
-	return number, len(keys)
+	return place, roots, least
 }
 
 // label writes what is known of a cell's points to the result.

@@ -16,6 +16,7 @@ type tree struct {
 	rows   []int32   // of each of them in the input
 	nodes  []node    // every node before what is below it, left before right
 	boxes  []float64 // per node dims smallest coordinates, then dims largest
+	before []int64   // points that those before each place stand for, and all; nil: each stands for itself
 }
 
 // A node is a run of points.
@@ -203,6 +204,24 @@ func (t *tree) scaled(scale float64) *tree {
 	return &other
 }
 
+// weighed returns the tree with points that stand for several, given for how many those of the input do. It shares everything else.
+func (t *tree) weighed(weights []int64) *tree {
+	other := *t
+	other.before = make([]int64, len(t.rows)+1)
+	for i, row := range t.rows {
+		other.before[i+1] = other.before[i] + weights[row]
+	}
+	return &other
+}
+
+// weight is how many points some stand for.
+func (t *tree) weight(begin, end int32) int {
+	if t.before == nil {
+		return int(end - begin)
+	}
+	return int(t.before[end] - t.before[begin])
+}
+
 // distances2 returns bounds of the squared distances between the points of two boxes. They hold to
 // the last bit for distance2 of any two of their points, since differences, squares and sums of
 // float64 keep their order under rounding.
@@ -286,7 +305,7 @@ func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 		return 0
 	}
 	if most <= reach2 {
-		return int(x.end - x.begin)
+		return t.weight(x.begin, x.end)
 	}
 	if x.right != 0 {
 		found := t.count(nd+1, p, reach2, enough)
@@ -298,7 +317,7 @@ func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 	found := 0
 	for i := x.begin; i < x.end; i++ {
 		if t.distance2(p, t.point(i)) <= reach2 {
-			found++
+			found += t.weight(i, i+1)
 		}
 	}
 	return found

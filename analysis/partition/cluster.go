@@ -1,29 +1,113 @@
 package partition
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
-// prepare makes points of a group's bursts and finds the densities to cluster them with.
-func (c *computation) prepare(g *group, threads int) error {
+// prepare makes points of the groups' bursts, brings them to where they are clustered, and finds the densities to cluster them with.
+func (c *computation) prepare(groups []*group) error {
 	dims := len(c.options.Dims)
-	g.points = dbscan.Points{Dims: dims, Coords: c.space.Coordinates(nil, g.rows)}
-	g.lo, g.hi = ranges(g.points.Coords, dims)
-	g.MinPts = c.options.minPts(g.Bursts)
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g.rows)
+	}
+	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
+	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
+		g := groups[i]
+		g.points = dbscan.Points{Dims: dims, Coords: c.space.Coordinates(nil, g.rows)}
+		g.lo, g.hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
+		ranges(g.points.Coords, g.lo, g.hi)
+		g.MinPts = c.options.minPts(g.Bursts)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := team.Bounds(c.team, lo, hi); err != nil {
+		return err
+	}
+	c.place(groups)
+	if err := c.spreadOut(groups); err != nil {
+		return err
+	}
+	for i, g := range groups {
+		sizes[i] = len(g.at)
+	}
+	err := workers.Each(sizes, c.workers, func(i, threads int) error {
+		if g := groups[i]; g.place == c.team.Rank() {
+			return c.findDensity(g, team.Solo{}, threads)
+		}
+		return nil
+	})
+	if err := team.Explain(c.team, err); err != nil {
+		return err
+	}
+	for _, g := range groups {
+		if g.place == everywhere {
+			if err := c.findDensity(g, c.team, c.workers); err != nil {
+				return err
+			}
+		}
+	}
+	return c.tellDensities(groups)
+}
+
+// findDensity finds the densities of a group, whose bursts are at the members of a team.
+func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	if g.Bursts < g.MinPts {
 		g.From, g.ladder = FromNone, []float64{0}
 		return nil
 	}
-	var err error
-	if g.index, err = dbscan.NewIndex(g.points, threads); err != nil {
+	if t.Size() == 1 {
+		var err error
+		if g.index, err = dbscan.NewShared(t, g.points, threads); err != nil {
+			return err
+		}
+		return c.chooseLadder(g)
+	}
+	rows, err := c.among(g)
+	if err != nil {
+		return err
+	}
+	if g.index, err = dbscan.NewSharedRows(t, g.points, rows, threads); err != nil {
 		return err
 	}
 	return c.chooseLadder(g)
+}
+
+// tellDensities tells all members what the one that clusters a group has found.
+func (c *computation) tellDensities(groups []*group) error {
+	var words []uint64 // per group: its index, MinPts, From, Knee; how many Eps, and these
+	for i, g := range groups {
+		if g.place != c.team.Rank() {
+			continue
+		}
+		words = append(words, uint64(i), uint64(g.MinPts), uint64(g.From), math.Float64bits(g.Knee), uint64(len(g.ladder)))
+		for _, eps := range g.ladder {
+			words = append(words, math.Float64bits(eps))
+		}
+	}
+	all, err := team.Gather(c.team, words)
+	if err != nil {
+		return err
+	}
+	for _, words := range all {
+		for len(words) > 0 {
+			g, steps := groups[words[0]], words[4]
+			g.MinPts, g.From, g.Knee = int(words[1]), EpsFrom(words[2]), math.Float64frombits(words[3])
+			g.ladder = make([]float64, steps)
+			for k, bits := range words[5 : 5+steps] {
+				g.ladder[k] = math.Float64frombits(bits)
+			}
+			words = words[5+steps:]
+		}
+	}
+	return nil
 }
 
 // chooseLadder finds the Eps of each step: the given one alone, or those from the knee on, none below the
@@ -46,7 +130,9 @@ func (c *computation) chooseLadder(g *group) error {
 	if c.options.Strict {
 		outliers = 0
 	}
-	g.ladder = refine.Ladder(curve, outliers*len(curve)/g.Bursts)
+	if g.ladder, err = refine.Ladder(curve, outliers*curve.Len()/g.Bursts); err != nil {
+		return err
+	}
 	if len(g.ladder) > 0 {
 		g.Knee = g.ladder[0]
 	}
@@ -63,12 +149,12 @@ func (c *computation) chooseLadder(g *group) error {
 }
 
 // curveOf is the curve of distances to the MinPts-th neighbour of a group's bursts.
-func (c *computation) curveOf(g *group) ([]float64, error) {
+func (c *computation) curveOf(g *group) (*dbscan.Curve, error) {
 	queries := 0 // as many as the curve's accuracy needs
 	if c.options.Strict {
 		queries = g.Bursts
 	}
-	return g.index.KDistance(g.MinPts, queries)
+	return g.index.Curve(g.MinPts, queries)
 }
 
 // Where MinPts is above the size of the kinds that an inSmall-th of the bursts are of, the distance to the MinPts-th neighbour
@@ -82,20 +168,34 @@ const (
 // lookForSmallKinds lowers the MinPts of a group, by halves, to where it is below the size of the kinds of nearly all bursts, if there is such
 // a place; n/200 is above it where there are over 200 kinds. It returns the curve of distances for MinPts, given
 // that of the MinPts so far.
-func (c *computation) lookForSmallKinds(g *group, curve []float64) ([]float64, error) {
+func (c *computation) lookForSmallKinds(g *group, curve *dbscan.Curve) (*dbscan.Curve, error) {
 	least, most := c.options.minPts(0), g.MinPts
-	distance := func(curve []float64) float64 { return max(curve[len(curve)/inSmall], c.resolution) }
-	if len(curve) == 0 || distance(curve) <= manyFold*c.resolution { // so also where it is 0
+	if curve.Len() == 0 {
 		return curve, nil
 	}
-	for before := curve; g.MinPts/2 >= least; {
+	distance := func(curve *dbscan.Curve) (float64, error) {
+		at, err := curve.At(curve.Len() / inSmall)
+		if err != nil {
+			return 0, err
+		}
+		return max(at[0], c.resolution), nil
+	}
+	before, err := distance(curve)
+	if err != nil || before <= manyFold*c.resolution { // so also where it is 0
+		return curve, err
+	}
+	for g.MinPts/2 >= least {
 		g.MinPts /= 2
-		after, err := c.curveOf(g)
+		lower, err := c.curveOf(g)
 		if err != nil {
 			return nil, err
 		}
-		if distance(before) >= manyFold*distance(after) {
-			return after, nil
+		after, err := distance(lower)
+		if err != nil {
+			return nil, err
+		}
+		if before >= manyFold*after {
+			return lower, nil
 		}
 		before = after
 	}
@@ -103,109 +203,14 @@ func (c *computation) lookForSmallKinds(g *group, curve []float64) ([]float64, e
 	return curve, nil
 }
 
-func ranges(coords []float64, dims int) (lo, hi []float64) {
-	lo, hi = slices.Clone(coords[:dims]), slices.Clone(coords[:dims])
-	for at := 0; at < len(coords); at += dims {
-		for j, v := range coords[at : at+dims] {
+// ranges finds the least and the largest of each coordinate; +Inf and −Inf without points.
+func ranges(coords, lo, hi []float64) {
+	for j := range lo {
+		lo[j], hi[j] = math.Inf(1), math.Inf(-1)
+	}
+	for at := 0; at < len(coords); at += len(lo) {
+		for j, v := range coords[at : at+len(lo)] {
 			lo[j], hi[j] = min(lo[j], v), max(hi[j], v)
 		}
 	}
-	return lo, hi
-}
-
-// describe counts and measures the clusters of a group, by the labels of its bursts.
-func (c *computation) describe(g *group, labels []int32) {
-	duration := c.bursts.DurationNS
-	for _, row := range g.rows {
-		k := labels[row]
-		if k < 0 {
-			g.NoiseBursts++
-			g.noiseNS += duration[row]
-			continue
-		}
-		g.clusters[k].Bursts++
-		g.clusters[k].TimeNS += duration[row]
-	}
-	of := membersOf(g, labels)
-	for i := range g.clusters {
-		k := &g.clusters[i]
-		k.Rare = g.From == FromNone
-		k.MeanNS, k.StdNS = meanStd(duration, of(i))
-		for _, column := range c.bursts.Counters {
-			mean, std := meanStd(column, of(i))
-			k.CounterMean = append(k.CounterMean, mean)
-			k.CounterStd = append(k.CounterStd, std)
-		}
-		if c.bursts.Before != nil {
-			k.Before = countPaths(c.bursts.Before, of(i))
-			k.After = countPaths(c.bursts.After, of(i))
-		}
-	}
-}
-
-// membersOf returns a function that gives a cluster's rows, ascending.
-func membersOf(g *group, labels []int32) func(cluster int) []int32 {
-	if g.Clusters == 1 && g.NoiseBursts == 0 {
-		return func(int) []int32 { return g.rows }
-	}
-	ends := make([]int, g.Clusters)
-	sum := 0
-	for i := range g.clusters {
-		ends[i] = sum
-		sum += g.clusters[i].Bursts
-	}
-	members := make([]int32, sum)
-	for _, row := range g.rows {
-		if k := labels[row]; k >= 0 {
-			members[ends[k]] = row
-			ends[k]++
-		}
-	}
-	return func(cluster int) []int32 {
-		return members[ends[cluster]-g.clusters[cluster].Bursts : ends[cluster]]
-	}
-}
-
-// meanStd is over the values that are not negative; NaN if there are none.
-func meanStd(column []int64, rows []int32) (mean, std float64) {
-	var n, sum float64
-	for _, row := range rows {
-		if v := column[row]; v >= 0 {
-			n++
-			sum += float64(v)
-		}
-	}
-	mean = sum / n
-	var squares float64
-	for _, row := range rows {
-		if v := column[row]; v >= 0 {
-			d := float64(v) - mean
-			squares += float64(d * d)
-		}
-	}
-	return mean, math.Sqrt(squares / n)
-}
-
-func countPaths(path []uint32, rows []int32) []PathCount {
-	same := true
-	for _, row := range rows {
-		same = same && path[row] == path[rows[0]]
-	}
-	if same { // always so where bursts are split by calls
-		return []PathCount{{path[rows[0]], len(rows)}}
-	}
-	ids := make([]uint32, len(rows))
-	for i, row := range rows {
-		ids[i] = path[row]
-	}
-	slices.Sort(ids)
-	var counts []PathCount
-	for i, id := range ids {
-		if i == 0 || id != ids[i-1] {
-			counts = append(counts, PathCount{Path: id})
-		}
-		counts[len(counts)-1].Bursts++
-	}
-	slices.SortStableFunc(counts, func(a, b PathCount) int { return cmp.Compare(b.Bursts, a.Bursts) })
-	return counts
 }

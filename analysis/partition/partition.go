@@ -11,6 +11,10 @@
 // more dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, and that
 // may depend on their order.
 //
+// The threads may be spread over a team, a member having the columns of its own alone. The bursts of a large group then stay where they are, and the members
+// cluster them together; those of a small one go to one member for the time (a coordinate of 8 bytes per dimension, and 8 of duration). The answer is that of one
+// process with all threads' columns, bit by bit.
+//
 // The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
 // threads, and n/200; it is halved until it is below the size of the kinds of nearly all bursts, where that shows. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
 // Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
@@ -26,6 +30,7 @@ import (
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
+	"moriens/analysis/team"
 )
 
 // Labels of bursts that are in no cluster; clusters are 1, 2, … (the values of trace.Label…).
@@ -41,7 +46,7 @@ type Bursts struct {
 	space.Columns
 	Before, After []uint32
 	// ThreadEnds says for each thread where its bursts end, which are together and in time order; nil where
-	// that is not known, and then there is no score and no refinement.
+	// that is not known, and then there is no score and no refinement. Threads of other members have none.
 	ThreadEnds []int
 	// Anchors are, by thread, the events between its bursts that other threads share; nil = none are known.
 	Anchors [][]sequence.Anchor
@@ -104,6 +109,13 @@ type Options struct {
 	// resolution and no looking for rare kinds, and the last step is the answer.
 	Strict bool
 
+	// Stop is asked between the steps of the refinement; true ends it with those that there are, and a warning says so. nil = never.
+	Stop func() bool `json:"-"`
+
+	// Team says which threads' bursts are here: Bursts has none of others, but their ThreadEnds, and Anchors or nil as all have. The zero Team has all here.
+	// All other options are the same at all members, but for Stop, which ends the refinement if it is true at one, and Workers.
+	Team team.Threads `json:"-"`
+
 	JobThreads int // threads of the job that is measured; 0 = unknown
 	Workers    int // threads to compute with; below 1 means 1
 }
@@ -130,9 +142,10 @@ func (f EpsFrom) String() string {
 	return [...]string{"knee", "floor", "fixed", "refinement", "none"}[f]
 }
 
-// A Result is the clustering of all bursts.
+// A Result is the clustering of all bursts: the same at all members of a team, but for what there is per burst, which each has for its own threads.
 type Result struct {
 	Labels   []int32   // per burst: a Cluster's ID or one of the Label constants
+	Lineage  []uint32  // per burst: index into Tree.Lineages
 	Clusters []Cluster // by total time, descending; Clusters[i].ID is i+1
 	Groups   []Group   // by total time, descending; ties by Before, After
 	// Selection says what was set aside, and the duration filter that was found.
@@ -265,6 +278,30 @@ func (o *Options) check(b *Bursts) error {
 		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
 	case o.JobThreads < 0:
 		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
+	}
+	return o.checkTeam(b)
+}
+
+// checkTeam says whether the bursts are of threads of this member.
+func (o *Options) checkTeam(b *Bursts) error {
+	if o.Team.Size() == 1 {
+		return nil
+	}
+	if b.ThreadEnds == nil {
+		return errors.New("partition: several members need to know their threads")
+	}
+	if err := o.Team.Check(len(b.ThreadEnds)); err != nil {
+		return fmt.Errorf("partition: %w", err)
+	}
+	begin := 0
+	for i, end := range b.ThreadEnds {
+		if end < begin || end > b.Len() || end > begin && !o.Team.Mine(i) {
+			return fmt.Errorf("partition: the bursts of thread %d, which is at member %d, end at %d, those before it at %d, all at %d", i, o.Team.Owner(i), end, begin, b.Len())
+		}
+		begin = end
+	}
+	if begin != b.Len() {
+		return fmt.Errorf("partition: the last thread ends at burst %d of %d", begin, b.Len())
 	}
 	return nil
 }

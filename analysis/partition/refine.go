@@ -1,39 +1,28 @@
 package partition
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
 	"moriens/analysis/workers"
 )
 
-// refine clusters the groups and describes their clusters. It sorts the groups, by total time.
+// refine clusters the groups and describes their clusters.
 func (c *computation) refine(groups []*group, r *Result) error {
-	for _, g := range groups {
-		g.Bursts = len(g.rows)
-		for _, row := range g.rows {
-			g.TimeNS += c.bursts.DurationNS[row]
-		}
-	}
-	slices.SortFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
-	})
-	sizes := make([]int, len(groups))
-	for i, g := range groups {
-		sizes[i] = g.Bursts
-	}
-	if err := workers.Each(sizes, c.workers, func(i, threads int) error { return c.prepare(groups[i], threads) }); err != nil {
+	if err := c.prepare(groups); err != nil {
 		return err
 	}
-	input := refine.Bursts{DurationNS: c.bursts.DurationNS, Ends: c.bursts.ThreadEnds, Anchors: c.bursts.Anchors}
+	input := refine.Bursts{
+		DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Anchors: c.bursts.Anchors, Team: c.team, Home: c.home,
+	}
 	for _, g := range groups {
-		input.Groups = append(input.Groups, refine.Group{Rows: g.rows, Points: g.points, Index: g.index, Eps: g.ladder, MinPts: g.MinPts})
+		input.Groups = append(input.Groups, refine.Group{
+			Rows: g.at, Points: g.points, Index: g.index, Shared: g.place == everywhere, Eps: g.ladder, MinPts: g.MinPts,
+		})
 		g.points, g.index = dbscan.Points{}, nil // the refinement lets go of them
 	}
-	o := refine.Options{Strict: c.options.Strict, Freeze: c.options.Freeze, Workers: c.workers}
+	o := refine.Options{Strict: c.options.Strict, Freeze: c.options.Freeze, Stop: c.options.Stop, Workers: c.workers}
 	if c.options.Fixed == nil && c.options.MinPts == 0 && !c.options.Strict {
 		o.RareMinPts = c.options.minPts
 	}
@@ -41,11 +30,12 @@ func (c *computation) refine(groups []*group, r *Result) error {
 	if err != nil {
 		return err
 	}
-	r.Tree = &refined.Tree
+	r.Tree, r.Lineage, c.stopped = &refined.Tree, refined.Lineage, refined.Stopped
 	r.Score, r.NoiseScore = refined.Score.Global, math.NaN()
 	if refined.Score.Defined() {
 		r.NoiseScore = refined.Score.Labels[refine.Noise].Score
 	}
+	c.spread = spread{}
 	return c.adopt(groups, refined, r.Labels)
 }
 
@@ -62,17 +52,21 @@ func (c *computation) adopt(groups []*group, refined *refine.Result, labels []in
 	}
 	sizes := make([]int, len(groups))
 	for i, g := range groups {
-		g.Clusters, sizes[i] = len(g.clusters), g.Bursts
+		g.Clusters, sizes[i] = len(g.clusters), len(g.rows)
 		g.Eps = refined.Tree.Levels[refined.Tree.Chosen[i]].Eps[i]
 		if (g.From == FromKnee || g.From == FromFloor) && g.Eps > g.ladder[0] {
 			g.From = FromRefinement
 		}
 	}
-	return workers.Each(sizes, c.workers, func(i, _ int) error {
+	tallies := make([]*groupTally, len(groups))
+	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
 		for _, row := range groups[i].rows {
 			labels[row] = number[refined.Labels[row]]
 		}
-		c.describe(groups[i], labels)
+		tallies[i] = c.tally(groups[i], labels)
 		return nil
-	})
+	}); err != nil {
+		return err
+	}
+	return c.describe(groups, tallies)
 }

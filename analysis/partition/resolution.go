@@ -6,12 +6,14 @@ package partition
 const CoarsestPart = .02
 
 // normalise scales coordinates to the range of the bursts of all groups.
-func (c *computation) normalise(groups []*group) {
+func (c *computation) normalise(groups []*group) error {
 	var complete []int32
 	for _, g := range groups {
 		complete = append(complete, g.rows...)
 	}
-	c.space.Normalise(complete, nil)
+	if err := c.space.Normalise(complete, nil); err != nil {
+		return err
+	}
 	dims := c.options.Dims
 	c.extent = make([]float64, len(dims))
 	least := make([]float64, len(dims))
@@ -20,8 +22,9 @@ func (c *computation) normalise(groups []*group) {
 		least[j] = resolutionOf(d) / CoarsestPart
 	}
 	if c.options.Fixed == nil && !c.options.Strict {
-		c.space.Normalise(complete, least)
+		return c.space.Normalise(complete, least)
 	}
+	return nil
 }
 
 // findResolution finds the least Eps that is chosen by itself. Of a dimension no more than its range counts: that is as far

@@ -2,8 +2,10 @@ package partition
 
 import (
 	"math/bits"
+	"slices"
 
 	"moriens/analysis/space"
+	"moriens/analysis/team"
 )
 
 // keepWhole takes out of the groups the bursts that the automatic duration filter leaves out, but for
@@ -14,15 +16,25 @@ import (
 // less than a twentieth of its peak. It stays whole if the filter keeps at least a tenth of it; a long
 // tail of slow bursts does not make a quick kind worth keeping. Both are shares, so that a longer run
 // of the same program is filtered alike.
-func (c *computation) keepWhole(groups []*group, selection *space.Selection, labels []int32) []*group {
-	kept := groups[:0]
+func (c *computation) keepWhole(groups []*group, selection *space.Selection, labels []int32) error {
+	limits, err := c.wholeLimits(groups, selection)
+	if err != nil {
+		return err
+	}
+	var stay []int32
+	for i, g := range groups {
+		for _, row := range g.rows {
+			if selection.Status[row] == space.Short && step(c.bursts.DurationNS[row]) >= limits[i] {
+				stay = append(stay, row)
+			}
+		}
+	}
+	if err := c.space.Readmit(selection, stay); err != nil {
+		return err
+	}
 	for _, g := range groups {
-		limit := c.wholeLimit(g.rows, selection)
 		rows := g.rows[:0]
 		for _, row := range g.rows {
-			if selection.Status[row] == space.Short && step(c.bursts.DurationNS[row]) >= limit {
-				c.space.Readmit(selection, int(row))
-			}
 			switch selection.Status[row] {
 			case space.Complete:
 				rows = append(rows, row)
@@ -32,11 +44,9 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 				labels[row] = LabelFiltered
 			}
 		}
-		if g.rows = rows; len(rows) > 0 {
-			kept = append(kept, g)
-		}
+		g.rows = rows
 	}
-	return kept
+	return nil
 }
 
 const (
@@ -44,20 +54,42 @@ const (
 	worthPart = 10 // the reciprocal of the share that the filter has to keep
 )
 
-// wholeLimit is the step down to which a group's short bursts stay.
-func (c *computation) wholeLimit(rows []int32, selection *space.Selection) int {
-	var all, kept [steps]int
-	limit := steps // the shortest burst that the filter keeps
-	for _, row := range rows {
-		s := step(c.bursts.DurationNS[row])
-		all[s]++
-		if selection.Status[row] == space.Complete {
-			kept[s]++
-			limit = min(limit, s)
+// wholeLimits finds for each group the step down to which its short bursts stay.
+func (c *computation) wholeLimits(groups []*group, selection *space.Selection) ([]int, error) {
+	const together = 64 // groups; a histogram has 4 KiB
+	limits := make([]int, 0, len(groups))
+	for some := range slices.Chunk(groups, together) {
+		counts := make([]int64, len(some)*2*steps) // by group: all bursts, and those that the filter keeps, by step
+		for i, g := range some {
+			all, kept := histograms(counts, i)
+			for _, row := range g.rows {
+				s := step(c.bursts.DurationNS[row])
+				all[s]++
+				if selection.Status[row] == space.Complete {
+					kept[s]++
+				}
+			}
+		}
+		if err := c.team.AllReduce(counts, team.Sum); err != nil {
+			return nil, err
+		}
+		for i := range some {
+			limits = append(limits, wholeLimit(histograms(counts, i)))
 		}
 	}
-	if limit == steps {
-		return limit
+	return limits, nil
+}
+
+func histograms(counts []int64, group int) (all, kept []int64) {
+	at := group * 2 * steps
+	return counts[at : at+steps], counts[at+steps : at+2*steps]
+}
+
+// wholeLimit is the step down to which a group's short bursts stay.
+func wholeLimit(all, kept []int64) int {
+	limit := slices.IndexFunc(kept, func(n int64) bool { return n > 0 }) // the shortest burst that the filter keeps
+	if limit < 0 {
+		return steps
 	}
 	peak, low, high := all[limit], limit, limit
 	for high+1 < steps && all[high+1] > 0 && all[high+1] >= peak/hillEnds {
@@ -68,7 +100,7 @@ func (c *computation) wholeLimit(rows []int32, selection *space.Selection) int {
 		low--
 		peak = max(peak, all[low])
 	}
-	inHill, keptOfIt := 0, 0
+	inHill, keptOfIt := int64(0), int64(0)
 	for s := low; s <= high; s++ {
 		inHill += all[s]
 		keptOfIt += kept[s]

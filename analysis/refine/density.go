@@ -2,11 +2,12 @@ package refine
 
 import (
 	"moriens/analysis/dbscan"
+	"moriens/analysis/team"
 )
 
 // A density is a clustering of some bursts of a group with one Eps.
 type density struct {
-	labels []int32 // per burst: an index into minPts, or dbscan.Noise
+	labels []int32 // per burst here: an index into minPts, or dbscan.Noise
 	minPts []int   // per cluster
 }
 
@@ -14,7 +15,7 @@ type density struct {
 // the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
 // of a group, and would else call everything noise that is rare among many, however long it lasts. In the end
 // it takes two bursts for a kind, until judge has seen whether all threads do it at the same time.
-func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *dbscan.Index, eps float64, threads int) (*density, error) {
+func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *dbscan.Shared, eps float64, threads int) (*density, error) {
 	first, err := index.Cluster(eps, g.MinPts)
 	if err != nil {
 		return nil, err
@@ -26,6 +27,7 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 	if r.options.RareMinPts == nil {
 		return d, nil
 	}
+	t := r.teamOf(g)
 	for minPts := g.MinPts; ; {
 		var at []int32
 		for i, label := range d.labels {
@@ -33,10 +35,14 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 				at = append(at, int32(i))
 			}
 		}
-		if len(at) < tentative || r.timeOf(rows, at) < r.rareNS() {
+		noise := []int64{int64(len(at)), r.timeOf(rows, at)}
+		if err := t.AllReduce(noise, team.Sum); err != nil {
+			return nil, err
+		}
+		if noise[0] < tentative || noise[1] < r.rareNS() {
 			return d, nil
 		}
-		smaller := r.options.RareMinPts(len(at))
+		smaller := r.options.RareMinPts(int(noise[0]))
 		switch {
 		case smaller < minPts:
 			minPts = smaller
@@ -45,24 +51,41 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 		default:
 			return d, nil
 		}
-		again, err := dbscan.Cluster(gather(points, at), eps, minPts, threads)
+		left, err := dbscan.NewShared(t, gather(points, at), threads)
 		if err != nil {
 			return nil, err
 		}
-		d.adopt(again, at, minPts, r, rows)
+		again, err := left.Cluster(eps, minPts)
+		if err != nil {
+			return nil, err
+		}
+		if err := d.adopt(t, again, at, minPts, r, rows); err != nil {
+			return nil, err
+		}
 	}
+}
+
+// teamOf are the members that have bursts of a group, as far as they work together.
+func (r *refinement) teamOf(g *Group) team.Team {
+	if g.Shared {
+		return r.bursts.Team
+	}
+	return team.Solo{}
 }
 
 // tentative is the MinPts of clusters that the sequences have to confirm.
 const tentative = 2
 
 // adopt takes over the clusters that have time enough.
-func (d *density) adopt(again *dbscan.Result, at []int32, minPts int, r *refinement, rows []int32) {
+func (d *density) adopt(t team.Team, again *dbscan.Result, at []int32, minPts int, r *refinement, rows []int32) error {
 	time := make([]int64, again.Clusters)
 	for i, label := range again.Labels {
 		if label != dbscan.Noise {
 			time[label] += r.bursts.DurationNS[rows[at[i]]]
 		}
+	}
+	if err := t.AllReduce(time, team.Sum); err != nil {
+		return err
 	}
 	number := make([]int32, again.Clusters)
 	for k := range number {
@@ -77,6 +100,7 @@ func (d *density) adopt(again *dbscan.Result, at []int32, minPts int, r *refinem
 			d.labels[at[i]] = number[label]
 		}
 	}
+	return nil
 }
 
 func (r *refinement) rareNS() int64 { return int64(RareShare * float64(r.totalNS)) }

@@ -8,6 +8,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
+	"moriens/analysis/team"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 )
@@ -48,14 +49,14 @@ func epoch(t testing.TB) (refine.Bursts, []float64) {
 	for i := range x {
 		g.Points.Coords = append(g.Points.Coords, (x[i]-x0)/dx, (y[i]-y0)/dy)
 	}
-	if g.Index, err = dbscan.NewIndex(g.Points, 2); err != nil {
+	if g.Index, err = dbscan.NewShared(team.Solo{}, g.Points, 2); err != nil {
 		t.Fatal(err)
 	}
-	curve, err := g.Index.KDistance(g.MinPts, len(g.Rows))
+	curve, err := g.Index.Curve(g.MinPts, len(g.Rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Eps = refine.Ladder(curve, 0)
+	g.Eps = ladder(t, curve, 0)
 	b.Groups = []refine.Group{g}
 	return b, g.Eps
 }
@@ -84,11 +85,11 @@ func TestEpochDefault(t *testing.T) {
 	b, _ := epoch(t)
 	g := &b.Groups[0]
 	g.MinPts = 4
-	curve, err := g.Index.KDistance(g.MinPts, len(g.Rows))
+	curve, err := g.Index.Curve(g.MinPts, len(g.Rows))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g.Eps = refine.Ladder(curve, 0)
+	g.Eps = ladder(t, curve, 0)
 	r, err := refine.Run(b, refine.Options{Workers: 2})
 	if err != nil {
 		t.Fatal(err)

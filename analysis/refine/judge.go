@@ -22,6 +22,9 @@ func (r *refinement) judge() error {
 			return err
 		}
 	}
+	if err := r.ways.extend(r.bursts.Team, last, r.labels[:r.own], r.order); err != nil {
+		return err
+	}
 	level.Score = score.Global
 	for i := range level.Nodes {
 		n := &level.Nodes[i]
@@ -158,6 +161,16 @@ func (r *refinement) choose() []int {
 	return chosen
 }
 
+// order is a number for a burst of this member's threads that is the larger the later it comes in the run.
+func (r *refinement) order(row int) int64 {
+	thread, _ := slices.BinarySearch(r.bursts.Ends, row+1)
+	first := 0
+	if thread > 0 {
+		first = r.bursts.Ends[thread-1]
+	}
+	return int64(thread)<<32 | int64(row-first)
+}
+
 // align scores labels, which are IDs of nodes.
 func (r *refinement) align(labels []int32) (*sequence.Score, error) {
 	ends := r.bursts.Ends
@@ -165,7 +178,7 @@ func (r *refinement) align(labels []int32) (*sequence.Score, error) {
 		return &sequence.Score{Global: math.NaN()}, nil
 	}
 	t := sequence.Threads{
-		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.count), DurationNS: make([]int64, 0, r.count),
+		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.own), DurationNS: make([]int64, 0, r.own), Team: r.bursts.Team,
 	}
 	if r.bursts.Anchors != nil {
 		t.Anchors = make([][]sequence.Anchor, len(ends))
@@ -204,12 +217,15 @@ func (r *refinement) result() (*Result, error) {
 	t := &r.tree
 	if len(t.Levels) == 0 { // no group has bursts
 		score, err := r.align(r.labels)
-		return &Result{Labels: r.labels, Score: score, Tree: Tree{Why: "there are no bursts to cluster"}}, err
+		return &Result{
+			Labels: r.labels[:r.own], Lineage: r.ways.of, Score: score, Tree: Tree{Why: "there are no bursts to cluster", Lineages: r.ways.all},
+		}, err
 	}
 	t.Chosen = r.choose()
 	t.Why = r.why()
 	most := slices.Max(t.Chosen)
-	result := &Result{Labels: r.past[most], Score: r.scores[most]}
+	t.Lineages = r.ways.all
+	result := &Result{Labels: r.past[most], Lineage: r.ways.of, Score: r.scores[most]}
 	for g, level := range t.Chosen {
 		for _, row := range r.bursts.Groups[g].Rows {
 			result.Labels[row] = r.past[level][row]
@@ -222,6 +238,10 @@ func (r *refinement) result() (*Result, error) {
 	}
 	slices.SortFunc(result.Nodes, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
 	r.past = nil
+	if err := r.bringHome(result.Labels); err != nil {
+		return nil, err
+	}
+	result.Labels = result.Labels[:r.own]
 	if slices.Min(t.Chosen) < most {
 		if err := r.rescore(result); err != nil {
 			return nil, err

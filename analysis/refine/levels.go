@@ -9,6 +9,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/sequence"
+	"moriens/analysis/team"
 	"moriens/analysis/workers"
 )
 
@@ -16,16 +17,21 @@ import (
 type refinement struct {
 	bursts  *Bursts
 	options *Options
-	count   int   // bursts in groups
-	totalNS int64 // theirs
+	own     int   // bursts of this member's threads, which come first
+	count   int   // of them in groups
+	sizes   []int // bursts of each group, of all members
+	totalNS int64 // of the bursts of all groups
 
-	labels []int32 // of the last level
-	noise  []Node  // of the last level, by group
+	labels []int32 // of the last level, of all bursts here
+	ways   *lineages
+	noise  []Node // of the last level, by group
 	tree   Tree
 	lastID int32
 	past   [][]int32 // by level: labels; nil for one that can no longer be any group's answer
 	scores []*sequence.Score
 	parts  [][]float64 // by level and group: the mean score of the group's time
+
+	stopped bool
 }
 
 func (r *refinement) run() error {
@@ -37,6 +43,12 @@ func (r *refinement) run() error {
 		steps = max(steps, len(g.Eps))
 	}
 	for step := range steps {
+		if step > 0 {
+			if over, err := r.over(); err != nil || over {
+				r.stopped = over
+				return err
+			}
+		}
 		changed, err := r.step(step)
 		if err != nil {
 			return err
@@ -55,29 +67,75 @@ func (r *refinement) run() error {
 	return nil
 }
 
+// over says whether a member wants the refinement to end.
+func (r *refinement) over() (bool, error) {
+	over := []int64{0}
+	if r.options.Stop != nil && r.options.Stop() {
+		over[0] = 1
+	}
+	err := r.bursts.Team.AllReduce(over, team.Max)
+	return over[0] != 0, err
+}
+
 // begin puts every burst where it is before the first step: in no cluster.
 func (r *refinement) begin() error {
 	r.labels = make([]int32, len(r.bursts.DurationNS))
+	r.ways = newLineages(r.own)
 	r.noise = make([]Node, len(r.bursts.Groups))
 	for i := range r.labels {
 		r.labels[i] = Absent
 	}
-	for i, g := range r.bursts.Groups {
-		for _, row := range g.Rows {
-			if row < 0 || int(row) >= len(r.labels) || r.labels[row] != Absent {
-				return fmt.Errorf("refine: group %d: burst %d of %d is out of range or in two groups", i, row, len(r.labels))
-			}
-			r.labels[row] = Noise
+	sums, err := r.place()
+	if err := team.Explain(r.bursts.Team, err); err != nil {
+		return err
+	}
+	if err := r.bursts.Team.AllReduce(sums, team.Sum); err != nil {
+		return err
+	}
+	last := len(r.bursts.Groups)
+	r.totalNS = sums[last]
+	for _, n := range sums[:last] {
+		r.sizes = append(r.sizes, int(n))
+	}
+	if err := r.bringHome(r.labels); err != nil {
+		return err
+	}
+	for _, label := range r.labels[:r.own] {
+		if label != Absent {
 			r.count++
-			r.totalNS += r.bursts.DurationNS[row]
 		}
 	}
 	return nil
 }
 
-// A move is what a step does in one group.
+// place makes noise of the bursts in groups. It returns how many each group has here, and the time of all of them.
+func (r *refinement) place() ([]int64, error) {
+	sums := make([]int64, len(r.bursts.Groups)+1)
+	for i, g := range r.bursts.Groups {
+		for _, row := range g.Rows {
+			if row < 0 || int(row) >= len(r.labels) || r.labels[row] != Absent {
+				return nil, fmt.Errorf("refine: group %d: burst %d of %d is out of range or in two groups", i, row, len(r.labels))
+			}
+			r.labels[row] = Noise
+			sums[len(r.bursts.Groups)] += r.bursts.DurationNS[row]
+		}
+		sums[i] = int64(len(g.Rows))
+	}
+	return sums, nil
+}
+
+// bringHome gives the bursts of this member's threads the labels that they have where they are clustered.
+func (r *refinement) bringHome(labels []int32) error {
+	if r.bursts.Team.Size() == 1 {
+		return nil
+	}
+	return r.bursts.Home(labels)
+}
+
+// A move is what a step does here in one group.
 type move struct {
-	rows    []int32 // the bursts that were clustered anew; nil = none were
+	moved   bool
+	rows    []int32 // the bursts that were clustered anew
 	density *density
 }
 
@@ -87,29 +145,47 @@ func (r *refinement) step(step int) (changed bool, err error) {
 	moves := make([]move, len(groups))
 	sizes := make([]int, len(groups))
 	open := r.openNodes()
-	for i := range groups {
-		if step < len(groups[i].Eps) {
-			sizes[i] = len(groups[i].Rows)
-		}
-	}
-	if err := workers.Each(sizes, r.options.Workers, func(i, threads int) error {
+	act := func(i, threads int) error {
 		if step >= len(groups[i].Eps) {
 			return nil
 		}
 		var err error
-		moves[i], err = r.move(&groups[i], step, open, threads)
+		moves[i], err = r.move(i, step, open, threads)
 		if step == len(groups[i].Eps)-1 { // most groups are done after the first step: memory
-			groups[i].Points, groups[i].Index = dbscan.Points{}, nil
+			groups[i].Points, groups[i].Index = dbscan.Points{Dims: groups[i].Points.Dims}, nil
 		}
 		return err
-	}); err != nil {
+	}
+	for i := range groups {
+		if step < len(groups[i].Eps) && !groups[i].Shared {
+			sizes[i] = len(groups[i].Rows)
+		}
+	}
+	err = workers.Each(sizes, r.options.Workers, func(i, threads int) error {
+		if groups[i].Shared {
+			return nil
+		}
+		return act(i, threads)
+	})
+	if err := team.Explain(r.bursts.Team, err); err != nil {
 		return false, err
 	}
-	if !slices.ContainsFunc(moves, func(m move) bool { return m.rows != nil }) {
+	for i := range groups {
+		if groups[i].Shared {
+			if err := act(i, max(1, r.options.Workers)); err != nil {
+				return false, err
+			}
+		}
+	}
+	outcomes, err := r.sumUp(step, moves)
+	if err != nil {
+		return false, err
+	}
+	if !slices.ContainsFunc(outcomes, func(o outcome) bool { return o.moved }) {
 		return false, nil
 	}
-	r.apply(step, moves, open)
-	return true, nil
+	r.apply(step, moves, outcomes, open)
+	return true, r.bringHome(r.labels)
 }
 
 // openNodes are those of the last level that are not frozen.
@@ -124,12 +200,16 @@ func (r *refinement) openNodes() map[int32]bool {
 }
 
 // move clusters what a step clusters anew in one group.
-func (r *refinement) move(g *Group, step int, open map[int32]bool, threads int) (move, error) {
-	if len(g.Rows) < g.MinPts {
-		if step > 0 || len(g.Rows) == 0 {
+func (r *refinement) move(group, step int, open map[int32]bool, threads int) (move, error) {
+	g := &r.bursts.Groups[group]
+	if r.sizes[group] < g.MinPts {
+		if step > 0 || r.sizes[group] == 0 {
 			return move{}, nil
 		}
-		return move{g.Rows, &density{labels: make([]int32, len(g.Rows)), minPts: []int{g.MinPts}}}, nil
+		return move{true, g.Rows, &density{labels: make([]int32, len(g.Rows)), minPts: []int{g.MinPts}}}, nil
+	}
+	if !g.Shared && len(g.Rows) == 0 { // another member does it
+		return move{}, nil
 	}
 	rows, points, index := g.Rows, g.Points, g.Index
 	if step > 0 {
@@ -139,10 +219,14 @@ func (r *refinement) move(g *Group, step int, open map[int32]bool, threads int) 
 				at = append(at, int32(i))
 			}
 		}
-		if len(at) == 0 {
+		anew := []int64{int64(len(at))}
+		if err := r.teamOf(g).AllReduce(anew, team.Sum); err != nil {
+			return move{}, err
+		}
+		if anew[0] == 0 {
 			return move{}, nil
 		}
-		if len(at) < len(g.Rows) {
+		if int(anew[0]) < r.sizes[group] {
 			points, index, rows = gather(g.Points, at), nil, make([]int32, len(at))
 			for i, k := range at {
 				rows[i] = g.Rows[k]
@@ -151,51 +235,38 @@ func (r *refinement) move(g *Group, step int, open map[int32]bool, threads int) 
 	}
 	if index == nil {
 		var err error
-		if index, err = dbscan.NewIndex(points, threads); err != nil {
+		if index, err = dbscan.NewShared(r.teamOf(g), points, threads); err != nil {
 			return move{}, err
 		}
 	}
 	d, err := r.dense(g, rows, points, index, g.Eps[step], threads)
-	return move{rows, d}, err
+	return move{true, rows, d}, err
 }
 
 // apply gives what was clustered anew its labels and describes the level.
-func (r *refinement) apply(step int, moves []move, open map[int32]bool) {
+func (r *refinement) apply(step int, moves []move, outcomes []outcome, open map[int32]bool) {
 	var level Level
 	var nodes []Node
 	first := make([]int, len(moves)) // of a group's new nodes
 	noise := Node{Group: -1}
 	noiseFrom := make(map[int32]int)
-	for i, m := range moves {
+	for i, o := range outcomes {
 		level.Eps = append(level.Eps, r.epsOf(i, step))
 		first[i] = len(nodes)
-		if m.rows == nil {
+		if !o.moved || !open[Noise] {
 			noiseFrom[Noise] += r.noise[i].Bursts
-			continue
-		}
-		if open[Noise] {
-			r.noise[i] = Node{}
 		} else {
-			noiseFrom[Noise] += r.noise[i].Bursts
+			r.noise[i] = Node{}
 		}
-		from := make([]map[int32]int, len(m.density.minPts))
-		for k, minPts := range m.density.minPts {
-			nodes = append(nodes, Node{Group: i, Eps: level.Eps[i], MinPts: minPts})
-			from[k] = make(map[int32]int)
+		for _, k := range o.clusters {
+			nodes = append(nodes, Node{
+				Group: i, Eps: level.Eps[i], MinPts: k.minPts, Bursts: k.bursts, TimeNS: k.timeNS, Parents: listParents(k.from),
+			})
 		}
-		for j, row := range m.rows {
-			sum, parents := &r.noise[i], noiseFrom
-			if k := m.density.labels[j]; k != dbscan.Noise {
-				sum, parents = &nodes[first[i]+int(k)], from[k]
-			}
-			sum.Bursts++
-			sum.TimeNS += r.bursts.DurationNS[row]
-			if step > 0 {
-				parents[r.labels[row]]++
-			}
-		}
-		for k := range from {
-			nodes[first[i]+k].Parents = listParents(from[k])
+		r.noise[i].Bursts += o.noise.bursts
+		r.noise[i].TimeNS += o.noise.timeNS
+		for id, bursts := range o.noise.from {
+			noiseFrom[id] += bursts
 		}
 	}
 	r.nameNodes(nodes)
@@ -209,7 +280,7 @@ func (r *refinement) apply(step int, moves []move, open map[int32]bool) {
 	}
 	if n := len(r.tree.Levels); n > 0 {
 		for _, node := range r.tree.Levels[n-1].Nodes {
-			if node.ID != Noise && (moves[node.Group].rows == nil || !open[node.ID]) {
+			if node.ID != Noise && (!outcomes[node.Group].moved || !open[node.ID]) {
 				node.Parents = []Parent{{node.ID, node.Bursts}}
 				nodes = append(nodes, node)
 			}
@@ -231,7 +302,7 @@ func (r *refinement) apply(step int, moves []move, open map[int32]bool) {
 // epsOf is the Eps of a group at a step.
 func (r *refinement) epsOf(group, step int) float64 {
 	g := &r.bursts.Groups[group]
-	if len(g.Rows) < g.MinPts {
+	if r.sizes[group] < g.MinPts {
 		return 0
 	}
 	return g.Eps[min(step, len(g.Eps)-1)]

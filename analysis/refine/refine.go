@@ -14,17 +14,22 @@
 // one group that is the score of the whole. And clusters that are each other's alternatives are told, not
 // merged: where ranks do one phase differently, that is what the user looks for.
 //
+// The bursts may be spread over a team. Each group is then clustered by one member, which has all its bursts, or by all
+// together; what a step comes to is told to all, and so is the answer at all what one process would have found.
+//
 // The package never changes its input, and neither the number of workers nor the order of the bursts
 // within a group matters, up to the order in which DBSCAN takes ties.
 package refine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/sequence"
+	"moriens/analysis/team"
 )
 
 // Noise is the label and the node of bursts that are in no cluster.
@@ -39,16 +44,22 @@ type Bursts struct {
 	DurationNS []int64
 	Ends       []int               // per thread: where its bursts end; nil = not known, and there is no score
 	Anchors    [][]sequence.Anchor // per thread, counting all its bursts; nil = not known
-	Groups     []Group
+	Groups     []Group             // the same at all members of a team, but for their rows and points
+	// Team says which threads' bursts are here. DurationNS then goes on after the last thread with bursts of others that are clustered here.
+	Team team.Threads
+	// Home, where Team has several members, is collective: it gives the bursts of this member's threads that are clustered elsewhere the labels
+	// that they have there. labels has one for each of DurationNS.
+	Home func(labels []int32) error
 }
 
 // A Group is a set of bursts that are clustered apart from the others.
 type Group struct {
-	Rows   []int32       // its bursts in Bursts, ascending
-	Points dbscan.Points // one per row
-	Index  *dbscan.Index // of Points
-	Eps    []float64     // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
-	MinPts int           // at least 1; with fewer bursts than that the group is one cluster
+	Rows   []int32        // its bursts in Bursts that are clustered here, ascending
+	Points dbscan.Points  // one per row
+	Index  *dbscan.Shared // of Points, and those of others if Shared; nil = Run makes it
+	Shared bool           // every member of the team has a part of its bursts; else one has all
+	Eps    []float64      // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
+	MinPts int            // at least 1; with fewer bursts than that the group is one cluster
 }
 
 // Options of a refinement.
@@ -62,7 +73,9 @@ type Options struct {
 	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
-	Workers    int // below 1 means 1
+	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.
+	Stop    func() bool
+	Workers int // below 1 means 1
 }
 
 // The defaults of Options.
@@ -77,10 +90,13 @@ const RareShare = 1. / 200
 
 // A Result is what a refinement comes to.
 type Result struct {
-	Labels []int32 // per burst: a Node's ID, Noise, or Absent
-	Nodes  []Node  // the clusters of Labels, by ID; without noise
-	Score  *sequence.Score
-	Tree   Tree
+	Labels  []int32  // per burst of this member's threads: a Node's ID, Noise, or Absent
+	Lineage []uint32 // per burst of them: index into Tree.Lineages
+	Nodes   []Node   // the clusters of Labels, by ID; without noise
+	Score   *sequence.Score
+	Tree    Tree
+	// Stopped says that Options.Stop has ended the refinement.
+	Stopped bool
 }
 
 // A Tree is all steps of a refinement.
@@ -91,6 +107,15 @@ type Tree struct {
 	// Merged are sets of nodes of the chosen levels that only ever share columns of the alignment. With Strict they
 	// have become one, with the least ID; without, they stay apart.
 	Merged [][]int32
+	// Lineages are the ways that bursts took through the levels; the first is that of bursts in no group.
+	Lineages []Lineage
+}
+
+// A Lineage says which nodes held a burst: those of From at the levels before Level, from Level on Node.
+type Lineage struct {
+	From  uint32 // index into Tree.Lineages; 0 = the burst was in none before
+	Level int    // index into Tree.Levels
+	Node  int32
 }
 
 // A Level is the clusters after one step.
@@ -133,15 +158,24 @@ func Run(b Bursts, o Options) (*Result, error) {
 	if o.Tolerance == 0 {
 		o.Tolerance = DefaultTolerance
 	}
-	if err := b.check(&o); err != nil {
+	if err := team.Explain(b.Team, b.check(&o)); err != nil {
 		return nil, err
 	}
 	b.Groups = slices.Clone(b.Groups)
-	r := &refinement{bursts: &b, options: &o}
+	r := &refinement{bursts: &b, options: &o, own: len(b.DurationNS)}
+	if n := len(b.Ends); n > 0 {
+		r.own = b.Ends[n-1]
+	} else if b.Ends != nil {
+		r.own = 0
+	}
 	if err := r.run(); err != nil {
 		return nil, err
 	}
-	return r.result()
+	result, err := r.result()
+	if result != nil {
+		result.Stopped = r.stopped
+	}
+	return result, err
 }
 
 func (b *Bursts) check(o *Options) error {
@@ -158,7 +192,14 @@ func (b *Bursts) check(o *Options) error {
 		}
 		begin = end
 	}
-	if b.Ends != nil && begin != len(b.DurationNS) {
+	if b.Team.Size() > 1 {
+		if b.Ends == nil || b.Home == nil {
+			return errors.New("refine: several members need to know their threads, and the way home of labels")
+		}
+		if err := b.Team.Check(len(b.Ends)); err != nil {
+			return fmt.Errorf("refine: %w", err)
+		}
+	} else if b.Ends != nil && begin != len(b.DurationNS) {
 		return fmt.Errorf("refine: the last thread ends at burst %d of %d", begin, len(b.DurationNS))
 	}
 	for i, g := range b.Groups {

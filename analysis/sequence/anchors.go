@@ -3,40 +3,38 @@ package sequence
 import (
 	"fmt"
 	"slices"
+
+	"moriens/analysis/team"
+	"moriens/internal/mix"
 )
 
-// commonAnchors returns for each thread where the anchors are that all threads with bursts have.
+// commonAnchors returns for each thread here where the anchors are that all threads with bursts have, and finds how many
+// segments they make.
 func (a *aligner) commonAnchors() ([][]int, error) {
+	a.count = 1
 	if a.Anchors == nil || a.sequences < 2 {
 		return nil, nil
 	}
-	var first []Anchor // of the first thread with bursts
-	same := true
-	for t, anchors := range a.Anchors {
-		begin, end := a.span(t)
-		for i, x := range anchors {
-			if x.At < 0 || x.At > end-begin || i > 0 && x.At < anchors[i-1].At {
-				return nil, fmt.Errorf("sequence: anchor %d of thread %d is at burst %d of %d", i, t, x.At, end-begin)
-			}
-		}
-		if begin == end {
-			continue
-		}
-		if first == nil {
-			first = anchors
-		}
-		same = same && slices.EqualFunc(first, anchors, func(x, y Anchor) bool { return x.Event == y.Event })
+	first, same, err := a.compareAnchors()
+	if err := team.Explain(a.Team, err); err != nil {
+		return nil, err
 	}
-	common := func(uint64) bool { return true }
+	all, err := a.gatherDigests(eventsOf(first), same)
+	if err != nil {
+		return nil, err
+	}
+	isCommon := func(uint64) bool { return true }
+	same = !slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same })
 	if !same {
-		threads, err := a.countAnchors()
+		common, err := a.meetAnchors(first)
 		if err != nil {
 			return nil, err
 		}
-		common = func(event uint64) bool { return threads[event] == a.sequences }
+		isCommon = func(event uint64) bool { return common[event] }
 	}
 	cuts := make([][]int, len(a.Ends))
 	var order []uint64
+	ordered := true
 	for t, anchors := range a.Anchors {
 		begin, end := a.span(t)
 		if begin == end {
@@ -44,7 +42,7 @@ func (a *aligner) commonAnchors() ([][]int, error) {
 		}
 		var mine []uint64
 		for _, x := range anchors {
-			if common(x.Event) {
+			if isCommon(x.Event) {
 				cuts[t] = append(cuts[t], x.At)
 				if !same {
 					mine = append(mine, x.Event)
@@ -54,14 +52,127 @@ func (a *aligner) commonAnchors() ([][]int, error) {
 		if order == nil {
 			order = mine
 		}
-		if !slices.Equal(mine, order) {
+		ordered = ordered && slices.Equal(mine, order)
+	}
+	if !same {
+		if all, err = a.gatherDigests(order, ordered); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(all, func(d digest) bool { return d != all[0] || !d.same }) {
 			return nil, errAnchorOrder
 		}
 	}
+	a.count = 1 + int(all[0].events)
 	return cuts, nil
 }
 
-// countAnchors says for each event how many threads with bursts name it.
+// compareAnchors returns those of the first thread with bursts here, and whether the others here have the same.
+func (a *aligner) compareAnchors() (first []Anchor, same bool, err error) {
+	same = true
+	seen := false
+	for t, anchors := range a.Anchors {
+		begin, end := a.span(t)
+		for i, x := range anchors {
+			if x.At < 0 || x.At > end-begin || i > 0 && x.At < anchors[i-1].At {
+				return nil, false, fmt.Errorf("sequence: anchor %d of thread %d is at burst %d of %d", i, t, x.At, end-begin)
+			}
+		}
+		if begin == end {
+			continue
+		}
+		if !seen {
+			first, seen = anchors, true
+		}
+		same = same && slices.EqualFunc(first, anchors, func(x, y Anchor) bool { return x.Event == y.Event })
+	}
+	return first, same, nil
+}
+
+func eventsOf(anchors []Anchor) []uint64 {
+	events := make([]uint64, len(anchors))
+	for i, x := range anchors {
+		events[i] = x.Event
+	}
+	return events
+}
+
+// A digest stands for a list of events, which all threads of a member have if they are the same.
+type digest struct {
+	events int64
+	hash   hash
+	same   bool
+}
+
+// gatherDigests returns the digests of the lists of the members that have sequences.
+func (a *aligner) gatherDigests(events []uint64, same bool) ([]digest, error) {
+	d := digest{events: int64(len(events)), same: same}
+	d.hash.begin(len(events))
+	for _, event := range events {
+		d.hash.add(event)
+	}
+	words := []uint64{uint64(d.events), d.hash[0], d.hash[1], 0}
+	if same {
+		words[3] = 1
+	}
+	all, err := team.Gather(a.Team, words)
+	if err != nil {
+		return nil, err
+	}
+	var list []digest
+	for _, rank := range a.members {
+		w := all[rank]
+		list = append(list, digest{events: int64(w[0]), hash: hash{w[1], w[2]}, same: w[3] != 0})
+	}
+	return list, nil
+}
+
+// meetAnchors finds the events that all threads with bursts name, of those of the first thread here. For each
+// there is a member that hears who has it.
+func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
+	threads, err := a.countAnchors()
+	if err := team.Explain(a.Team, err); err != nil {
+		return nil, err
+	}
+	size := a.Team.Size()
+	asked := make([][]uint64, size)
+	for _, x := range first {
+		if threads[x.Event] == a.own {
+			to := mix.Bits(x.Event) % uint64(size)
+			asked[to] = append(asked[to], x.Event)
+		}
+	}
+	heard, err := team.Exchange(a.Team, asked)
+	if err != nil {
+		return nil, err
+	}
+	members := make(map[uint64]int)
+	for _, events := range heard {
+		for _, event := range events {
+			members[event]++
+		}
+	}
+	answers := make([][]bool, size)
+	for rank, events := range heard {
+		for _, event := range events {
+			answers[rank] = append(answers[rank], members[event] == len(a.members))
+		}
+	}
+	told, err := team.Exchange(a.Team, answers)
+	if err != nil {
+		return nil, err
+	}
+	common := make(map[uint64]bool)
+	for rank, events := range asked {
+		for i, event := range events {
+			if told[rank][i] {
+				common[event] = true
+			}
+		}
+	}
+	return common, nil
+}
+
+// countAnchors says for each event how many threads with bursts here name it.
 func (a *aligner) countAnchors() (map[uint64]int, error) {
 	threads := make(map[uint64]int)
 	for t, anchors := range a.Anchors {

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"slices"
 	"sync/atomic"
+
+	"moriens/analysis/team"
 )
 
 // order puts the pieces of every segment into the order in which they are aligned: those that most threads have first, then the
 // longest, then by their signs.
-func (a *aligner) order(segments []segment) {
+func (a *aligner) order(segments []segment) error {
 	var tied atomic.Bool
 	a.each(len(segments), func(next func() (int, bool)) {
 		for s, ok := next(); ok; s, ok = next() {
@@ -27,9 +29,32 @@ func (a *aligner) order(segments []segment) {
 			}
 		}
 	})
+	open := []int64{0}
 	if tied.Load() {
-		settle(segments, make([]int32, a.Count))
+		open[0] = 1
 	}
+	if err := a.Team.AllReduce(open, team.Max); err != nil || open[0] == 0 {
+		return err
+	}
+	return a.settleAll(segments)
+}
+
+// settleAll has the members settle their segments one after the other, as these follow each other in the run.
+func (a *aligner) settleAll(segments []segment) error {
+	rank, last := make([]int32, a.Count), int32(0)
+	for turn := range a.Team.Size() {
+		var known []int32
+		if turn == a.Team.Rank() {
+			last = settle(segments, rank, last)
+			known = append(rank, last)
+		}
+		all, err := team.Gather(a.Team, known)
+		if err != nil {
+			return err
+		}
+		rank, last = all[turn][:a.Count], all[turn][a.Count]
+	}
+	return nil
 }
 
 func comparePieces(x, y piece) int {
@@ -39,9 +64,8 @@ func comparePieces(x, y piece) int {
 // settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of one
 // length that take turns. It takes any piece of those that are alike, and from then on knows its labels by
 // the rank of their first place in what was taken. So one choice settles the others that hang on it, in later segments too, and
-// whichever piece it was, the alignments are each other's image.
-func settle(segments []segment, rank []int32) {
-	last := int32(0)
+// whichever piece it was, the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
+func settle(segments []segment, rank []int32, last int32) int32 {
 	for s := range segments {
 		pieces := segments[s].pieces
 		if len(pieces) < 2 {
@@ -70,6 +94,7 @@ func settle(segments []segment, rank []int32) {
 			}
 		}
 	}
+	return last
 }
 
 // compareForms compares pieces of one length by what is known of their labels: the rank, or else where the piece has the

@@ -1,6 +1,10 @@
 package sequence
 
-import "slices"
+import (
+	"slices"
+
+	"moriens/analysis/team"
+)
 
 // A profile is an alignment in the making.
 type profile struct {
@@ -86,11 +90,22 @@ func (p *profile) join(x *piece, at []int32) {
 }
 
 // alignAll aligns the segments, each by itself.
-func (a *aligner) alignAll(segments []segment) {
+func (a *aligner) alignAll(segments []segment) error {
+	differ := []int64{0}
 	if slices.ContainsFunc(segments, func(s segment) bool { return len(s.pieces) > 1 }) {
+		differ[0] = 1
+	}
+	if err := a.Team.AllReduce(differ, team.Max); err != nil {
+		return err
+	}
+	if differ[0] != 0 {
 		a.weigh()
-		a.signLabels(segments)
-		a.order(segments)
+		if err := a.signLabels(segments); err != nil {
+			return err
+		}
+		if err := a.order(segments); err != nil {
+			return err
+		}
 	}
 	a.each(len(segments), func(next func() (int, bool)) {
 		w := newWork(a)
@@ -98,6 +113,7 @@ func (a *aligner) alignAll(segments []segment) {
 			segments[s].result = w.count(w.alignPieces(segments[s].pieces))
 		}
 	})
+	return nil
 }
 
 // alignPieces aligns pieces one after the other.

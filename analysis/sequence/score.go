@@ -6,6 +6,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"moriens/analysis/team"
 )
 
 // counts are what columns add to a score. All are whole numbers, so that no order of adding matters.
@@ -61,26 +63,37 @@ func setKey(labels []int32) string {
 	return string(key)
 }
 
-// score sums up what the segments count.
-func (a *aligner) score(segments []segment) *Score {
-	s := &Score{Sequences: a.sequences, Segments: len(segments), Labels: a.labels, Global: math.NaN()}
+// score sums up what the segments of all members count.
+func (a *aligner) score(segments []segment) (*Score, error) {
+	s := &Score{Sequences: a.sequences, Segments: a.count, Labels: a.labels, Global: math.NaN()}
 	for i := range s.Labels {
 		s.Labels[i].Score = math.NaN()
 	}
-	threads := make([]int64, a.Count)
-	shared := make(map[string]int)
+	sums := make([]int64, 2*a.Count+1) // by label columns, and threads in them; distinct pieces
+	mine := make(map[string]int)
 	for i := range segments {
-		s.Distinct += len(segments[i].pieces)
+		sums[2*a.Count] += int64(len(segments[i].pieces))
 		for _, l := range segments[i].result.labels {
-			s.Labels[l.label].Columns += int(l.columns)
-			threads[l.label] += l.threads
+			sums[2*l.label] += l.columns
+			sums[2*l.label+1] += l.threads
 		}
 		for key, n := range segments[i].result.shared {
-			shared[key] += n
+			mine[key] += n
 		}
 	}
+	if err := a.Team.AllReduce(sums, team.Sum); err != nil {
+		return nil, err
+	}
+	shared, err := a.gatherShared(mine)
+	if err != nil {
+		return nil, err
+	}
+	s.Distinct = int(sums[2*a.Count])
+	for i := range s.Labels {
+		s.Labels[i].Columns = int(sums[2*i])
+	}
 	if a.sequences < 2 {
-		return s
+		return s, nil
 	}
 	var terms []float64 // in an order of their own: labels have none
 	var total int64
@@ -89,7 +102,7 @@ func (a *aligner) score(segments []segment) *Score {
 		if l.Columns == 0 {
 			continue
 		}
-		l.Score = float64(threads[i]) / (float64(a.sequences) * float64(l.Columns))
+		l.Score = float64(sums[2*i+1]) / (float64(a.sequences) * float64(l.Columns))
 		terms = append(terms, l.Score*float64(l.TimeNS))
 		total += l.TimeNS
 	}
@@ -115,5 +128,35 @@ func (a *aligner) score(segments []segment) *Score {
 		}
 		s.Shared = append(s.Shared, Shared{Labels: set, Columns: shared[key]})
 	}
-	return s
+	return s, nil
+}
+
+// gatherShared adds up the sets of labels that share columns, which the members have counted.
+func (a *aligner) gatherShared(mine map[string]int) (map[string]int, error) {
+	if a.Team.Size() == 1 {
+		return mine, nil
+	}
+	var told []int64 // per set: its columns, how long its key is
+	var keys []byte
+	for key, n := range mine {
+		told = append(told, int64(n), int64(len(key)))
+		keys = append(keys, key...)
+	}
+	all, err := team.Gather(a.Team, told)
+	if err != nil {
+		return nil, err
+	}
+	allKeys, err := a.Team.AllGather(keys)
+	if err != nil {
+		return nil, err
+	}
+	shared := make(map[string]int)
+	for rank, list := range all {
+		for i := 0; i < len(list); i += 2 {
+			length := list[i+1]
+			shared[string(allKeys[rank][:length])] += int(list[i])
+			allKeys[rank] = allKeys[rank][length:]
+		}
+	}
+	return shared, nil
 }

@@ -5,12 +5,19 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"moriens/analysis/team"
+	"moriens/internal/mix"
 )
 
 type aligner struct {
 	Threads
 	workers   int
-	sequences int // threads with a burst
+	sequences int   // threads with a burst
+	own       int   // those that are here
+	members   []int // that have any, ascending
+	count     int   // segments
+	first     int   // of those that this member aligns
 	labels    []LabelScore
 	gain      []int64  // of a match, by label
 	sign      []uint64 // what a label is known by, however it is numbered
@@ -26,10 +33,11 @@ type segment struct {
 type piece struct {
 	labels  []int32
 	threads int64 // that have it
+	first   int   // the first of them
 	sign    uint64
 }
 
-// measure sums up the labels.
+// measure sums up the labels of all members' bursts.
 func (a *aligner) measure() error {
 	a.labels = make([]LabelScore, a.Count)
 	var mu sync.Mutex
@@ -58,12 +66,45 @@ func (a *aligner) measure() error {
 			a.labels[i].TimeNS += l.TimeNS
 		}
 	})
-	if bad != nil {
-		return bad
+	if err := team.Explain(a.Team, bad); err != nil {
+		return err
 	}
 	for t := range a.Ends {
 		if begin, end := a.span(t); end > begin {
-			a.sequences++
+			a.own++
+		}
+	}
+	return a.sumUp()
+}
+
+// sumUp adds up what the members have measured.
+func (a *aligner) sumUp() error {
+	sums := make([]int64, 0, 2*a.Count+1)
+	for _, l := range a.labels {
+		sums = append(sums, int64(l.Bursts), l.TimeNS)
+	}
+	anchored := int64(0)
+	if a.Anchors != nil {
+		anchored = 1
+	}
+	sums = append(sums, anchored)
+	if err := a.Team.AllReduce(sums, team.Sum); err != nil {
+		return err
+	}
+	for i := range a.labels {
+		a.labels[i].Bursts, a.labels[i].TimeNS = int(sums[2*i]), sums[2*i+1]
+	}
+	if n := int(sums[2*a.Count]); n > 0 && n < a.Team.Size() {
+		return fmt.Errorf("sequence: %d of %d members know anchors", n, a.Team.Size())
+	}
+	all, err := team.Gather(a.Team, []int64{int64(a.own)})
+	if err != nil {
+		return err
+	}
+	for rank, own := range all {
+		a.sequences += int(own[0])
+		if own[0] > 0 {
+			a.members = append(a.members, rank)
 		}
 	}
 	return nil
@@ -90,18 +131,14 @@ func (a *aligner) each(n int, work func(next func() (int, bool))) {
 	wg.Wait()
 }
 
-// cut cuts the sequences into segments and finds what is equal in each.
+// cut cuts the sequences into segments and finds what is equal in each. It returns those that this member aligns.
 func (a *aligner) cut() ([]segment, error) {
 	cuts, err := a.commonAnchors()
 	if err != nil {
 		return nil, err
 	}
-	count := 1
-	for _, c := range cuts {
-		count = max(count, len(c)+1)
-	}
-	segments := make([]segment, count)
-	a.each(count, func(next func() (int, bool)) {
+	segments := make([]segment, a.count)
+	a.each(a.count, func(next func() (int, bool)) {
 		for s, ok := next(); ok; s, ok = next() {
 			segments[s].pieces = a.distinct(func(thread int) []int32 {
 				begin, end := a.span(thread)
@@ -109,17 +146,17 @@ func (a *aligner) cut() ([]segment, error) {
 				if s > 0 {
 					from = begin + cuts[thread][s-1]
 				}
-				if s < count-1 {
+				if s < a.count-1 {
 					to = begin + cuts[thread][s]
 				}
 				return a.Labels[from:to]
 			})
 		}
 	})
-	return segments, nil
+	return a.meet(segments)
 }
 
-// distinct finds the different pieces among those of all threads with bursts.
+// distinct finds the different pieces among those of all threads with bursts here.
 func (a *aligner) distinct(of func(thread int) []int32) []piece {
 	byHash := make(map[uint64][]int) // indices of pieces
 	var pieces []piece
@@ -134,7 +171,7 @@ func (a *aligner) distinct(of func(thread int) []int32) []piece {
 		}
 		h := uint64(len(labels))
 		for _, label := range labels {
-			h = mix(h ^ uint64(uint32(label)))
+			h = mix.Bits(h ^ uint64(uint32(label)))
 		}
 		same := slices.IndexFunc(byHash[h], func(i int) bool { return slices.Equal(pieces[i].labels, labels) })
 		if same >= 0 {
@@ -142,7 +179,7 @@ func (a *aligner) distinct(of func(thread int) []int32) []piece {
 			continue
 		}
 		byHash[h] = append(byHash[h], len(pieces))
-		pieces = append(pieces, piece{labels: labels, threads: 1})
+		pieces = append(pieces, piece{labels: labels, threads: 1, first: t})
 	}
 	return pieces
 }

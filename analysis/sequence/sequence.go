@@ -15,12 +15,17 @@
 // way, and what lies between is aligned with affine gaps (Gotoh, J. Mol. Biol. 162 (1982)), where a match
 // weighs more for a cluster with a larger share of the time. Symbols are only ever asked whether they are equal.
 // Sequences that agree cost one pass over them, and such as differ in few places little more.
+//
+// The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others tell it
+// what their threads do there by hash and count, and send what it has not seen. The answer is that of one process.
 package sequence
 
 import (
 	"errors"
 	"fmt"
 	"math"
+
+	"moriens/analysis/team"
 )
 
 // Threads are the bursts of all threads, thread after thread, each in time order.
@@ -32,6 +37,9 @@ type Threads struct {
 	// Anchors[t] are the events between the bursts of thread t that other threads share, in time order.
 	// nil = none are known.
 	Anchors [][]Anchor
+	// Team says which threads' bursts and anchors are here: those of others are empty. The zero Team has all here. Count is the same at all members,
+	// and all have Anchors or none has.
+	Team team.Threads
 }
 
 // An Anchor is an event that is the same on all threads that name it, such as the k-th collective call on
@@ -75,9 +83,9 @@ type Shared struct {
 }
 
 // Align aligns and scores. Labels out of range, negative durations, ends that go back and anchors that
-// come in different orders are errors. workers below 1 means 1.
+// come in different orders are errors, at all members of a team. workers below 1 means 1.
 func Align(t Threads, workers int) (*Score, error) {
-	if err := t.check(); err != nil {
+	if err := team.Explain(t.Team, t.check()); err != nil {
 		return nil, err
 	}
 	a := &aligner{Threads: t, workers: max(1, workers)}
@@ -89,9 +97,11 @@ func Align(t Threads, workers int) (*Score, error) {
 		return nil, err
 	}
 	if a.sequences >= 2 {
-		a.alignAll(segments)
+		if err := a.alignAll(segments); err != nil {
+			return nil, err
+		}
 	}
-	return a.score(segments), nil
+	return a.score(segments)
 }
 
 func (t *Threads) check() error {
@@ -101,6 +111,9 @@ func (t *Threads) check() error {
 	if t.Anchors != nil && len(t.Anchors) != len(t.Ends) {
 		return fmt.Errorf("sequence: anchors of %d threads for %d threads", len(t.Anchors), len(t.Ends))
 	}
+	if err := t.Team.Check(len(t.Ends)); err != nil {
+		return fmt.Errorf("sequence: %w", err)
+	}
 	begin := 0
 	for i, end := range t.Ends {
 		if end < begin || end > len(t.Labels) {
@@ -108,6 +121,9 @@ func (t *Threads) check() error {
 		}
 		if end-begin > math.MaxInt32 {
 			return fmt.Errorf("sequence: thread %d has %d bursts: want at most %d", i, end-begin, math.MaxInt32)
+		}
+		if end > begin && !t.Team.Mine(i) {
+			return fmt.Errorf("sequence: %d bursts of thread %d, which is at member %d", end-begin, i, t.Team.Owner(i))
 		}
 		begin = end
 	}

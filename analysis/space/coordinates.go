@@ -3,6 +3,8 @@ package space
 import (
 	"math"
 	"slices"
+
+	"moriens/analysis/team"
 )
 
 // Coordinates appends to dst the coordinates of bursts, row-major in the order of rows. The bursts
@@ -36,24 +38,31 @@ func (s *Space) coordinate(j int, row int32) float64 {
 	return v
 }
 
-// Normalise makes every coordinate (v − min)/(max − min) over rows, whose bursts must be Complete; 0 where max is min. What
+// Normalise makes every coordinate (v − min)/(max − min) over rows, of all members, whose bursts must be Complete; 0 where max is min. What
 // has a smaller range than least, by dimension, is divided by that instead; nil = nothing is.
-func (s *Space) Normalise(rows []int32, least []float64) {
-	s.origin, s.extent = make([]float64, len(s.axes)), make([]float64, len(s.axes))
+func (s *Space) Normalise(rows []int32, least []float64) error {
+	lo, hi := make([]float64, len(s.axes)), make([]float64, len(s.axes))
 	for j := range s.axes {
-		lo, hi := math.Inf(1), math.Inf(-1)
+		lo[j], hi[j] = math.Inf(1), math.Inf(-1)
 		for _, row := range rows {
 			v := s.coordinate(j, row)
-			lo, hi = min(lo, v), max(hi, v)
-		}
-		if len(rows) == 0 {
-			continue
-		}
-		s.origin[j], s.extent[j] = lo, hi-lo
-		if least != nil && hi > lo {
-			s.extent[j] = max(hi-lo, least[j])
+			lo[j], hi[j] = min(lo[j], v), max(hi[j], v)
 		}
 	}
+	if err := team.Bounds(s.team, lo, hi); err != nil {
+		return err
+	}
+	s.origin, s.extent = make([]float64, len(s.axes)), make([]float64, len(s.axes))
+	for j := range s.axes {
+		if lo[j] > hi[j] { // no rows
+			continue
+		}
+		s.origin[j], s.extent[j] = lo[j], hi[j]-lo[j]
+		if least != nil && hi[j] > lo[j] {
+			s.extent[j] = max(hi[j]-lo[j], least[j])
+		}
+	}
+	return nil
 }
 
 func (s *Space) scale(coords []float64) {

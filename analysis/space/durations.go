@@ -1,6 +1,10 @@
 package space
 
-import "math"
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+)
 
 // Durations are a histogram of durations that come over time, as fine as 1/256 of themselves: what Filter.Auto
 // needs to know of them. The zero Durations holds none.
@@ -20,6 +24,80 @@ func (h *Durations) Add(ns int64) {
 	h.zeros = h.zeros || ns == 0
 	h.total += ns
 	h.sums[bucket(ns)] += ns
+}
+
+// Merge adds what another histogram holds.
+func (h *Durations) Merge(o *Durations) {
+	if o.sums == nil {
+		return
+	}
+	if h.sums == nil {
+		h.sums = make([]int64, len(o.sums))
+	}
+	h.count += o.count
+	h.zeros = h.zeros || o.zeros
+	h.total += o.total
+	for at, sum := range o.sums {
+		h.sums[at] += sum
+	}
+}
+
+// MarshalBinary writes the histogram: how many there are, whether some are 0, and each bucket that has time, by the distance to the one before, with its sum.
+func (h *Durations) MarshalBinary() ([]byte, error) {
+	zeros := uint64(0)
+	if h.zeros {
+		zeros = 1
+	}
+	text := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(h.count)), zeros)
+	last := 0
+	for at, sum := range h.sums {
+		if sum > 0 {
+			text = binary.AppendUvarint(binary.AppendUvarint(text, uint64(at-last)), uint64(sum))
+			last = at
+		}
+	}
+	return text, nil
+}
+
+// UnmarshalBinary reads what MarshalBinary has written.
+func (h *Durations) UnmarshalBinary(text []byte) error {
+	*h = Durations{}
+	next := func() (n uint64, err error) {
+		n, size := binary.Uvarint(text)
+		if size <= 0 {
+			return 0, errors.New("a histogram of durations ends in the middle")
+		}
+		text = text[size:]
+		return n, nil
+	}
+	count, err := next()
+	if err != nil {
+		return err
+	}
+	zeros, err := next()
+	if err != nil {
+		return err
+	}
+	if count > 0 {
+		h.sums = make([]int64, bucket(math.MaxInt64)+1)
+	}
+	h.count, h.zeros = int(count), zeros != 0
+	for at := uint64(0); len(text) > 0; {
+		distance, err := next()
+		if err != nil {
+			return err
+		}
+		sum, err := next()
+		if err != nil {
+			return err
+		}
+		if at += distance; at >= uint64(len(h.sums)) {
+			return errors.New("a histogram of durations has a bucket too many")
+		}
+		h.sums[at] += int64(sum)
+		h.total += int64(sum)
+	}
+	return nil
 }
 
 // TotalNS is the sum of all durations.

@@ -1,9 +1,12 @@
 package space
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"moriens/analysis/team"
 )
 
 // The histogram finds the limit that the durations themselves give, when these are as coarse as it is.
@@ -28,10 +31,45 @@ func TestDurationsAreTheFilter(t *testing.T) {
 		if h.TotalNS() != total {
 			t.Fatalf("total %d, want %d", h.TotalNS(), total)
 		}
-		got, want := h.AutoMinNS(), autoMinNS(durations)
+		want, err := autoMinNS(team.Solo{}, durations, total)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := h.AutoMinNS()
 		// Equal durations go or stay together, in the one and in the other.
 		if got != want {
 			t.Fatalf("%d, want %d", got, want)
 		}
 	})
+}
+
+// Histograms of parts, that were written and read, are together that of all.
+func TestMergeDurations(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all, merged Durations
+		for range rapid.IntRange(0, 4).Draw(t, "parts") {
+			var part, read Durations
+			for _, d := range rapid.SliceOfN(rapid.OneOf(rapid.Int64Range(0, 3000), rapid.Int64Range(0, 1<<45)), 0, 50).Draw(t, "durations") {
+				all.Add(d)
+				part.Add(d)
+			}
+			text, err := part.MarshalBinary()
+			if err == nil {
+				err = read.UnmarshalBinary(text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			merged.Merge(&read)
+		}
+		if all.count != merged.count || all.zeros != merged.zeros || all.total != merged.total || !slices.Equal(all.sums, merged.sums) {
+			t.Fatalf("%d durations of %d ns, want %d of %d", merged.count, merged.total, all.count, all.total)
+		}
+	})
+	var h Durations
+	for _, text := range [][]byte{nil, {1}, {1, 0, 5}, {1, 0, 255, 255, 255, 127, 1}, {0, 0, 1, 1}} {
+		if h.UnmarshalBinary(text) == nil {
+			t.Errorf("%v is read as %+v", text, h)
+		}
+	}
 }

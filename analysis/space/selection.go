@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
+
+	"moriens/analysis/team"
 )
 
 // Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of
@@ -39,9 +40,9 @@ const autoParts = 100
 
 // A Selection says which bursts are clustered.
 type Selection struct {
-	Status []Status // per burst
+	Status []Status // per burst, of this member
 	MinNS  int64    // shorter bursts are filtered; 0 = none are
-	// By Status: how many bursts, and their total duration.
+	// By Status: how many bursts, of all members, and their total duration.
 	Bursts [statuses]int
 	TimeNS [statuses]int64
 
@@ -70,7 +71,7 @@ func (s *Selection) Share(status Status) float64 {
 // ErrTooLong says that the time of all bursts cannot be summed up.
 var ErrTooLong = errors.New("with this one all bursts together last over 292 years")
 
-// Select applies a filter. A negative MinNS, or one beside Auto, a range of an unknown counter, and bursts that
+// Select applies a filter, to the bursts of all members. A negative MinNS, or one beside Auto, a range of an unknown counter, and bursts that
 // together last too long are errors.
 func (s *Space) Select(f Filter) (*Selection, error) {
 	if f.MinNS < 0 {
@@ -79,12 +80,9 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	if f.Auto && f.MinNS != 0 {
 		return nil, fmt.Errorf("space: a minimal duration of %d ns and an automatic one: want one of them", f.MinNS)
 	}
-	var total int64
-	for row, d := range s.columns.DurationNS {
-		if d > math.MaxInt64-total {
-			return nil, fmt.Errorf("space: burst %d: %w", row, ErrTooLong)
-		}
-		total += d
+	total, err := s.totalNS()
+	if err != nil {
+		return nil, err
 	}
 	var ranged []quantity
 	for _, r := range f.Ranges {
@@ -96,26 +94,77 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	}
 	sel := &Selection{Status: make([]Status, s.columns.Len()), MinNS: f.MinNS, ranges: f.Ranges, ranged: ranged}
 	if f.Auto {
-		sel.MinNS = autoMinNS(s.columns.DurationNS)
+		if sel.MinNS, err = autoMinNS(s.team, s.columns.DurationNS, total); err != nil {
+			return nil, err
+		}
 	}
+	var change tally
 	for row, duration := range s.columns.DurationNS {
 		status := sel.judge(s, row, sel.MinNS)
 		sel.Status[row] = status
-		sel.Bursts[status]++
-		sel.TimeNS[status] += duration
+		change.add(status, 1, duration)
 	}
-	return sel, nil
+	return sel, sel.change(s.team, &change)
 }
 
-// Readmit makes of a Short burst what it is without a duration filter.
-func (s *Space) Readmit(sel *Selection, row int) {
-	duration := s.columns.DurationNS[row]
-	sel.Bursts[sel.Status[row]]--
-	sel.TimeNS[sel.Status[row]] -= duration
-	status := sel.judge(s, row, 0)
-	sel.Status[row] = status
-	sel.Bursts[status]++
-	sel.TimeNS[status] += duration
+// totalNS is the time of the bursts of all members.
+func (s *Space) totalNS() (int64, error) {
+	var mine int64
+	var bad error
+	for row, d := range s.columns.DurationNS {
+		if d > math.MaxInt64-mine {
+			bad = fmt.Errorf("space: burst %d: %w", row, ErrTooLong)
+			break
+		}
+		mine += d
+	}
+	if err := team.Explain(s.team, bad); err != nil {
+		return 0, err
+	}
+	all, err := team.Gather(s.team, []int64{mine})
+	if err != nil {
+		return 0, err
+	}
+	var total int64
+	for rank, of := range all {
+		if of[0] > math.MaxInt64-total {
+			return 0, fmt.Errorf("space: the last burst of member %d: %w", rank, ErrTooLong)
+		}
+		total += of[0]
+	}
+	return total, nil
+}
+
+// A tally is how many bursts there are by status, and their time.
+type tally [2 * statuses]int64
+
+func (c *tally) add(status Status, bursts, timeNS int64) {
+	c[status] += bursts
+	c[statuses+status] += timeNS
+}
+
+// change adds to the sums what all members have.
+func (sel *Selection) change(t team.Team, c *tally) error {
+	if err := t.AllReduce(c[:], team.Sum); err != nil {
+		return err
+	}
+	for status := range statuses {
+		sel.Bursts[status] += int(c[status])
+		sel.TimeNS[status] += c[statuses+status]
+	}
+	return nil
+}
+
+// Readmit makes of Short bursts, this member's, what they are without a duration filter.
+func (s *Space) Readmit(sel *Selection, rows []int32) error {
+	var change tally
+	for _, row := range rows {
+		duration := s.columns.DurationNS[row]
+		change.add(sel.Status[row], -1, -duration)
+		sel.Status[row] = sel.judge(s, int(row), 0)
+		change.add(sel.Status[row], 1, duration)
+	}
+	return sel.change(s.team, &change)
 }
 
 func (sel *Selection) judge(s *Space, row int, minNS int64) Status {
@@ -162,74 +211,79 @@ func outside(ranges []Range, ranged []quantity, row int) bool {
 	return false
 }
 
-func autoMinNS(durations []int64) int64 {
-	if len(durations) >= autoCommon {
-		return shareMinNS(durations, commonTime(durations))
+// autoMinNS is the limit of Filter.Auto for the durations of all members, whose sum is total.
+func autoMinNS(t team.Team, durations []int64, total int64) (int64, error) {
+	count := []int64{int64(len(durations))}
+	err := t.AllReduce(count, team.Sum)
+	if err == nil && count[0] >= autoCommon {
+		total, err = commonTime(t, durations)
 	}
-	var total int64
-	for _, d := range durations {
-		total += d
+	if err != nil || total == 0 {
+		return 0, err
 	}
-	return shareMinNS(durations, total)
+	return shareMinNS(t, durations, total)
 }
 
 const autoCommon = 100
 
 // shareMinNS finds the duration below which all bursts together have less than AutoShare of total. It
-// sums durations in buckets as fine as 1/256 of themselves and looks closer only at the
+// sums durations in buckets as fine as 1/256 of themselves and then, as far as it takes, in parts of the
 // one in which the limit lies.
-func shareMinNS(durations []int64, total int64) int64 {
-	sums := make([]int64, bucket(1<<63-1)+1)
+func shareMinNS(t team.Team, durations []int64, total int64) (int64, error) {
+	room := (total - 1) / autoParts // a sum up to here is less than total/autoParts
+	at := 0
+	pass := func(sums []int64) error {
+		if err := t.AllReduce(sums, team.Sum); err != nil {
+			return err
+		}
+		for at = 0; sums[at] <= room; at++ {
+			room -= sums[at]
+		}
+		return nil
+	}
+	sums := make([]int64, bucket(math.MaxInt64)+1)
 	for _, d := range durations {
 		sums[bucket(d)] += d
 	}
-	if total == 0 {
-		return 0
+	if err := pass(sums); err != nil {
+		return 0, err
 	}
-	room := (total - 1) / autoParts // a sum up to here is less than total/autoParts
-	at := 0
-	for sums[at] <= room {
-		room -= sums[at]
-		at++
-	}
-	var within []int64
-	for _, d := range durations {
-		if bucket(d) == at {
-			within = append(within, d)
-		}
-	}
-	slices.Sort(within)
-	for i := 0; ; {
-		same := i
-		for same < len(within) && within[same] == within[i] {
-			same++
-		}
-		if sum := int64(same-i) * within[i]; sum <= room {
-			room -= sum
-			i = same
-			continue
-		}
-		return within[i]
-	}
-}
-
-// commonTime is the sum of the durations without those that dominate it.
-func commonTime(durations []int64) int64 {
-	total, largest := int64(0), int64(math.MaxInt64)
-	for {
-		sum := int64(0)
+	least := leastOf(at)
+	for shift := max(0, at>>bucketBits-1); shift > 0; { // the bucket is 1<<shift wide
+		const digitBits = 12
+		below := max(0, shift-digitBits)
+		sums := make([]int64, 1<<(shift-below))
 		for _, d := range durations {
-			if d <= largest {
-				sum += d
+			if d >= least && (d-least)>>shift == 0 {
+				sums[(d-least)>>below] += d
 			}
 		}
-		if sum == total {
-			return total
+		if err := pass(sums); err != nil {
+			return 0, err
 		}
-		total, largest = sum, min(largest, sum/dominates)
-		if !slices.ContainsFunc(durations, func(d int64) bool { return d <= largest }) {
-			return total // all that is left are a few long ones
+		least, shift = least+int64(at)<<below, below
+	}
+	return least, nil
+}
+
+// commonTime is the sum of the durations of all members without those that dominate it.
+func commonTime(t team.Team, durations []int64) (int64, error) {
+	total, largest := int64(0), int64(math.MaxInt64)
+	for {
+		var here [2]int64 // the time of those that are left, and how many
+		for _, d := range durations {
+			if d <= largest {
+				here[0] += d
+				here[1]++
+			}
 		}
+		if err := t.AllReduce(here[:], team.Sum); err != nil {
+			return 0, err
+		}
+		if here[1] == 0 || here[0] == total { // all that was left are a few long ones, or none dominates
+			return total, nil
+		}
+		total, largest = here[0], min(largest, here[0]/dominates)
 	}
 }
 

@@ -9,6 +9,9 @@
 // itself. For traces there is Normalise besides: coordinates over the range of the bursts, as tools that
 // work after the run have them (González, Giménez, Labarta, IPDPS'09, section 3). The package never
 // changes its input.
+//
+// The bursts may be spread over a team: each member has columns over its own, and what is asked of all, the automatic filter, the sums and the range of the
+// coordinates, is of all members' bursts together.
 package space
 
 import (
@@ -17,6 +20,7 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/team"
 )
 
 // Columns are bursts, one row each. All columns have one length.
@@ -34,6 +38,7 @@ func (c Columns) Len() int { return len(c.DurationNS) }
 
 // A Space is bursts under a choice of dimensions.
 type Space struct {
+	team    team.Team
 	columns Columns
 	dims    []Dim
 	axes    []quantity
@@ -47,7 +52,19 @@ type quantity struct{ num, den []int64 }
 
 // New relates dimensions to columns. It keeps both. Columns of unequal length, a negative duration,
 // a dimension whose counter is no column, none and more than dbscan.MaxDims dimensions are errors.
-func New(c Columns, dims []Dim) (*Space, error) {
+func New(c Columns, dims []Dim) (*Space, error) { return NewShared(team.Solo{}, c, dims) }
+
+// NewShared is New, collectively, for the bursts of all members of a team, of which c are this member's. All give the same names of counters and dimensions. The
+// methods Select, Readmit and Normalise are collective too.
+func NewShared(t team.Team, c Columns, dims []Dim) (*Space, error) {
+	s, err := newSpace(t, c, dims)
+	if err := team.Explain(t, err); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func newSpace(t team.Team, c Columns, dims []Dim) (*Space, error) {
 	if len(c.CounterNames) != len(c.Counters) {
 		return nil, fmt.Errorf("space: %d counters have %d columns", len(c.CounterNames), len(c.Counters))
 	}
@@ -67,7 +84,7 @@ func New(c Columns, dims []Dim) (*Space, error) {
 	if len(dims) < 1 || len(dims) > dbscan.MaxDims {
 		return nil, fmt.Errorf("space: %d dimensions: want 1 to %d", len(dims), dbscan.MaxDims)
 	}
-	s := &Space{columns: c, dims: dims}
+	s := &Space{team: t, columns: c, dims: dims}
 	for _, d := range dims {
 		q, err := s.find(d.Num, d.Den)
 		if err != nil {

@@ -26,21 +26,35 @@ func Each(sizes []int, workers int, work func(piece, threads int) error) error {
 			errs[i] = work(i, max(1, workers))
 		}
 	}
-	slices.SortStableFunc(small, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
-	var taken atomic.Int64
-	var wg sync.WaitGroup
-	for range min(workers, len(small)) {
-		wg.Go(func() {
-			for i := int(taken.Add(1)) - 1; i < len(small); i = int(taken.Add(1)) - 1 {
-				errs[small[i]] = work(small[i], 1)
-			}
-		})
+	smallSizes := make([]int, len(small))
+	for k, i := range small {
+		smallSizes[k] = sizes[i]
 	}
-	wg.Wait()
+	Every(smallSizes, workers, func(k int) { errs[small[k]] = work(small[k], 1) })
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// Every calls work once for every piece, whose sizes are given in any unit, side by side, the largest first: for pieces that
+// only one can work at. workers below 1 means 1.
+func Every(sizes []int, workers int, work func(piece int)) {
+	order := make([]int, len(sizes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range min(max(1, workers), len(order)) {
+		wg.Go(func() {
+			for i := int(taken.Add(1)) - 1; i < len(order); i = int(taken.Add(1)) - 1 {
+				work(order[i])
+			}
+		})
+	}
+	wg.Wait()
 }

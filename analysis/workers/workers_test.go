@@ -48,3 +48,30 @@ func TestTheFirstErrorIsReturned(t *testing.T) {
 		t.Errorf("%v after %d pieces", err, done)
 	}
 }
+
+func TestEveryPieceHasOneWorker(t *testing.T) {
+	for _, sizes := range [][]int{nil, {0}, {7, 7}, {1, 100, 1, 50}} {
+		for _, n := range []int{-1, 0, 1, 2, 8} {
+			var mu sync.Mutex
+			done := make([]int, len(sizes))
+			workers.Every(sizes, n, func(piece int) {
+				mu.Lock()
+				defer mu.Unlock()
+				done[piece]++
+			})
+			if slices.ContainsFunc(done, func(times int) bool { return times != 1 }) {
+				t.Errorf("%v on %d workers: done %v times", sizes, n, done)
+			}
+		}
+	}
+}
+
+// Two pieces of one size are worked at side by side: neither is done before the other has begun.
+func TestEverySideBySide(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	workers.Every([]int{5, 5}, 2, func(int) {
+		both.Done()
+		both.Wait()
+	})
+}

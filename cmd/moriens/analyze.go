@@ -14,10 +14,10 @@ type analyzeCommand struct {
 	Out           string   `help:"Run directory to make." placeholder:"DIR" required:""`
 	Range         []string `help:"Leave out bursts outside of these limits, one of which may be missing: duration=1ms.., IPC=0.5..2. May be given several times." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
 	Lenient       bool     `help:"Skip malformed lines of the trace and count them."`
-	KeepBursts    string   `help:"Which bursts the run directory holds: all." enum:"all" default:"all"`
 	Tree          string   `help:"Write the tree of the refinement there, in the language of Graphviz." placeholder:"TREE.dot"`
 	JSON          bool     `name:"json" help:"Print the result's figures as JSON rather than tables."`
 	analysisFlags `set:"minDuration=0"`
+	keepFlags
 }
 
 func (a *analyzeCommand) Run(*slog.Logger) error {
@@ -33,8 +33,12 @@ func (a *analyzeCommand) Run(*slog.Logger) error {
 		}
 		options.Filter.Ranges = append(options.Filter.Ranges, r)
 	}
+	keep, err := a.retention()
+	if err != nil {
+		return err
+	}
 	return measure.Analyze(measure.AnalyzeConfig{
-		Trace: a.Trace, Lenient: a.Lenient, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Program: program(),
+		Trace: a.Trace, Lenient: a.Lenient, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
 		Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 }

@@ -74,7 +74,7 @@ func annotate(t *testing.T, mpi mpitest.MPI, args ...string) (string, annotation
 	t.Helper()
 	app := mpi.App(t, "annotate", "-I"+filepath.Join(mpitest.Root(t), "cshim", "include"))
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	command := append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", append([]string{app}, args...)...)...)
+	command := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", append([]string{app}, args...)...)...)
 	o := execute(t, []string{"MINIAPP_OUT=" + planted}, command...)
 	if d := cmp.Diff(sum(mpitest.Counts(t, planted)), readManifest(t, out).MPICalls); d != "" {
 		t.Errorf("MPI calls differ (-made +recorded):\n%s", d)

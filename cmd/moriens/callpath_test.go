@@ -25,7 +25,7 @@ func TestCallPaths(t *testing.T) {
 				const depth = 3
 				app := mpi.App(t, "callpath", strings.Fields(flags)...)
 				planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-				args := append([]string{binary(t), "run", "--callpath", fmt.Sprint(depth), "--out", out, "--"}, mpi.Args(1, "", app, "5", "2000", "1")...)
+				args := append([]string{binary(t), "run", "--keep-bursts", "all", "--callpath", fmt.Sprint(depth), "--out", out, "--"}, mpi.Args(1, "", app, "5", "2000", "1")...)
 				o := execute(t, []string{"MINIAPP_OUT=" + planted}, args...)
 				if o.status != 0 || o.stderr != "" {
 					t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)

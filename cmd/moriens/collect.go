@@ -2,9 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 
+	"github.com/alecthomas/kong"
+
+	"moriens/analysis/team"
 	"moriens/internal/measure"
+	"moriens/internal/mpix"
 )
 
 type collectCommand struct {
@@ -14,11 +20,27 @@ type collectCommand struct {
 	earlyFlags
 	keepWorkFlag
 	Agents int `help:"Do not take the run for over before so many agents, one for each node, have come." placeholder:"N"`
-	analysisFlags
+	resultFlags
 }
 
-func (c *collectCommand) Run(log *slog.Logger) error {
-	options, err := c.options()
+// Run collects as one of the collectors of the run: mpirun starts several.
+func (c *collectCommand) Run(ctx *kong.Context, log *slog.Logger) error {
+	return inStep(func(m mpix.Transport) error { return c.collect(m, given(ctx), log) })
+}
+
+func (c *collectCommand) collect(members team.Team, given []string, log *slog.Logger) error {
+	recorded, resumed, err := measure.Recorded(members, c.Out)
+	if err == nil && resumed {
+		tell := io.Writer(os.Stderr)
+		if members.Rank() > 0 {
+			tell = io.Discard // all would say the same
+		}
+		err = c.resume(recorded, given, tell)
+	}
+	if err != nil {
+		return err
+	}
+	options, keep, err := c.results()
 	if err != nil {
 		return err
 	}
@@ -31,7 +53,7 @@ func (c *collectCommand) Run(log *slog.Logger) error {
 	}
 	return measure.Collect(measure.CollectConfig{
 		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Agents: c.Agents, Options: options,
-		KeepWork: c.KeepWork, Program: program(), Log: log,
+		Keep: keep, Given: given, KeepWork: c.KeepWork, Program: program(), Log: log, Team: members,
 	})
 }
 

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ func TestCounters(t *testing.T) {
 	const ins, cyc = "sde:::planted::INS", "sde:::planted::CYC"
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-		args := []string{binary(t), "run", "--out", out, "--events", ins + "," + cyc + ",PAPI_NO_SUCH", "--min-duration", "0",
+		args := []string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--events", ins + "," + cyc + ",PAPI_NO_SUCH", "--min-duration", "0",
 			"--dims", ins + ":log," + ins + "/" + cyc, "--"}
 		o := execute(t, []string{"MINIAPP_OUT=" + planted}, append(args, mpi.Args(2, "", mpi.App(t, "sde", "-lsde"), "200")...)...)
 		if o.status != 0 || o.stderr != "" {
@@ -115,15 +116,17 @@ func readMeans(t *testing.T, dir string) map[int32]map[string]float64 {
 	return means
 }
 
-// Dimensions whose counters turn out not to be there are replaced, and a note says so: the run is over by then.
+// Dimensions whose counters turn out not to be there are replaced. The user hears it once while the job runs, and a note of the results says so.
 func TestCountersThatAreNotThere(t *testing.T) {
 	mpi := mpitest.OpenMPI
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	args := []string{binary(t), "run", "--out", out, "--events", "PAPI_TOT_INS,PAPI_TOT_CYC", "--dims", "IPC", "--"}
+	args := []string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--events", "PAPI_TOT_INS,PAPI_TOT_CYC", "--dims", "IPC", "--"}
 	o := execute(t, []string{"MINIAPP_OUT=" + planted, "MORIENS_PAPI=/nowhere.so"},
 		append(args, mpi.Args(2, "", mpi.App(t, "polls"), "compute", "100", "200")...)...)
-	if o.status != 0 || o.stderr != "" {
+	const told = "moriens: PAPI_TOT_INS, PAPI_TOT_CYC: not measured, so the dimensions are duration:log instead of IPC:lin, unless processes that come later measure what is missing\n" +
+		"hint: --events names what is counted, and moriens doctor says what can be; the job goes on\n"
+	if o.status != 0 || o.stderr != told {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
 	m := readManifest(t, out)
@@ -140,6 +143,49 @@ func TestCountersThatAreNotThere(t *testing.T) {
 	checkTrace(t, out, run)
 }
 
+// A dimension that nobody counts is told while the job runs, as soon as its first process has come, and once.
+func TestDimensionThatIsNotCounted(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	collect := exec.Command(binary(t), "collect", "--out", out, "--dims", "foo:lin")
+	collect.Stderr = said
+	if err := collect.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { collect.Process.Kill() })
+	_, meet := readMeeting(t, out, new(strings.Builder))
+	times := func() int {
+		text, err := os.ReadFile(said.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "moriens: foo: not measured, so the dimensions are duration:log instead of foo:lin, unless ")
+	}
+	if times() != 0 {
+		t.Error("told before a process came")
+	}
+	var agents []*testAgent
+	for rank := range 2 {
+		agents = append(agents, newTestAgent(t, out, meet.Run, rank, 2))
+		waitFor(t, "word of foo", func() bool { return times() > 0 })
+	}
+	for rank, a := range agents {
+		a.sample(t, 0)
+		a.send(t, rank)
+		a.end(t, rank)
+	}
+	if err := collect.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := times(); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
+
 // Polling is counted call by call, and what is computed between polls stays.
 func TestPolls(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
@@ -147,7 +193,7 @@ func TestPolls(t *testing.T) {
 		app := mpi.App(t, "polls")
 		for _, args := range [][]string{{"each", "20000"}, {"pool", "5000", "300"}, {"compute", "300", "300"}} {
 			planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-			command := append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(1, "", append([]string{app}, args...)...)...)
+			command := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(1, "", append([]string{app}, args...)...)...)
 			o := execute(t, []string{"MINIAPP_OUT=" + planted}, command...)
 			if o.status != 0 || o.stderr != "" {
 				t.Fatalf("status %d\n%s", o.status, o.stderr)

@@ -18,7 +18,7 @@ func TestJobDies(t *testing.T) {
 		for _, how := range []string{"kill", "segv", "abort", "exit"} {
 			t.Run(how, func(t *testing.T) {
 				counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-				args := append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", app, how, "2000")...)
+				args := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", app, how, "2000")...)
 				o := execute(t, []string{"MINIAPP_OUT=" + counts}, args...)
 				// Of a rank that leaves by exit(0) MPICH's launcher thinks differently from time to time, with and without us.
 				if how != "exit" {
@@ -45,7 +45,7 @@ func TestJobDies(t *testing.T) {
 func TestRankWithoutShim(t *testing.T) {
 	app := mpitest.OpenMPI.App(t, "planted")
 	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	o := execute(t, []string{"MINIAPP_OUT=" + counts}, binary(t), "run", "--out", out, "--", mpitest.OpenMPI.Launcher, "--oversubscribe",
+	o := execute(t, []string{"MINIAPP_OUT=" + counts}, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", mpitest.OpenMPI.Launcher, "--oversubscribe",
 		"-n", "1", app, "1", "50", "1500", "45000", "20", "5", ":", "-n", "1", "env", "-u", "LD_PRELOAD", app, "1", "50", "1500", "45000", "20", "5")
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
@@ -65,7 +65,7 @@ func TestRankWithoutShim(t *testing.T) {
 func TestExports(t *testing.T) {
 	app := mpitest.OpenMPI.App(t, "planted")
 	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	o := execute(t, []string{"MINIAPP_OUT=" + counts, "MORIENS_TEST=7"}, binary(t), "run", "--out", out, "--",
+	o := execute(t, []string{"MINIAPP_OUT=" + counts, "MORIENS_TEST=7"}, binary(t), "run", "--keep-bursts", "all", "--out", out, "--",
 		mpitest.OpenMPI.Launcher, "--oversubscribe", "-x", "MORIENS_TEST", "-n", "2", app, "1", "50", "1500", "45000", "20", "5")
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
@@ -93,7 +93,7 @@ func TestTwoPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		out := filepath.Join(t.TempDir(), "run")
-		o := execute(t, nil, binary(t), "run", "--out", out, "--", script)
+		o := execute(t, nil, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", script)
 		if o.status != 0 {
 			t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 		}

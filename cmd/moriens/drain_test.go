@@ -32,7 +32,7 @@ func TestAgentIsGone(t *testing.T) {
 		} {
 			t.Run(c.name, func(t *testing.T) {
 				planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
-				collect, collectOutput := start(t, "collect", "--out", out)
+				collect, collectOutput := start(t, "collect", "--keep-bursts", "all", "--out", out)
 				agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--spool", t.TempDir(), "--idle", "500ms", "--wait", "20s")
 				_, meet := readMeeting(t, out, collectOutput)
 
@@ -78,7 +78,7 @@ func TestAgentIsGone(t *testing.T) {
 func waitForReader(t *testing.T, dir string, rings int) {
 	t.Helper()
 	const agent = 264 // of struct moriens_ring: docs/format/ring.md
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		n := 0
 		paths, _ := filepath.Glob(filepath.Join(dir, "*.ring"))
 		for _, path := range paths {

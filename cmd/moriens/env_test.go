@@ -44,7 +44,7 @@ func TestAgents(t *testing.T) {
 	for range 2 {
 		shm, counts := t.TempDir(), t.TempDir() // a node
 		agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms")
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if claimed, _ := filepath.Glob(shm + "/moriens-*"); len(claimed) > 0 {
 				break
 			} else if time.Now().After(deadline) {

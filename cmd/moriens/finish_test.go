@@ -70,7 +70,7 @@ func end(t *testing.T, over string) {
 // waitForBursts waits until so many ranks' bursts have come.
 func waitForBursts(t *testing.T, out string, ranks int) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(100 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		o := execute(t, nil, binary(t), "status", out, "--json")
 		if o.status == 0 {
 			s := readState(t, o)
@@ -122,6 +122,9 @@ func TestFinishRun(t *testing.T) {
 		if err := run.Wait(); err != nil {
 			t.Errorf("run: %v\n%s", err, output)
 		}
+		summary, _, _ := strings.Cut(again.stdout, "finished 20")
+		contains(t, output.String(), summary) // one table, whoever prints it
+		contains(t, execute(t, nil, binary(t), "status", out).stdout, summary)
 		if _, err := os.Stat(filepath.Join(out, "collector.json")); err == nil {
 			t.Error("collector.json is still there")
 		}

@@ -212,7 +212,7 @@ func TestFullRunDirectory(t *testing.T) {
 	app := mpitest.OpenMPI.App(t, "planted")
 	elsewhere := t.TempDir()
 	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir(), "TMPDIR=" + elsewhere},
-		append([]string{binary(t), "run", "--out", disk + "/run", "--"}, mpitest.OpenMPI.Args(2, "", app, "2", "10", "300", "9000", "900", "30")...)...)
+		append([]string{binary(t), "run", "--keep-bursts", "all", "--out", disk + "/run", "--"}, mpitest.OpenMPI.Args(2, "", app, "2", "10", "300", "9000", "900", "30")...)...)
 	if o.status != 3 {
 		t.Errorf("status %d, want 3", o.status)
 	}

@@ -29,6 +29,9 @@ type commands struct {
 	Finish    finishCommand    `cmd:"" help:"End a run in progress now, with all analyses on what there is: moriens finish DIR"`
 	Env       envCommand       `cmd:"" help:"Print what the ranks of a run need, for a batch script: eval \"$(moriens env DIR)\""`
 	Analyze   analyzeCommand   `cmd:"" help:"Analyse an existing Paraver trace: moriens analyze TRACE.prv --out DIR" set:"by=none"`
+	Export    exportCommand    `cmd:"" help:"Write the kept trace of a run in another format: moriens export DIR --format csv --out PATH"`
+	Report    reportCommand    `cmd:"" help:"Write report.html of a run anew, the page that opens from disk: moriens report DIR"`
+	View      viewCommand      `cmd:"" help:"Show a run in a browser, served on the loopback: moriens view DIR"`
 	Doctor    doctorCommand    `cmd:"" help:"Say what this machine offers for measuring, and what to do about what it lacks."`
 	Cluster   clusterCommand   `cmd:"" help:"Cluster plain points by density: moriens cluster points.csv --eps 0.1 --min-points 4 --out labels"`
 	Preloaded preloadedCommand `cmd:"" hidden:"" help:"Look after the ranks of this node; libmoriens.so starts it."`
@@ -45,6 +48,9 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// defaults are those of flags that differ between commands.
+var defaults = kong.Vars{"by": "auto", "minDuration": "auto"}
+
 func run(args []string, stdout, stderr io.Writer) int {
 	var c commands
 	exited := -1
@@ -54,7 +60,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(status int) { exited = status }),
 		kong.UsageOnError(),
-		kong.Vars{"by": "auto", "minDuration": "auto"},
+		defaults,
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
@@ -69,16 +75,29 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return statusUsage
 	}
 	err = ctx.Run(c.log(stderr), &c, words{stderr})
+	complain(stderr, cause(err))
+	return statusOf(err)
+}
+
+// statusOf returns the status to exit with after an error, or none.
+func statusOf(err error) int {
 	var status exitStatus
 	switch {
 	case errors.As(err, &status):
-		complain(stderr, status.err)
 		return status.status
 	case err != nil:
-		complain(stderr, err)
 		return statusFailure
 	}
 	return 0
+}
+
+// cause is what there is to say of an error.
+func cause(err error) error {
+	var status exitStatus
+	if errors.As(err, &status) {
+		return status.err
+	}
+	return err
 }
 
 // log returns the log that the command line asks for.

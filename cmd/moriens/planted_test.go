@@ -34,7 +34,7 @@ func plantedJob(t *testing.T, mpi mpitest.MPI) {
 	app := mpi.App(t, "planted")
 	const ranks = 2
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	args := append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(ranks, "", app, "2")...)
+	args := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(ranks, "", app, "2")...)
 	o := execute(t, []string{"MINIAPP_OUT=" + planted}, args...)
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)

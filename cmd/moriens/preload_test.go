@@ -65,7 +65,7 @@ func (j *preloadJob) agents(t *testing.T) (pids []int) {
 // waitFor waits until something has come true.
 func waitFor(t *testing.T, what string, come func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); !come(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !come(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain: %s", what)
 		}
@@ -236,89 +236,6 @@ func checkAgentProcess(t *testing.T, pid int) {
 	}
 }
 
-// TestPreloadAgentKilled: an agent that is killed is started again and goes on where it was; neither the job nor the results notice.
-func TestPreloadAgentKilled(t *testing.T) {
-	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
-		if err := j.Start(); err != nil {
-			t.Fatal(err)
-		}
-		parent, agent := j.waitForAgents(t, 2)
-		syscall.Kill(agent, syscall.SIGKILL)
-		waitFor(t, "another agent", func() bool {
-			pids := j.agents(t)
-			return len(pids) == 2 && pids[0] == parent && pids[1] != agent
-		})
-		if err := j.Wait(); err != nil {
-			t.Fatalf("%v\n%s", err, &j.stderr)
-		}
-		dir := filepath.Join(j.folder, "run")
-		if j.stderr.String() != "moriens: results in "+dir+"\n" {
-			t.Errorf("stderr %q", &j.stderr)
-		}
-		j.checkPreloaded(t, dir, 2)
-		if left := j.left(t); !slices.Equal(left, []string{"run"}) {
-			t.Errorf("left are %q", left)
-		}
-	})
-}
-
-// TestPreloadFinish: the user's command ends the measurement, not the job.
-func TestPreloadFinish(t *testing.T) {
-	mpi := mpitest.OpenMPI
-	j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
-	if err := j.Start(); err != nil {
-		t.Fatal(err)
-	}
-	j.waitForAgents(t, 2)
-	dir := filepath.Join(j.folder, "run")
-	if o := execute(t, nil, binary(t), "finish", dir); o.status != 0 {
-		t.Errorf("finish: %+v", o)
-	}
-	if m := readManifest(t, dir); m.Ranks != 2 {
-		t.Errorf("manifest %+v", m)
-	}
-	if err := j.Wait(); err != nil {
-		t.Fatalf("%v\n%s", err, &j.stderr)
-	}
-	if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
-		t.Errorf("%d ranks came to their end", got)
-	}
-}
-
-// TestPreloadAgentGone: where agent and parent are killed, nothing is left to wait for, and that is said. The time allowed is a day. A
-// collector and an agent make results of everything, and leave nothing else.
-func TestPreloadAgentGone(t *testing.T) {
-	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run"}, long(mpi, t)...)
-		if err := j.Start(); err != nil {
-			t.Fatal(err)
-		}
-		parent, agent := j.waitForAgents(t, 2)
-		syscall.Kill(parent, syscall.SIGKILL)
-		syscall.Kill(agent, syscall.SIGKILL)
-		if err := j.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, &j.stderr)
-		}
-		contains(t, j.stderr.String(), "moriens: the agent ended without a word: "+binary(t)+"\nhint: if it was killed, `moriens collect --out`")
-
-		out := filepath.Join(j.folder, "run")
-		os.Remove(filepath.Join(out, "collector.json")) // of the one that was killed
-		collect, said := start(t, "collect", "--out", out)
-		o := execute(t, []string{"TMPDIR=" + os.TempDir()}, binary(t), "agent", "--dir", out, "--shm", j.shm, "--idle", "100ms")
-		if err := collect.Wait(); err != nil || o.status != 0 {
-			t.Fatalf("collector %v\n%s\nagent %d %s", err, said, o.status, o.stderr)
-		}
-		m := readManifest(t, out)
-		if d := cmp.Diff(sum(mpitest.Counts(t, j.counts)), m.MPICalls); d != "" {
-			t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
-		}
-		if left := j.left(t); !slices.Equal(left, []string{"run"}) {
-			t.Errorf("left are %q", left)
-		}
-	})
-}
-
 // TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is said.
 func TestPreloadTimeout(t *testing.T) {
 	mpi := mpitest.OpenMPI
@@ -368,9 +285,8 @@ func TestPreloadNot(t *testing.T) {
 				t.Errorf("%d ranks came to their end", got)
 			}
 			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
-			rings, _ := filepath.Glob(filepath.Join(j.shm, "moriens-*", "*.ring"))
-			if found, _ := filepath.Glob(filepath.Join(j.folder, "*")); len(found)+len(rings) != 0 {
-				t.Errorf("left are %q, %q", found, rings)
+			if left := j.left(t); len(left) != 0 {
+				t.Errorf("left are %q", left)
 			}
 		})
 	}
@@ -396,6 +312,43 @@ func TestPreloadFullMemory(t *testing.T) {
 	}
 }
 
+// TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its terminal says why there are no
+// results there, and nothing is left in shared memory.
+func TestPreloadFullDisk(t *testing.T) {
+	disk := t.TempDir()
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=256k"); err != nil {
+		t.Skipf("cannot mount a tmpfs here: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	for _, c := range []struct {
+		freeKiB int
+		what    string // that cannot be written
+	}{{0, "no run directory: "}, {4, "/journal/"}, {8, "collector.json: "}, {16, "the results are in "}} {
+		t.Run(fmt.Sprintf("%d KiB", c.freeKiB), func(t *testing.T) {
+			if err := os.WriteFile(filepath.Join(disk, "full"), make([]byte, (256-c.freeKiB)<<10), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			dir := filepath.Join(disk, "run")
+			defer os.RemoveAll(dir)
+			j := preloadJobOf(t, []string{"MORIENS_DIR=" + dir, "TMPDIR=" + t.TempDir()}, short(mpitest.OpenMPI, t)...)
+			if err := j.Run(); err != nil {
+				t.Fatalf("%v\n%s", err, &j.stderr)
+			}
+			contains(t, j.stderr.String(), c.what, "no space left on device", "\nhint: ")
+			if strings.Count("\n"+j.stderr.String(), "\nmoriens: ") != 1 {
+				t.Errorf("stderr %q", &j.stderr)
+			}
+			if got := sum(mpitest.Counts(t, j.counts))["MPI_Finalize"]; got != 2 {
+				t.Errorf("%d ranks came to their end", got)
+			}
+			waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
+			if left := j.left(t); len(left) != 0 {
+				t.Errorf("left are %q", left)
+			}
+		})
+	}
+}
+
 // TestPreloadRankKilled: a job that is killed in the middle has its results too, soon after.
 func TestPreloadRankKilled(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
@@ -406,121 +359,6 @@ func TestPreloadRankKilled(t *testing.T) {
 		waitFor(t, "the agent's end", func() bool { return len(j.agents(t)) == 0 })
 		m := readManifest(t, filepath.Join(j.folder, "run"))
 		if m.Ranks != 2 || len(m.Losses.RanksDied) == 0 {
-			t.Errorf("manifest %+v", m)
-		}
-	})
-}
-
-// TestPreloadOneAfterAnother: jobs have a run each, and never each other's directory.
-func TestPreloadOneAfterAnother(t *testing.T) {
-	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		app := mpi.App(t, "planted")
-		script := strings.Join(append(mpi.Args(2, "", app, "1", "20", "600", "2000", "10", "10"), "&&",
-			app, "1", "20", "600", "2000", "10", "10", "&&", app, "1", "20", "600", "2000", "10", "10"), " ")
-		j := preloadJobOf(t, []string{"MORIENS_DIR=below/run", "MORIENS_OPTIONS=--dims=duration:lin"}, "/bin/sh", "-c", script)
-		if err := j.Run(); err != nil {
-			t.Fatalf("%v\n%s", err, &j.stderr)
-		}
-		var said string
-		for i, ranks := range []int{2, 1, 1} {
-			dir := filepath.Join(j.folder, "below", "run")
-			if i > 0 {
-				dir += "-" + strconv.Itoa(i+1)
-			}
-			if m := readManifest(t, dir); m.Ranks != ranks || len(m.Worlds) != 1 {
-				t.Errorf("%s: manifest %+v", dir, m)
-			}
-			said += "moriens: results in " + dir + "\n"
-			clusters, err := os.ReadFile(filepath.Join(dir, "clusters.json"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			contains(t, string(clusters), `"scale": "lin"`)
-		}
-		if j.stderr.String() != said {
-			t.Errorf("stderr %q", &j.stderr)
-		}
-	})
-}
-
-// TestPreloadAtOnce: two jobs of one user on one node at the same time do not meet.
-func TestPreloadAtOnce(t *testing.T) {
-	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		first := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_QUIET=1"}, long(mpi, t)...)
-		second := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_QUIET=1", "MORIENS_SHM=" + first.shm}, short(mpi, t)...)
-		second.shm = first.shm
-		for _, j := range []*preloadJob{first, second} {
-			if err := j.Start(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, j := range []*preloadJob{first, second} {
-			if err := j.Wait(); err != nil || j.stderr.Len() != 0 {
-				t.Fatalf("%v\n%s", err, &j.stderr)
-			}
-			j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
-		}
-	})
-}
-
-// TestPreloadTwoNodes: ranks that do not share memory have an agent each, and one of those has the collector.
-func TestPreloadTwoNodes(t *testing.T) {
-	mpi := mpitest.OpenMPI
-	app := []string{mpi.App(t, "planted"), "1", "200", "6000", "20000", "100", "10"}
-	other := t.TempDir()
-	args := slices.Concat([]string{mpi.Launcher, "--oversubscribe", "-n", "1"}, app, []string{":", "-n", "1", "-x", "MORIENS_SHM=" + other}, app)
-	j := preloadJobOf(t, []string{"MORIENS_DIR=run"}, args...)
-	if err := j.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, &j.stderr)
-	}
-	j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
-	if left := j.left(t); !slices.Equal(left, []string{"run"}) {
-		t.Errorf("left are %q", left)
-	}
-	if left, err := os.ReadDir(other); err != nil || len(left) != 0 {
-		t.Errorf("%v, %v", left, err)
-	}
-}
-
-// TestPreloadSpawn: what a job spawns is a world of the same run.
-func TestPreloadSpawn(t *testing.T) {
-	mpi := mpitest.OpenMPI // Debian's MPICH cannot spawn
-	j := preloadJobOf(t, []string{"MORIENS_DIR=run"}, mpi.Args(2, "", mpi.App(t, "siblings"))...)
-	if err := j.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, &j.stderr)
-	}
-	m := readManifest(t, filepath.Join(j.folder, "run"))
-	if m.MPICalls["MPI_Recv"] != 40 || m.MPICalls["MPI_Send"] != 40 || m.MPICalls["MPI_Finalize"] != 6 || len(m.Worlds) != 3 || m.Ranks != 6 {
-		t.Errorf("manifest %+v", m)
-	}
-	if left := j.left(t); !slices.Equal(left, []string{"run"}) {
-		t.Errorf("left are %q", left)
-	}
-}
-
-// TestPreloadSessions: a program without MPI_Finalize waits for its results when it exits.
-func TestPreloadSessions(t *testing.T) {
-	mpi := mpitest.MPICH // Open MPI 4 has no sessions
-	for _, args := range [][]string{nil, {"world"}} {
-		j := preloadJobOf(t, []string{"MORIENS_DIR=run"}, mpi.Args(2, "", append([]string{mpi.App(t, "sessions")}, args...)...)...)
-		if err := j.Run(); err != nil {
-			t.Fatalf("%v\n%s", err, &j.stderr)
-		}
-		j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
-	}
-}
-
-// TestPreloadUnderRun: where there is a run, nobody makes another, though the library is preloaded twice.
-func TestPreloadUnderRun(t *testing.T) {
-	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, nil, append([]string{binary(t), "run", "--out", "run", "--"}, short(mpi, t)...)...)
-		if err := j.Run(); err != nil {
-			t.Fatalf("%v\n%s", err, &j.stderr)
-		}
-		if left := j.left(t); !slices.Equal(left, []string{"run"}) {
-			t.Errorf("left are %q", left)
-		}
-		if m := readManifest(t, filepath.Join(j.folder, "run")); m.Ranks != 2 || len(m.Worlds) != 1 {
 			t.Errorf("manifest %+v", m)
 		}
 	})

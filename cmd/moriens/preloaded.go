@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
+
 	"moriens/agent/ring"
 	"moriens/internal/measure"
 	"moriens/internal/rendezvous"
@@ -31,6 +33,7 @@ type preloadedCommand struct {
 	Timeout time.Duration `help:"How long the ranks wait for the results." default:"60s"`
 	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
 	analysisFlags
+	keepFlags
 	shmFlag
 	spoolFlags
 }
@@ -50,18 +53,24 @@ func preloadedMain(args []string) int {
 // words is where the user is told of what happens.
 type words struct{ io.Writer }
 
-func (c *preloadedCommand) Run(all *commands, w words) error {
+func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error {
 	options, err := c.options()
+	if err != nil {
+		return err
+	}
+	kept, err := c.retention()
 	if err != nil {
 		return err
 	}
 	if c.Agent == "" {
 		return c.supervise()
 	}
+	// The ranks wait from when they are through with MPI, and their agents need some of that time.
+	keep := measure.Keep{Options: kept, Timeout: c.Timeout * 9 / 10}
 	return measure.Preload(measure.PreloadConfig{
 		Run: c.ID, Shm: c.Shm, Near: c.Near, Dir: c.Dir, Job: c.Job, Alone: c.Alone, Timeout: c.Timeout,
 		Agent: c.Agent, Quiet: os.Getenv("MORIENS_QUIET") != "", Words: w,
-		Spool: c.spool(), Options: options, Program: program(),
+		Spool: c.spool(), Options: options, Keep: keep, Given: given(ctx), Program: program(),
 		Log: all.log(os.Stderr), // which Preload makes a file
 	})
 }

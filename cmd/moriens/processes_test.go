@@ -33,7 +33,7 @@ type meeting struct{ Run, Address, Fingerprint, Token string }
 func readMeeting(t *testing.T, out string, collectOutput *strings.Builder) (path string, meet meeting) {
 	t.Helper()
 	path = filepath.Join(out, "collector.json")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if text, err := os.ReadFile(path); err == nil {
 			if err := json.Unmarshal(text, &meet); err != nil {
 				t.Fatal(err)
@@ -52,7 +52,7 @@ func TestCollectAndAgent(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		app := mpi.App(t, "planted")
 		planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
-		collect, collectOutput := start(t, "collect", "--out", out)
+		collect, collectOutput := start(t, "collect", "--keep-bursts", "all", "--out", out)
 		agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
 
 		meeting, meet := readMeeting(t, out, collectOutput)
@@ -63,7 +63,7 @@ func TestCollectAndAgent(t *testing.T) {
 			t.Errorf("the collector listens on %s", meet.Address)
 		}
 
-		for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 			if claimed, _ := filepath.Glob(shm + "/moriens-*"); len(claimed) > 0 || time.Now().After(deadline) {
 				break
 			}

@@ -96,7 +96,7 @@ func (a *testAgent) end(t *testing.T, rank int) {
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: id, Calls: uint64(a.sent * restartRows)}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: id, How: moriensv1.ProcessEnd_HOW_FINALIZED}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := errors.Join(a.up.Flush(ctx), a.stop()); err != nil {
 		t.Errorf("rank %d: %v", rank, err)
@@ -112,7 +112,7 @@ func kill(cmd *exec.Cmd) {
 // meetAgain waits for the collector to listen, and returns its rendezvous.
 func meetAgain(t *testing.T, out string, cmd *exec.Cmd, output *strings.Builder) rendezvous.Rendezvous {
 	t.Helper()
-	r, err := rendezvous.Wait(out, 20*time.Second)
+	r, err := rendezvous.Wait(out, 2*time.Minute)
 	if err != nil {
 		kill(cmd)
 		t.Fatalf("%v\n%s", err, output)
@@ -126,7 +126,7 @@ func TestCollectorIsKilled(t *testing.T) {
 	const ranks, rounds = 3, 30
 	random := rand.New(rand.NewPCG(5, 4))
 	out := filepath.Join(t.TempDir(), "run")
-	args := []string{"collect", "--out", out, "--keep-work", "--log", "error"}
+	args := []string{"collect", "--keep-bursts", "all", "--out", out, "--keep-work", "--log", "error"}
 	collect, output := start(t, args...)
 	meet := meetAgain(t, out, collect, output)
 
@@ -158,7 +158,7 @@ func TestCollectorIsKilled(t *testing.T) {
 	senders.Wait()
 
 	// Once more, when the first results are there and the manifest is not.
-	for deadline := time.Now().Add(60 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		if _, err := os.Stat(filepath.Join(out, rundir.ClustersFile)); err == nil {
 			break
 		} else if time.Now().After(deadline) {
@@ -207,11 +207,11 @@ func TestSecondCollector(t *testing.T) {
 	if o.status != 1 || !strings.Contains(o.stderr, "another collector works on this run") || !strings.Contains(o.stderr, "hint: ") {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
-	o = execute(t, nil, binary(t), "run", "--out", out, "--", "true")
+	o = execute(t, nil, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", "true")
 	if o.status != 1 || !strings.Contains(o.stderr, "holds a run that was not concluded") || !strings.Contains(o.stderr, "moriens collect --out "+out) {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}
-	if now, err := rendezvous.Read(out); err != nil || now != before {
+	if now, err := rendezvous.Read(out); err != nil || !now.Equal(before) {
 		t.Errorf("the rendezvous is %v, %v, was %v", now, err, before)
 	}
 	a := newTestAgent(t, out, before.Run, 0, 1)
@@ -226,12 +226,55 @@ func TestSecondCollector(t *testing.T) {
 	}
 }
 
+// A collector that goes on with a run has the options that it was begun with, but for those that are given anew.
+func TestOptionsOutliveTheCollector(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	collect, output := start(t, "collect", "--out", out, "--by", "none", "--dbscan", "0.25,3", "--min-duration=0", "--keep", "1000001B", "--outliers=3")
+	meet := meetAgain(t, out, collect, output)
+	kill(collect)
+	refused := execute(t, nil, binary(t), "collect", "--out", out, "--freeze", "0.5")
+	if refused.status != 2 || !strings.Contains(refused.stderr, "--dbscan gives Eps and MinPts") || !strings.Contains(refused.stderr, "as the run was begun: --by=none --dbscan=0.25,3") {
+		t.Errorf("status %d\n%s", refused.status, refused.stderr)
+	}
+	collect, output = start(t, "collect", "--out", out, "--dbscan=0.5,2", "--min-duration=0", "--windows", "7")
+	a := newTestAgent(t, out, meet.Run, 0, 1)
+	a.sample(t, 0)
+	a.send(t, 0)
+	a.end(t, 0)
+	if err := collect.Wait(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	for _, line := range []string{
+		"moriens: --dbscan=0.5,2, where the run was begun with --dbscan=0.25,3\n",
+		"moriens: --windows=7, where the run was begun without\n",
+		"moriens: as the run was begun: --by=none --keep=1000001 --outliers=3\n",
+	} {
+		if !strings.Contains(output.String(), line) {
+			t.Errorf("no %q in\n%s", line, output)
+		}
+	}
+	if strings.Contains(output.String(), "--min-duration") {
+		t.Errorf("what is given as before is a difference\n%s", output)
+	}
+	c, err := rundir.ReadClusters(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := rundir.ReadManifest(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Clusters) != 1 || c.By != "none" || c.Clusters[0].Eps != 0.5 || c.Clusters[0].MinPts != 2 || m.Reduction.BudgetBytes == nil || *m.Reduction.BudgetBytes != 1_000_001 {
+		t.Errorf("by %s, %+v, %+v", c.By, c.Clusters, m.Kept)
+	}
+}
+
 // A `moriens run` that is killed leaves what its agent has sent, and `moriens collect` makes the results of it.
 func TestRunIsKilled(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	run, output := start(t, "run", "--out", out, "--shm", t.TempDir(), "--", "sleep", "60")
+	run, output := start(t, "run", "--keep-bursts", "all", "--out", out, "--shm", t.TempDir(), "--", "sleep", "60")
 	lock := filepath.Join(out, rundir.JournalDir, "lock")
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(lock); err == nil {
 			break
 		} else if time.Now().After(deadline) {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"moriens/analysis/space"
 	"moriens/internal/measure"
 	"moriens/internal/shmabi"
@@ -22,14 +24,14 @@ type runCommand struct {
 	Callpath int    `help:"Frames of a call path, 1 to 64; more than the place of the MPI call needs libunwind (default: 1)." placeholder:"N"`
 	HTTP     string `name:"http" help:"Address of a page that says how the run is, for browsers and Prometheus (default: no page)." placeholder:"HOST:PORT" default:"none"`
 	earlyFlags
-	analysisFlags
+	resultFlags
 	shmFlag
 	spoolFlags
 	Command []string `arg:"" passthrough:"partial" help:"The launcher and its arguments, after --." name:"launcher"`
 }
 
-func (r *runCommand) Run(log *slog.Logger) error {
-	options, err := r.options()
+func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
+	options, keep, err := r.results()
 	if err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (r *runCommand) Run(log *slog.Logger) error {
 	}
 	status, err := measure.Run(measure.RunConfig{
 		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
-		Signal: signal, Options: options, Program: program(), Log: log,
+		Signal: signal, Options: options, Keep: keep, Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

@@ -25,7 +25,7 @@ func TestSessionsInTurn(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	o := execute(t, nil, binary(t), "run", "--out", out, "--", program, "slowly")
+	o := execute(t, nil, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", program, "slowly")
 	if o.status != 0 {
 		t.Errorf("status %d\n%s", o.status, o.stderr)
 	}

@@ -2,12 +2,15 @@ package main_test
 
 import (
 	"encoding/json"
+	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"moriens/collector/health"
 	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
 )
@@ -42,7 +45,7 @@ func TestStatusOfNoCollector(t *testing.T) {
 	}
 }
 
-// The page is open to who has its address from `status --url`, and says what status says.
+// The page is open to who has its address from `status --url`, and what it asks says what status says.
 func TestPage(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	_, output := start(t, "collect", "--out", out)
@@ -51,7 +54,15 @@ func TestPage(t *testing.T) {
 	if !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("address %q", url)
 	}
-	response, err := http.Get(url)
+	shown, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shown.Body.Close()
+	if html, err := io.ReadAll(shown.Body); err != nil || !strings.Contains(string(html), `data-mode="live"`) {
+		t.Errorf("%v: %.300s", err, html)
+	}
+	response, err := http.Get(strings.Replace(url, "/?", health.Path+"?", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,16 +120,16 @@ wait $!`
 		t.Fatalf("the job's processes were not seen: %v", err)
 	}
 	places := map[string]string{"the processes": string(processes), "the output": o.stdout, "the log": o.stderr}
-	entries, err := os.ReadDir(out)
+	err = filepath.WalkDir(out, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		places[path] = string(content)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(out, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		places[e.Name()] = string(content)
 	}
 	for place, content := range places {
 		if strings.Contains(content, secrets.Token) || strings.Contains(content, secrets.PageToken) {

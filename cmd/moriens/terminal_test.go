@@ -83,7 +83,7 @@ func (x *terminal) text() string {
 func (x *terminal) waitFor(pattern string) {
 	x.t.Helper()
 	re := regexp.MustCompile(pattern)
-	for deadline := time.Now().Add(60 * time.Second); !re.MatchString(x.text()); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !re.MatchString(x.text()); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			x.cmd.Process.Kill()
 			x.t.Fatalf("no %q on the terminal:\n%q", pattern, x.text())
@@ -113,7 +113,7 @@ func TestCtrlC(t *testing.T) {
 		t.Run(fmt.Sprint(times), func(t *testing.T) {
 			app := mpitest.OpenMPI.App(t, "planted")
 			out := filepath.Join(t.TempDir(), "run")
-			x := onTerminal(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--out", out, "--"},
+			x := onTerminal(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"},
 				mpitest.OpenMPI.Args(2, "", app, "10000", "200", "1000", "5000", "10", "5")...)...)
 			x.waitFor(someBursts)
 			for range times {
@@ -146,7 +146,7 @@ func TestSignal(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 				if _, err := os.Stat(ready); err == nil || time.Now().After(deadline) {
 					break
 				}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 
+	"moriens/internal/mpix"
 	"moriens/internal/shmabi"
 	"moriens/trace/rundir"
 )
@@ -18,8 +20,9 @@ type versionCommand struct{}
 
 func (versionCommand) Run(*slog.Logger) error {
 	p := program()
-	_, err := fmt.Printf("moriens %s, commit %s, run directory format %d, shared memory layout %d\n",
-		p.Version, p.Commit, rundir.FormatVersion, shmabi.Version)
+	_, err := fmt.Printf("moriens %s, commit %s, run directory format %d (%s %d, %s %d), shared memory layout %d, MPI %s\n",
+		p.Version, p.Commit, rundir.ManifestFormat, rundir.ClustersFile, rundir.ClustersFormat, rundir.StructureFile, rundir.StructureFormat, shmabi.Version,
+		cmp.Or(mpix.Library(), "none"))
 	return err
 }
 

@@ -52,7 +52,7 @@ func (d *door) come() (client net.Conn, server *Conn) {
 
 // closed says whether the other side closes the connection soon.
 func closed(c net.Conn) bool {
-	c.SetReadDeadline(time.Now().Add(20 * time.Second))
+	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	_, err := c.Read(make([]byte, 1))
 	var timeout net.Error
 	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
@@ -63,7 +63,7 @@ func open(client net.Conn, server *Conn) bool {
 	if _, err := server.Write([]byte{1}); err != nil {
 		return false
 	}
-	client.SetReadDeadline(time.Now().Add(20 * time.Second))
+	client.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	_, err := io.ReadFull(client, make([]byte, 1))
 	return err == nil
 }

@@ -2,7 +2,11 @@
 // metrics are made of. It is data only; the collector fills it in.
 package health
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // FormatVersion is the version of the page; it grows when a field changes its meaning.
 const FormatVersion = 1
@@ -43,6 +47,34 @@ type Page struct {
 	Refused map[string]uint64 `json:"refused"`
 	Memory  Memory            `json:"memory"`
 	Journal *Journal          `json:"journal"` // null: this collector keeps none
+	// Analysis is how far that is: empty until it begins.
+	Analysis []Step `json:"analysis"`
+	// Redirected counts agents that asked one collector of the run and belong to another.
+	Redirected uint64 `json:"redirected,omitempty"`
+	// Members are the collectors of a run that has several, by rank; all other counts are of all of them.
+	Members []Member `json:"members,omitempty"`
+}
+
+// A Member is one of several collectors.
+type Member struct {
+	Member          int      `json:"member"`
+	Host            string   `json:"host"`
+	PID             int      `json:"pid"`
+	Agents          int      `json:"agents"`
+	Ranks           int      `json:"ranks"`
+	Bursts          uint64   `json:"bursts"`
+	BurstsPerSecond float64  `json:"bursts_per_second"`
+	Redirected      uint64   `json:"redirected"`
+	Memory          Memory   `json:"memory"`
+	Journal         *Journal `json:"journal"` // null: it keeps none
+}
+
+// A Step is a stage of the analysis that has begun.
+type Step struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+	Ended   bool    `json:"ended"`
+	GivenUp bool    `json:"given_up"` // it was not over in its time
 }
 
 // An Agent is one node of the run.
@@ -53,6 +85,7 @@ type Agent struct {
 	Away      float64 `json:"away_seconds"` // since its stream ended; 0 while it has one
 	Ranks     int     `json:"ranks"`
 	Resent    uint64  `json:"batches_resent"` // known when it is done
+	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last told; 0 = it has not
 }
 
 // Ranks are the MPI processes that have come.
@@ -119,4 +152,72 @@ func (p *Page) Connected() (connected, finished int) {
 		}
 	}
 	return connected, finished
+}
+
+// member is what a page of one of several collectors tells of it.
+func (p *Page) member(number int) Member {
+	return Member{
+		Member: number, Host: p.Host, PID: p.PID, Agents: len(p.Agents), Ranks: p.Ranks.Recorded, Bursts: p.Bursts,
+		BurstsPerSecond: p.BurstsPerSecond, Redirected: p.Redirected, Memory: p.Memory, Journal: p.Journal,
+	}
+}
+
+// Merge makes the page of the first of several collectors that of all of them. The others' pages are in the order of their ranks; clusters, stage and analysis
+// are the first one's.
+func (p *Page) Merge(others []Page) {
+	p.Members = []Member{p.member(0)}
+	if p.Journal != nil {
+		sum := *p.Journal
+		p.Journal = &sum
+	}
+	for i := range others {
+		o := &others[i]
+		p.Members = append(p.Members, o.member(i+1))
+		p.Agents = append(p.Agents, o.Agents...)
+		p.Ranks.add(o.Ranks)
+		p.Calls += o.Calls
+		p.Bursts += o.Bursts
+		p.Transfers += o.Transfers
+		p.BurstsPerSecond += o.BurstsPerSecond
+		p.Losses.add(o.Losses)
+		for cause, n := range o.Refused {
+			p.Refused[cause] += n
+		}
+		p.Memory.HeapBytes += o.Memory.HeapBytes
+		p.Memory.ResidentBytes += o.Memory.ResidentBytes
+		p.Redirected += o.Redirected
+		if p.Journal != nil && o.Journal != nil {
+			p.Journal.add(o.Journal)
+		}
+	}
+	slices.SortStableFunc(p.Agents, func(a, b Agent) int { return cmp.Compare(a.Host, b.Host) })
+}
+
+func (r *Ranks) add(o Ranks) {
+	r.Recorded += o.Recorded
+	r.Running += o.Running
+	r.Ended += o.Ended
+	r.Died += o.Died
+	r.Left += o.Left
+}
+
+func (l *Losses) add(o Losses) {
+	l.RecordsDropped += o.RecordsDropped
+	l.CallsAbandoned += o.CallsAbandoned
+	l.CallsUnrecorded += o.CallsUnrecorded
+	l.BatchesResent += o.BatchesResent
+	l.BatchesDuplicate += o.BatchesDuplicate
+	l.MessagesRefused += o.MessagesRefused
+	l.RanksDied += o.RanksDied
+	l.RanksUnrecorded += o.RanksUnrecorded
+}
+
+func (j *Journal) add(o *Journal) {
+	j.Bytes += o.Bytes
+	j.CutBytes += o.CutBytes
+	j.Pending += o.Pending
+	j.Syncs += o.Syncs
+	j.SyncSeconds += o.SyncSeconds
+	j.SlowestSync = max(j.SlowestSync, o.SlowestSync)
+	j.Error = cmp.Or(j.Error, o.Error)
 }

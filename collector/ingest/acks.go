@@ -3,6 +3,7 @@ package ingest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -19,14 +20,34 @@ type acks struct {
 	changed chan struct{}         // holds a token when there is something newer than what was sent
 	closed  chan struct{}
 	finish  <-chan struct{} // closed when the run ends early
-	now     Clock
+	stay    Stay
+	now     numbered
 }
 
-// A Clock reads the collector's tick counter, which has a number among those that the run's collectors have had.
-type Clock func() (ticks uint64, number uint32, err error)
+// A Stay says how long agents that are done stay for what they may be asked.
+type Stay struct {
+	For  time.Duration
+	Over <-chan struct{} // closed when nothing more is asked
+}
 
-func newAcks(now Clock, finish <-chan struct{}) *acks {
-	return &acks{now: now, finish: finish, changed: make(chan struct{}, 1), closed: make(chan struct{})}
+// left is how long it is as of now.
+func (s *Stay) left() time.Duration {
+	select {
+	case <-s.Over:
+		return 0
+	default:
+		return s.For
+	}
+}
+
+// A Clock reads the collector's tick counter.
+type Clock func() (ticks uint64, err error)
+
+// numbered is a Clock with the number of its counter among those that an agent's exchanges know.
+type numbered func() (ticks uint64, number uint32, err error)
+
+func newAcks(now numbered, finish <-chan struct{}, stay Stay) *acks {
+	return &acks{now: now, finish: finish, stay: stay, changed: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
 // set says what is held, and safe.
@@ -60,13 +81,16 @@ func (a *acks) close() { close(a.closed) }
 
 // send sends until ctx ends, or once more when the stream's messages are all there. ask adds what the agent is asked.
 func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
-	finish := a.finish
+	finish, over := a.finish, a.stay.Over
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-finish:
 			finish = nil // each response says so from now on
+			a.wake()
+		case <-over:
+			over = nil
 			a.wake()
 		case <-a.changed:
 			if err := a.sendHeld(ask, stream); err != nil {
@@ -85,7 +109,7 @@ func (a *acks) sendHeld(ask func(*moriensv1.ReportResponse), stream grpc.BidiStr
 		a.mu.Unlock()
 		return nil
 	}
-	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply}
+	response := &moriensv1.ReportResponse{Acknowledged: a.held, ClockReply: a.reply, StayMs: uint32(a.stay.left().Milliseconds())}
 	select {
 	case <-a.finish:
 		response.Finish = true

@@ -34,13 +34,19 @@ type Server struct {
 	clock   Clock
 	gate    *gate.Gate
 	finish  <-chan struct{}
+	stay    Stay
+	place   Place
 	log     *slog.Logger
 }
 
-// Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end.
-func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, log *slog.Logger) {
+// A Place says to which collector of the run an agent belongs; nil: to this one.
+type Place func(*moriensv1.Hello) *moriensv1.Redirect
+
+// Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end;
+// stay says how long they stay when they are done, place which of them belong here; nil: all.
+func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, stay Stay, place Place, log *slog.Logger) {
 	moriensv1.RegisterCollectorServiceServer(g, &Server{
-		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, log: log,
+		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, stay: stay, place: place, log: log,
 	})
 }
 
@@ -66,9 +72,20 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	case hello.Run != s.run:
 		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
-	acks := newAcks(s.clock, s.finish)
-	agent, err := s.journal.Greet(hello, acks.set)
-	if err != nil {
+	if s.place != nil {
+		if to := s.place(hello); to != nil {
+			return sendOn(to)
+		}
+	}
+	var agent *store.Agent
+	acks := newAcks(func() (uint64, uint32, error) {
+		ticks, err := s.clock()
+		if err != nil {
+			return 0, 0, err
+		}
+		return ticks, s.journal.Clock(agent), nil
+	}, s.finish, s.stay)
+	if agent, err = s.journal.Greet(hello, acks.set); err != nil {
 		return status.Error(codes.FailedPrecondition, err.Error())
 	}
 	defer s.store.Leave(agent)
@@ -94,6 +111,15 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	}
 	log.Info("agent disconnected", "error", err)
 	return err
+}
+
+// sendOn refuses an agent that belongs to another collector.
+func sendOn(to *moriensv1.Redirect) error {
+	refusal := status.Newf(codes.FailedPrecondition, "the agent belongs to collector %d of this run", to.Member)
+	if detailed, err := refusal.WithDetails(to); err == nil {
+		refusal = detailed
+	}
+	return refusal.Err()
 }
 
 func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse], agent *store.Agent, acks *acks, line *windows.Line) error {

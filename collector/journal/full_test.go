@@ -1,6 +1,8 @@
 package journal_test
 
 import (
+	"errors"
+	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -9,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"moriens/collector/journal"
 	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -90,11 +93,54 @@ func TestFullFileSystem(t *testing.T) {
 	}
 }
 
+// A run that cannot begin leaves nothing; one that had begun stays as it is.
+func TestFullFileSystemAtTheBegin(t *testing.T) {
+	testenv.NeedRoot(t)
+	disk := t.TempDir()
+	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=1m"); err != nil {
+		testenv.Lacking(t, "no mounting here: "+err.Error())
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	ballast := filepath.Join(disk, "ballast")
+	if err := os.WriteFile(ballast, make([]byte, 1<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(disk, "journal")
+	begin := func() (*journal.Journal, error) {
+		return journal.Open(dir, journal.Run{Run: "run"}, slog.New(slog.DiscardHandler))
+	}
+	if j, err := begin(); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("%v, %v", j, err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the journal is still there: %v", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil { // by somebody else
+		t.Fatal(err)
+	}
+	if j, err := begin(); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("%v, %v", j, err)
+	}
+	if !journal.Exists(dir) {
+		t.Error("the journal of somebody else is gone")
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	j, err := begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Remove(); err != nil {
+		t.Error(err)
+	}
+}
+
 func until(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("not within 30 s")
+			t.Fatal("not within 2 minutes")
 		}
 	}
 }

@@ -13,13 +13,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"moriens/collector/store"
-	"moriens/internal/rendezvous"
 	"moriens/internal/segment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -39,29 +40,32 @@ type Run struct {
 	Run     string
 	Command []string // of the launcher; empty where the job is started elsewhere
 	Version string   // of moriens
+	Options []string // that results depend on, as they were given: --name=value
+	// Like is the begin of the run's first journal where this is that of another collector of the run; nil where this is the first.
+	Like *moriensv1.JournalBegin
+	// TakeOver are directories of journals of the run whose collectors are no more: this one goes on with them too.
+	TakeOver []string
 }
 
-// A Journal is the log of one run with the store that it brings back. All methods may be called concurrently.
+// A Journal is what a collector keeps of one run, with the store that it brings back. All methods may be called concurrently.
 type Journal struct {
-	dir      string
-	lock     *os.File
-	disk     *segment.Log
-	log      *slog.Logger
-	writer   *writer
-	begin    *moriensv1.JournalBegin
-	jobEnd   *moriensv1.JournalJobEnd
-	end      *moriensv1.JournalEnd
-	resumed  bool
-	starts   int    // of collectors before this one
-	cutBytes uint64 // at all starts
+	log     *slog.Logger
+	volumes []*volume // the first one is the collector's own: agents that come anew belong to it
+	end     *moriensv1.JournalEnd
 
-	mu     sync.Mutex // held while the store takes a message and it is queued, so that the orders are one
-	store  *store.Store
-	agents []*store.Agent // that have their record, by number
+	mu    sync.Mutex // held while the store takes a message and it is queued, so that the orders are one
+	store *store.Store
+	homes map[*store.Agent]home // of agents that have their record
 
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 	once  sync.Once // closes
+}
+
+// A home is where an agent's messages are.
+type home struct {
+	volume *volume
+	number int // of the agent, in the volume
 }
 
 // Exists says whether a directory is that of a journal.
@@ -70,91 +74,102 @@ func Exists(dir string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Open opens the journal in a directory, which is made where it is missing. One that holds a run goes on with that; else the one
+// Options are those that the run of a journal was begun with, and whether there is one. Nothing is changed, nor claimed; what is wrong with a
+// journal beyond its begin is for Open to say.
+func Options(dir string) (given []string, begun bool, err error) {
+	record, err := segment.First(dir, segmentKind)
+	switch {
+	case errors.Is(err, os.ErrNotExist), errors.Is(err, segment.ErrCorrupt):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, fmt.Errorf("journal: %w", err)
+	case len(record) == 0 || record[0] != kindBegin:
+		return nil, false, nil
+	}
+	var v volume
+	if err := v.replayBegin(record[1:]); err != nil {
+		return nil, false, fmt.Errorf("journal %s: %w", dir, err)
+	}
+	return v.begin.Options, true, nil
+}
+
+// Open opens the journal in a directory, which is made where it is missing, and those that it takes over. One that holds a run goes on with that; else the one
 // given begins.
 func Open(dir string, run Run, log *slog.Logger) (*Journal, error) {
-	lock, err := claim(dir, log)
-	if err != nil {
-		return nil, err
-	}
-	j := &Journal{dir: dir, lock: lock, store: store.New(), log: log}
-	if err := j.open(run); err != nil {
-		if j.disk != nil {
-			j.disk.Close()
+	j := &Journal{log: log, store: store.New(), homes: make(map[*store.Agent]home)}
+	var uncarried store.Uncarried
+	for _, d := range append([]string{dir}, run.TakeOver...) {
+		v, err := openVolume(j, d, run)
+		if err != nil {
+			for _, opened := range j.volumes {
+				err = errors.Join(err, opened.disk.Close(), opened.undo())
+			}
+			return nil, err
 		}
-		lock.Close()
-		return nil, err
+		j.volumes = append(j.volumes, v)
+		run.Like = j.Begin()
+		uncarried.Duplicates += v.uncarried.Duplicates
+		uncarried.Refused += v.uncarried.Refused
+		if v.end != nil && j.end == nil {
+			j.end = v.end
+		}
+	}
+	j.store.SetUncarried(uncarried)
+	if j.end != nil {
+		j.store.Freeze()
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	j.stop = stop
-	j.writer = newWriter(j.disk, log)
-	j.tasks.Go(func() { j.writer.run(ctx) })
+	for _, v := range j.volumes {
+		v.writer = newWriter(v.disk, log)
+		j.tasks.Go(func() { v.writer.run(ctx) })
+	}
 	j.tasks.Go(func() { j.count(ctx) })
 	return j, nil
 }
 
-func (j *Journal) open(run Run) error {
-	var err error
-	if j.disk, err = segment.Open(j.dir, segmentKind, fileBytes); err != nil {
-		return err
-	}
-	err = j.disk.Read(segment.Position{}, func(end segment.Position, record []byte) error {
-		if err := j.replay(record); err != nil {
-			return fmt.Errorf("journal %s: the record that ends at offset %d of file %d: %w", j.dir, end.Offset, end.File, err)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	j.cutBytes += uint64(j.disk.Cut())
-	if j.end != nil {
-		j.store.Freeze()
-	}
-	if j.begin != nil {
-		j.resumed = true
-		return nil
-	}
-	certificate, err := rendezvous.NewCertificate()
-	if err != nil {
-		return err
-	}
-	j.begin = &moriensv1.JournalBegin{
-		Format: Format, Run: run.Run, Token: rendezvous.NewSecret(32), Certificate: certificate.DER, Key: certificate.Key,
-		StartedNs: time.Now().UnixNano(), Command: run.Command, Version: run.Version,
-	}
-	// Agents that have learned of this run must find it again, whatever happens to this process.
-	if _, err := j.disk.Append(encode(kindBegin, j.begin)); err != nil {
-		return err
-	}
-	return j.disk.Sync()
-}
-
 // Begin is what the run began with, in this process or in an earlier one.
-func (j *Journal) Begin() *moriensv1.JournalBegin { return j.begin }
+func (j *Journal) Begin() *moriensv1.JournalBegin { return j.volumes[0].begin }
 
 // Resumed says whether the run began in an earlier process.
-func (j *Journal) Resumed() bool { return j.resumed }
+func (j *Journal) Resumed() bool { return j.volumes[0].resumed }
 
 // End is what the run ended with, if an earlier process has come so far.
 func (j *Journal) End() *moriensv1.JournalEnd { return j.end }
 
+// Ended says that the run has ended, as the journal of another of its collectors has it.
+func (j *Journal) Ended(end *moriensv1.JournalEnd) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.end == nil {
+		j.end = end
+		j.store.Freeze()
+	}
+}
+
 // JobEnd says how the job ended, as far as the one that started it lived to write that.
-func (j *Journal) JobEnd() *moriensv1.JournalJobEnd { return j.jobEnd }
+func (j *Journal) JobEnd() *moriensv1.JournalJobEnd { return j.volumes[0].jobEnd }
 
 // Store is what the journal holds.
 func (j *Journal) Store() *store.Store { return j.store }
 
-// Start says that a collector begins to work. The sample, nil where there is none, relates its counter to this host's clocks; the
-// counter's number is returned.
-func (j *Journal) Start(sample *moriensv1.ClockSample) (clock uint32) {
+// Start says that a collector begins to work. The sample, nil where there is none, relates its counter to this host's clocks.
+func (j *Journal) Start(sample *moriensv1.ClockSample) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if sample != nil {
-		clock = j.store.AddClock(sample)
+	for _, v := range j.volumes {
+		if j.end == nil {
+			v.addClock(sample)
+		}
+		v.writer.add(encode(kindStart, &moriensv1.JournalStart{Clock: sample, CutBytes: uint64(v.disk.Cut())}), nil)
 	}
-	j.writer.add(encode(kindStart, &moriensv1.JournalStart{Clock: sample, CutBytes: uint64(j.disk.Cut())}), nil)
-	return clock
+}
+
+// Clock is the number that an agent's exchanges know the collector's present counter by; one that has a sample must be there.
+func (j *Journal) Clock(a *store.Agent) uint32 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return uint32(len(j.homes[a].volume.clocks) - 1)
 }
 
 // Greet introduces an agent to the store. held is called with the sequence up to which its messages are safe, once they are.
@@ -165,12 +180,13 @@ func (j *Journal) Greet(hello *moriensv1.Hello, held func(uint64)) (*store.Agent
 	if err != nil {
 		return nil, err
 	}
+	h, known := j.homes[a]
 	var record []byte
-	if a.Number == len(j.agents) {
-		j.agents = append(j.agents, a)
+	if !known {
+		h = j.volumes[0].house(a)
 		record = encode(kindHello, hello)
 	}
-	j.writer.add(record, func() { held(sequence) })
+	h.volume.writer.add(record, func() { held(sequence) })
 	return a, nil
 }
 
@@ -178,12 +194,16 @@ func (j *Journal) Greet(hello *moriensv1.Hello, held func(uint64)) (*store.Agent
 // from then on. held is called as for Greet, for messages that came before and for those whose content is refused, too;
 // errors are those of store.Apply. Where more waits for the disk than there should, Take waits, or until ctx ends.
 func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportRequest, record []byte, held func(uint64)) error {
-	if err := j.writer.room(ctx); err != nil {
+	j.mu.Lock()
+	h := j.homes[a]
+	j.mu.Unlock()
+	if err := h.volume.writer.room(ctx); err != nil {
 		return err
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	before := j.store.Held(a)
+	h.volume.translate(m)
 	sequence, err := j.store.Apply(a, m)
 	var content *store.ContentError
 	if err != nil && !errors.As(err, &content) {
@@ -192,42 +212,72 @@ func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportR
 	if sequence == before {
 		record = nil // it is there, or on its way
 	} else {
-		setHead(record, a.Number)
+		setHead(record, h.number)
 	}
-	j.writer.add(record, func() { held(sequence) })
+	h.volume.writer.add(record, func() { held(sequence) })
 	return err
 }
 
 // Barrier calls then when all that was accepted before is safe.
-func (j *Journal) Barrier(then func()) { j.writer.add(nil, then) }
+func (j *Journal) Barrier(then func()) {
+	var left atomic.Int64
+	left.Store(int64(len(j.volumes)))
+	for _, v := range j.volumes {
+		v.writer.add(nil, func() {
+			if left.Add(-1) == 0 {
+				then()
+			}
+		})
+	}
+}
 
 // JobEnded says how the launcher ended.
 func (j *Journal) JobEnded(status int) {
-	j.writer.add(encode(kindJobEnd, &moriensv1.JournalJobEnd{ExitStatus: int32(status), EndedNs: time.Now().UnixNano()}), nil)
+	j.volumes[0].writer.add(encode(kindJobEnd, &moriensv1.JournalJobEnd{ExitStatus: int32(status), EndedNs: time.Now().UnixNano()}), nil)
 }
 
 // Finish ends the taking, with a last sample of the collector's counter, if there is one, and returns all that came. by is what ended
 // the run before its ranks did, if anything. Finish waits until all is safe, or ctx ends: an error says that the journal lacks some of it.
 func (j *Journal) Finish(ctx context.Context, sample *moriensv1.ClockSample, by string) (store.Frozen, error) {
 	j.mu.Lock()
-	if sample != nil {
-		j.store.AddClock(sample)
+	for _, v := range j.volumes {
+		if j.end == nil {
+			v.addClock(sample)
+		}
 	}
 	frozen := j.store.Freeze()
-	frozen.Collector = store.Collector{Restarts: j.starts, CutBytes: j.cutBytes}
-	if j.end == nil {
+	end := j.end
+	if end == nil {
+		end = &moriensv1.JournalEnd{Clock: sample, EndedNs: time.Now().UnixNano(), EndedBy: by}
 		j.addCounts()
-		j.writer.add(encode(kindEnd, &moriensv1.JournalEnd{Clock: sample, EndedNs: time.Now().UnixNano(), EndedBy: by}), nil)
 	}
+	for _, v := range j.volumes {
+		frozen.Collector.Restarts = max(frozen.Collector.Restarts, v.starts)
+		if v.end == nil {
+			v.writer.add(encode(kindEnd, end), nil)
+		}
+	}
+	frozen.Collector.CutBytes = j.CutBytes()
 	j.mu.Unlock()
-	return frozen, j.writer.flush(ctx)
+	var err error
+	for _, v := range j.volumes {
+		err = errors.Join(err, v.writer.flush(ctx))
+	}
+	return frozen, err
 }
 
 // CutBytes is how much of unfinished writes was cut off, at all starts.
-func (j *Journal) CutBytes() uint64 { return j.cutBytes }
+func (j *Journal) CutBytes() (n uint64) {
+	for _, v := range j.volumes {
+		n += v.cutBytes
+	}
+	return n
+}
 
 // Waiting says whether anything that was accepted is not safe yet.
-func (j *Journal) Waiting() bool { return j.writer.waiting() }
+func (j *Journal) Waiting() bool {
+	return slices.ContainsFunc(j.volumes, func(v *volume) bool { return v.writer.waiting() })
+}
 
 // count writes what no message carries, when it has changed.
 func (j *Journal) count(ctx context.Context) {
@@ -247,33 +297,29 @@ func (j *Journal) count(ctx context.Context) {
 	}
 }
 
+// addCounts writes to the first volume what is not in the others.
 func (j *Journal) addCounts() {
 	u := j.store.Uncarried()
-	j.writer.add(encode(kindCounts, &moriensv1.JournalCounts{Duplicates: u.Duplicates, Refused: u.Refused}), nil)
+	for _, v := range j.volumes[1:] {
+		u.Duplicates -= v.uncarried.Duplicates
+		u.Refused -= v.uncarried.Refused
+	}
+	j.volumes[0].writer.add(encode(kindCounts, &moriensv1.JournalCounts{Duplicates: u.Duplicates, Refused: u.Refused}), nil)
 }
 
 // Close ends the writing; once it has, or Remove has, it does nothing. What has not become safe by then is not in the journal.
-func (j *Journal) Close() (err error) {
-	j.once.Do(func() {
-		j.stop()
-		j.tasks.Wait()
-		err = errors.Join(j.disk.Close(), j.lock.Close())
-	})
-	return err
-}
+func (j *Journal) Close() error { return j.shut((*volume).keep) }
 
 // Remove closes the journal and removes it.
-func (j *Journal) Remove() (err error) {
+func (j *Journal) Remove() error { return j.shut((*volume).remove) }
+
+func (j *Journal) shut(each func(*volume) error) (err error) {
 	j.once.Do(func() {
 		j.stop()
 		j.tasks.Wait()
-		var files []string
-		files, err = filepath.Glob(filepath.Join(j.dir, "*"+segment.Suffix))
-		err = errors.Join(err, j.disk.Close())
-		for _, f := range append(files, filepath.Join(j.dir, lockFile), j.dir) {
-			err = errors.Join(err, os.Remove(f))
+		for _, v := range slices.Backward(j.volumes) { // the first one's folder may have those of others in it
+			err = errors.Join(err, v.disk.Close(), each(v))
 		}
-		err = errors.Join(err, j.lock.Close())
 	})
 	return err
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"moriens/internal/files"
 )
 
 // lockFile marks a directory as a journal's. The collector that works on it holds its lock, which the kernel releases
@@ -18,11 +18,8 @@ const lockFile = "lock"
 // ErrInUse is returned for a journal that another process works on.
 var ErrInUse = errors.New("another collector works on this run")
 
-// claim makes the directory, if it is missing, and takes its lock.
-func claim(dir string, log *slog.Logger) (*os.File, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, fmt.Errorf("journal: %w", err)
-	}
+// claim takes the lock of a directory.
+func claim(dir string, log *slog.Logger) (*files.Lock, error) {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
@@ -35,17 +32,18 @@ func claim(dir string, log *slog.Logger) (*os.File, error) {
 	case info.Mode().Perm()&0o077 != 0:
 		return nil, fmt.Errorf("journal %s: mode %04o lets others in, who could read the run's token; it has to be 0700", dir, info.Mode().Perm())
 	}
-	lock, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("journal: %w", err)
 	}
-	err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	lock, err := files.TryLock(f)
 	switch {
-	case errors.Is(err, unix.EWOULDBLOCK):
-		lock.Close()
+	case errors.Is(err, files.ErrLocked):
+		f.Close()
 		return nil, fmt.Errorf("journal %s: %w", dir, ErrInUse)
 	case err != nil:
 		log.Warn("this file system has no locks: nothing keeps a second collector from this run", "journal", dir, "error", err)
+		return &files.Lock{File: f}, nil
 	}
 	return lock, nil
 }

@@ -33,65 +33,66 @@ func setHead(record []byte, agent int) {
 func encode(kind byte, m proto.Message) []byte { return marshal(m, []byte{kind}) }
 
 // replay takes a record as the collector before this one took what it tells of.
-func (j *Journal) replay(record []byte) error {
+func (v *volume) replay(record []byte) error {
 	if len(record) == 0 {
 		return errors.New("it is empty")
 	}
 	kind, body := record[0], record[1:]
-	if (kind == kindBegin) != (j.begin == nil) {
+	if (kind == kindBegin) != (v.begin == nil) {
 		return errors.New("a journal has one begin, in front")
 	}
 	switch kind {
 	case kindBegin:
-		return j.replayBegin(body)
+		return v.replayBegin(body)
 	case kindStart:
 		var s moriensv1.JournalStart
 		if err := proto.Unmarshal(body, &s); err != nil {
 			return err
 		}
-		j.starts++
-		j.cutBytes += s.CutBytes
-		j.replayClock(s.Clock)
+		v.starts++
+		v.cutBytes += s.CutBytes
+		v.addClock(s.Clock)
 		return nil
 	case kindHello:
 		var h moriensv1.Hello
 		if err := proto.Unmarshal(body, &h); err != nil {
 			return err
 		}
-		a, _, err := j.store.Greet(&h)
+		a, _, err := v.journal.store.Greet(&h)
 		if err != nil {
 			return err
 		}
-		j.store.Leave(a)
-		if a.Number != len(j.agents) {
+		v.journal.store.Leave(a)
+		if _, known := v.journal.homes[a]; known {
 			return fmt.Errorf("agent %016x is there already", h.Agent)
 		}
-		j.agents = append(j.agents, a)
+		v.house(a)
 		return nil
 	case kindMessage:
-		return j.replayMessage(record)
+		return v.replayMessage(record)
 	case kindCounts:
 		var c moriensv1.JournalCounts
 		if err := proto.Unmarshal(body, &c); err != nil {
 			return err
 		}
-		j.store.SetUncarried(store.Uncarried{Duplicates: c.Duplicates, Refused: c.Refused})
+		v.uncarried = store.Uncarried{Duplicates: c.Duplicates, Refused: c.Refused}
 		return nil
 	case kindJobEnd:
-		j.jobEnd = new(moriensv1.JournalJobEnd)
-		return proto.Unmarshal(body, j.jobEnd)
+		v.jobEnd = new(moriensv1.JournalJobEnd)
+		return proto.Unmarshal(body, v.jobEnd)
 	case kindEnd:
-		j.end = new(moriensv1.JournalEnd)
-		if err := proto.Unmarshal(body, j.end); err != nil {
+		end := new(moriensv1.JournalEnd)
+		if err := proto.Unmarshal(body, end); err != nil {
 			return err
 		}
-		j.replayClock(j.end.Clock)
+		v.addClock(end.Clock)
+		v.end = end
 		return nil
 	}
 	return fmt.Errorf("it is of kind %d, which this version does not know", kind)
 }
 
-func (j *Journal) replayBegin(body []byte) error {
+func (v *volume) replayBegin(body []byte) error {
 	b := new(moriensv1.JournalBegin)
 	if err := proto.Unmarshal(body, b); err != nil {
 		return err
@@ -102,33 +103,28 @@ func (j *Journal) replayBegin(body []byte) error {
 	if b.Run == "" || b.Token == "" || len(b.Certificate) == 0 || len(b.Key) == 0 {
 		return errors.New("the begin lacks the run, its token or its certificate")
 	}
-	j.begin = b
+	v.begin = b
 	return nil
 }
 
-func (j *Journal) replayClock(sample *moriensv1.ClockSample) {
-	if sample != nil {
-		j.store.AddClock(sample)
-	}
-}
-
-func (j *Journal) replayMessage(record []byte) error {
+func (v *volume) replayMessage(record []byte) error {
 	if len(record) < HeadBytes {
 		return fmt.Errorf("a message of %d bytes", len(record))
 	}
 	number := binary.LittleEndian.Uint32(record[1:])
-	if int64(number) >= int64(len(j.agents)) {
-		return fmt.Errorf("a message of agent %d, of %d", number, len(j.agents))
+	if int64(number) >= int64(len(v.agents)) {
+		return fmt.Errorf("a message of agent %d, of %d", number, len(v.agents))
 	}
 	m := new(moriensv1.ReportRequest)
 	if err := proto.Unmarshal(record[HeadBytes:], m); err != nil {
 		return err
 	}
-	a := j.agents[number]
-	if held := j.store.Held(a); m.Sequence != held+1 {
+	a := v.agents[number]
+	if held := v.journal.store.Held(a); m.Sequence != held+1 {
 		return fmt.Errorf("message %d of agent %d after message %d", m.Sequence, number, held)
 	}
-	_, err := j.store.Apply(a, m)
+	v.translate(m)
+	_, err := v.journal.store.Apply(a, m)
 	var content *store.ContentError
 	if errors.As(err, &content) {
 		return nil // it was refused and counted then, and is again

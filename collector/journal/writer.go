@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -44,7 +45,23 @@ type Stats struct {
 
 // Stats returns the counts so far.
 func (j *Journal) Stats() Stats {
-	w := j.writer
+	var sum Stats
+	for _, v := range j.volumes {
+		s := v.writer.now()
+		sum.Bytes += s.Bytes
+		sum.Records += s.Records
+		sum.Syncs += s.Syncs
+		sum.SyncTime += s.SyncTime
+		sum.SlowestSync = max(sum.SlowestSync, s.SlowestSync)
+		sum.Waiting += s.Waiting
+		sum.WaitingBytes += s.WaitingBytes
+		sum.Failures += s.Failures
+		sum.Failing = cmp.Or(sum.Failing, s.Failing)
+	}
+	return sum
+}
+
+func (w *writer) now() Stats {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	s := w.stats

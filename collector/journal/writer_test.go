@@ -117,7 +117,7 @@ func TestNothingUnsafeIsCalledSafe(t *testing.T) {
 			}
 		}
 		time.AfterFunc(300*time.Millisecond, func() { d.setFaults(0) })
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		if err := w.flush(ctx); err != nil {
 			t.Fatal(err)
 		}

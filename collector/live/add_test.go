@@ -21,10 +21,10 @@ func newLive(t testing.TB, o partition.Options) *Live {
 // addAll adds bursts and clusters them.
 func addAll(t testing.TB, l *Live, b partition.Bursts) Progress {
 	t.Helper()
-	if err := l.add(b); err != nil {
+	if err := l.add(b, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.update(4); err != nil {
+	if err := l.clusterGroups(4); err != nil {
 		t.Fatal(err)
 	}
 	return l.Progress()

@@ -15,6 +15,10 @@ const feedBursts = 1 << 16
 type feed struct {
 	seen   map[*store.Ring]seen
 	bursts partition.Bursts // the last part
+	// moments say where and when each of them was; nil where nobody follows.
+	moments []moment
+	// member is which of so many collectors this is, which number their threads apart.
+	member, members int32
 }
 
 // seen is how much of a ring was taken.
@@ -25,7 +29,7 @@ type seen struct {
 
 // newFeed starts anew; counters that are known keep their columns.
 func newFeed(last partition.Bursts) feed {
-	f := feed{seen: make(map[*store.Ring]seen), bursts: last}
+	f := feed{seen: make(map[*store.Ring]seen), bursts: last, members: 1}
 	f.clear()
 	return f
 }
@@ -33,15 +37,19 @@ func newFeed(last partition.Bursts) feed {
 func (f *feed) clear() {
 	b := &f.bursts
 	b.DurationNS, b.Before, b.After = b.DurationNS[:0], b.Before[:0], b.After[:0]
+	f.moments = f.moments[:0]
 	for i := range b.Counters {
 		b.Counters[i] = b.Counters[i][:0]
 	}
 }
 
-// next takes the next part, and says whether there was any.
-func (f *feed) next(views []store.RingView) bool {
+// next takes the next part, and says whether there was any. A follower, if there is one, is told of the calls, and gets moments.
+func (f *feed) next(views []store.RingView, follower *follower) bool {
 	f.clear()
-	for _, v := range views {
+	if follower != nil && !follower.known {
+		follower.begin(views)
+	}
+	for i, v := range views {
 		if v.NSPerTick == 0 {
 			continue // without two clock samples a tick has no length yet
 		}
@@ -52,6 +60,9 @@ func (f *feed) next(views []store.RingView) bool {
 				break
 			}
 			f.take(&c, columns, v.NSPerTick, &at)
+			if follower != nil {
+				f.time(&c, line{&v, follower.zeroNS}, moment{ring: int32(i)*f.members + f.member, rank: v.Ring.Process.Info.Rank}, &follower.history)
+			}
 		}
 		f.seen[v.Ring] = at
 	}
@@ -72,6 +83,25 @@ func (f *feed) take(c *store.Chunk, columns []int, nsPerTick float64, at *seen) 
 		at.path = path
 	}
 	at.chunks++
+}
+
+// time says when each burst of a chunk was, and counts the time of its calls.
+func (f *feed) time(c *store.Chunk, l line, m moment, h *history) {
+	at, noBurst := c.Origin, c.NoBurst
+	for i := range c.Path {
+		if len(noBurst) > 0 && int(noBurst[0]) == i {
+			noBurst = noBurst[1:]
+		} else {
+			m.startNS, m.known = l.at(at)
+			f.moments = append(f.moments, m)
+		}
+		at += c.Burst[i]
+		enter, entered := l.at(at)
+		at += c.Call[i]
+		if exit, left := l.at(at); entered && left {
+			h.add(CodeMPI, enter, exit)
+		}
+	}
 }
 
 // columns gives the number of each event's column, where all that are new have one from now on.

@@ -20,8 +20,9 @@ type group struct {
 	clustering *dbscan.Incremental // of the places, by number; nil until there is one for this density
 	far        bool                // some place is too far away for that
 
-	clusters []cluster
-	shortNS  int64 // for which they were described
+	clusters  []cluster
+	clustered int   // places that have been clustered as they are: the first ones
+	shortNS   int64 // for which they were described
 }
 
 // A cluster is one with what the filter keeps of it.
@@ -34,16 +35,17 @@ func newGroup(of calls, dims int, side float64) *group {
 	return &group{of: of, places: newPlaces(dims, side)}
 }
 
-func (g *group) add(at []float64, durationNS int64) {
-	i := g.places.add(g.key(at), 1, durationNS, 0)
+// add takes so many bursts at one place, which took timeNS together.
+func (g *group) add(at []float64, bursts, timeNS int64) {
+	i := g.places.add(g.key(at), bursts, timeNS, 0)
 	if int(i) == len(g.more) {
 		g.more = append(g.more, 0)
 	}
 	if g.more[i] == 0 {
 		g.grown = append(g.grown, i)
 	}
-	g.more[i]++
-	g.bursts++
+	g.more[i] += bursts
+	g.bursts += bursts
 	if len(g.keys) > mostPlaces {
 		g.replace(g.bounded())
 	}
@@ -51,7 +53,7 @@ func (g *group) add(at []float64, durationNS int64) {
 
 // replace puts the same bursts at other places. They are clustered anew.
 func (g *group) replace(p places) {
-	g.places, g.clustering = p, nil
+	g.places, g.clustering, g.clustered = p, nil, 0
 	g.more, g.grown = make([]int64, len(p.keys)), g.grown[:0]
 	for i := range p.keys {
 		g.more[i] = p.count[i]
@@ -76,7 +78,7 @@ func (g *group) cluster(o densityOptions, shortNS int64, lastID *int32) error {
 	}
 	g.shortNS = shortNS
 	if kept == 0 {
-		g.clusters = nil
+		g.clusters, g.clustered = nil, len(g.keys)
 		return nil
 	}
 	if err := g.chooseDensity(o, kept); err != nil {
@@ -167,4 +169,14 @@ func (g *group) describe(labels []int32, clusters int, lastID *int32) {
 			g.id[i] = g.clusters[label].ID
 		}
 	}
+	g.clustered = len(labels)
+}
+
+// idAt is the cluster of what is at some coordinates, 0 = of none, and whether that place has been clustered.
+func (g *group) idAt(coords []float64) (id int32, clustered bool) {
+	i, known := g.number[g.key(coords)]
+	if !known {
+		return 0, false
+	}
+	return g.id[i], int(i) < g.clustered
 }

@@ -55,7 +55,7 @@ func TestGroupIsTheBatchAnswer(t *testing.T) {
 						at[j] *= 1e9
 					}
 				}
-				g.add(at, 1+random.Int64N(1000))
+				g.add(at, 1, 1+random.Int64N(1000))
 				bursts++
 			}
 			if err := g.cluster(densityOptions{&o, threads}, 0, &lastID); err != nil {
@@ -130,7 +130,7 @@ func TestIDsStay(t *testing.T) {
 		for range 5000 {
 			kind := random.IntN(3)
 			x := float64(kind) + .004*random.NormFloat64()
-			g.add([]float64{x, -x}, int64(1000*(3-kind)))
+			g.add([]float64{x, -x}, 1, int64(1000*(3-kind)))
 		}
 		if err := g.cluster(densityOptions{&o, 2}, 0, &lastID); err != nil {
 			t.Fatal(err)
@@ -159,7 +159,7 @@ func TestIDsStay(t *testing.T) {
 func TestIdentify(t *testing.T) {
 	g := newGroup(calls{}, 1, 1)
 	for i, ns := range []int64{10, 30, 5, 7, 100} {
-		g.add([]float64{float64(i) + .5}, ns)
+		g.add([]float64{float64(i) + .5}, 1, ns)
 	}
 	lastID := int32(0)
 	for _, c := range []struct {
@@ -186,7 +186,7 @@ func TestPlacesAreBounded(t *testing.T) {
 			random := rand.New(rand.NewPCG(1, 1))
 			const n = 150_000
 			for range n {
-				g.add([]float64{random.Float64(), random.Float64()}, 2)
+				g.add([]float64{random.Float64(), random.Float64()}, 1, 2)
 			}
 			if len(g.keys) > mostPlaces || g.side <= side {
 				t.Fatalf("%d places of side %v", len(g.keys), g.side)

@@ -2,7 +2,8 @@
 //
 // It takes from the store, from time to time, the bursts that came since the last time, and adds them to a
 // clustering of the same definition and dimensions as the one that ends the run (analysis/partition), but
-// without its refinement. How often depends on what that costs: it takes at most a fiftieth of one core.
+// without its refinement. How often depends on what that costs: clustering takes at most a fiftieth of one core. Where somebody looks, what came is
+// taken each second all the same, and each burst that is where others were is in their cluster at once.
 //
 // What it keeps does not grow with the bursts but with the places in the burst space where there are any: a
 // place is a sixteenth of the smallest Eps wide (see places), and bursts at one place are told apart no more.
@@ -21,14 +22,11 @@ import (
 
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
+	"moriens/collector/pace"
 	"moriens/collector/store"
 )
 
-const (
-	interval = time.Second
-	// share is the reciprocal of the part of one core that clustering may take.
-	share = 50
-)
+const interval = time.Second
 
 // Progress is what can be said of a job that runs.
 type Progress struct {
@@ -58,10 +56,22 @@ type Live struct {
 	order     []*group // as they came
 	durations space.Durations
 	bursts    int
+	grown     bool // since the last clustering
 	lastID    int32
 
 	mu       sync.Mutex
 	progress Progress
+
+	workMu   sync.Mutex    // held while it is at work
+	finished bool          // by Finish
+	due      time.Time     // when clustering has rested enough
+	spent    time.Duration // processor time, under mu
+
+	followMu sync.Mutex // held while the follower changes, never for as long as a clustering takes
+	follower *follower  // nil = nobody looks
+
+	merger merger  // of the first of several collectors
+	sharer *sharer // of another one; nil: this clusters
 }
 
 // calls are the call paths round bursts that are clustered together.
@@ -78,15 +88,25 @@ func New(s *store.Store, options partition.Options, log *slog.Logger) *Live {
 	}
 	options.Normalise = false
 	l := &Live{store: s, options: options, log: log}
+	l.feed.members = 1
 	l.restart()
 	return l
 }
 
-// restart forgets all bursts, so that they are taken from the store again.
+// restart forgets all bursts, so that they are taken from the store again, and from the other collectors.
 func (l *Live) restart() {
+	member, members := l.feed.member, l.feed.members
 	l.feed = newFeed(l.feed.bursts)
+	l.feed.member, l.feed.members = member, members
+	if l.follower != nil {
+		l.follower = newFollower(l.feed.members)
+	}
 	l.groups, l.order = make(map[calls]*group), nil
 	l.durations, l.bursts = space.Durations{}, 0
+	l.merger.restart()
+	if l.sharer != nil {
+		l.sharer.restart()
+	}
 }
 
 // Progress returns the totals of this moment and the clusters of the last clustering.
@@ -98,48 +118,133 @@ func (l *Live) Progress() Progress {
 	return p
 }
 
+// Spent is the processor time that clustering has taken so far.
+func (l *Live) Spent() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.spent
+}
+
 // Run clusters until ctx ends.
 func (l *Live) Run(ctx context.Context) {
-	pause := interval
+	if l.follower == nil && l.sharer == nil {
+		pace.Run(ctx, interval, func() time.Duration { return l.cluster(time.Now()) })
+		return
+	}
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(pause):
+		case now := <-tick.C:
+			l.cluster(now)
 		}
-		start := time.Now()
-		l.cluster()
-		pause = max(interval, share*time.Since(start))
 	}
 }
 
-func (l *Live) cluster() {
+// Finish takes what came last, where somebody looks, and nothing after it: who ends the run takes the bursts out of the store.
+func (l *Live) Finish() {
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
+	if l.follower != nil && !l.finished {
+		l.due = time.Time{}
+		l.work(time.Now())
+	}
+	l.finished = true
+}
+
+// cluster takes what has come and clusters it, if that has rested enough, and says what processor time it took.
+func (l *Live) cluster(now time.Time) (took time.Duration) {
+	l.workMu.Lock()
+	defer l.workMu.Unlock()
+	if l.finished {
+		return 0
+	}
+	return l.work(now)
+}
+
+func (l *Live) work(now time.Time) (took time.Duration) {
 	views := l.store.Rings()
-	grown := false
-	for l.feed.next(views) {
-		chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
-		if l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims)) {
-			// A process that counts has come: bursts have other coordinates from now on.
-			l.chosen = chosen
-			l.restart()
-			continue
-		}
-		l.chosen = chosen
-		if err := l.add(l.feed.bursts); err != nil {
+	if l.sharer != nil {
+		return pace.Processor(func() { l.share(views) })
+	}
+	took = pace.Processor(func() {
+		l.absorb()
+		l.take(views)
+		l.propose()
+	})
+	if l.grown && (l.follower == nil || !now.Before(l.due)) {
+		clustering := pace.Processor(func() { l.update(len(views) + l.merger.threads()) })
+		l.due = now.Add(pace.Rest(clustering))
+		took += clustering
+		l.grown = false
+	}
+	l.mu.Lock()
+	l.spent += took
+	l.mu.Unlock()
+	return took
+}
+
+// take adds the bursts that have come since the last time.
+func (l *Live) take(views []store.RingView) {
+	for {
+		some, err := l.takeSome(views)
+		if err != nil {
 			l.log.Error("live clustering", "error", err)
+		}
+		if !some || err != nil {
 			return
 		}
-		grown = true
-	}
-	if grown {
-		if err := l.update(len(views)); err != nil {
-			l.log.Error("live clustering", "error", err)
-		}
 	}
 }
 
-// update clusters the bursts that were added, of a job of so many threads.
-func (l *Live) update(threads int) error {
+// takeSome takes a part, and says whether there was any.
+func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
+	l.followMu.Lock()
+	defer l.followMu.Unlock()
+	if !l.feed.next(views, l.follower) {
+		return false, nil
+	}
+	if l.choose() {
+		return true, nil
+	}
+	l.grown = true
+	if err := l.add(l.feed.bursts, l.feed.moments); err != nil {
+		return false, err
+	}
+	if l.follower != nil {
+		l.follower.settle(false)
+	}
+	return true, nil
+}
+
+// choose chooses the dimensions for the counters that are known. A process that counts may make them others than before: then bursts have other coordinates
+// from now on, and all are to be taken again.
+func (l *Live) choose() (again bool) {
+	chosen, _ := l.options.Choose(l.feed.bursts.CounterNames)
+	again = l.chosen.Dims != nil && (chosen.By != l.chosen.By || !slices.Equal(chosen.Dims, l.chosen.Dims))
+	l.chosen = chosen
+	if again {
+		l.restart()
+	}
+	return again
+}
+
+// update clusters the bursts that were added, of a job of so many threads. Those that wait are in a cluster then, or in none.
+func (l *Live) update(threads int) {
+	if err := l.clusterGroups(threads); err != nil {
+		l.log.Error("live clustering", "error", err)
+	}
+	if l.follower != nil {
+		l.followMu.Lock()
+		defer l.followMu.Unlock()
+		l.follower.settle(true)
+		l.follower.forget(l.progress.Clusters)
+	}
+}
+
+func (l *Live) clusterGroups(threads int) error {
 	shortNS := int64(0)
 	if l.chosen.Filter.Auto {
 		shortNS = l.durations.AutoMinNS()
@@ -153,8 +258,8 @@ func (l *Live) update(threads int) error {
 	return nil
 }
 
-// add puts bursts into their groups.
-func (l *Live) add(b partition.Bursts) error {
+// add puts bursts into their groups. Where nobody follows, the moments are nil.
+func (l *Live) add(b partition.Bursts, moments []moment) error {
 	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {
 		return err
@@ -175,20 +280,35 @@ func (l *Live) add(b partition.Bursts) error {
 	l.bursts += b.Len()
 	dims := len(l.chosen.Dims)
 	coords := s.Coordinates(nil, rows)
+	if l.sharer != nil {
+		l.lend(&b, moments, selection.Status, rows, coords)
+		return nil
+	}
+	groups := make([]*group, len(rows))
 	for i, row := range rows {
 		var of calls
 		if l.chosen.By == partition.ByCalls {
 			of = calls{b.Before[row], b.After[row]}
 		}
-		g := l.groups[of]
-		if g == nil {
-			g = newGroup(of, dims, l.placeSide())
-			l.groups[of] = g
-			l.order = append(l.order, g)
-		}
-		g.add(coords[i*dims:(i+1)*dims], b.DurationNS[row])
+		g := l.group(of)
+		g.add(coords[i*dims:(i+1)*dims], 1, b.DurationNS[row])
+		groups[i] = g
+	}
+	if l.follower != nil {
+		l.follower.put(&b, moments, selection.Status, rows, groups, coords)
 	}
 	return nil
+}
+
+// group is that of bursts between calls.
+func (l *Live) group(of calls) *group {
+	g := l.groups[of]
+	if g == nil {
+		g = newGroup(of, len(l.chosen.Dims), l.placeSide())
+		l.groups[of] = g
+		l.order = append(l.order, g)
+	}
+	return g
 }
 
 // placeSide is the side of a place where the least Eps is known, else 0.

@@ -3,6 +3,7 @@ package live
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -12,15 +13,16 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// At every moment the live clusters are those of a clustering of all bursts so far.
-func TestClusterFollowsTheStore(t *testing.T) {
-	s := store.New()
+// reported gives a store, and what has one agent report to it.
+func reported(t *testing.T) (s *store.Store, apply func(*moriensv1.ReportRequest)) {
+	t.Helper()
+	s = store.New()
 	agent, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sequence := uint64(0)
-	apply := func(m *moriensv1.ReportRequest) {
+	return s, func(m *moriensv1.ReportRequest) {
 		t.Helper()
 		sequence++
 		m.Sequence = sequence
@@ -28,6 +30,11 @@ func TestClusterFollowsTheStore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// At every moment the live clusters are those of a clustering of all bursts so far.
+func TestClusterFollowsTheStore(t *testing.T) {
+	s, apply := reported(t)
 	clock := func(ticks uint64, ns int64) {
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
 			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: ticks, MonotonicNs: ns,
@@ -59,7 +66,7 @@ func TestClusterFollowsTheStore(t *testing.T) {
 	l := New(s, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	check := func(when string, bursts, clusters int, explained float64) {
 		t.Helper()
-		l.cluster()
+		l.cluster(time.Now())
 		p := l.Progress()
 		if p.Bursts != bursts || len(p.Clusters) != clusters || p.Explained < explained-.001 || p.Explained > explained+.001 {
 			t.Errorf("%s: %d bursts, %d clusters, %.3f explained; want %d, %d, %.3f", when, p.Bursts, len(p.Clusters), p.Explained, bursts, clusters, explained)
@@ -85,20 +92,7 @@ func TestClusterFollowsTheStore(t *testing.T) {
 
 // The columns of counters grow with the processes that count, and match the bursts row by row.
 func TestGatherCounts(t *testing.T) {
-	s := store.New()
-	agent, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	sequence := uint64(0)
-	apply := func(m *moriensv1.ReportRequest) {
-		t.Helper()
-		sequence++
-		m.Sequence = sequence
-		if _, err := s.Apply(agent, m); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s, apply := reported(t)
 	for _, at := range []uint64{1000, 2000} {
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{
 			Clock: moriensv1.Clock_CLOCK_TSC, Ticks: at, MonotonicNs: int64(at),
@@ -121,7 +115,7 @@ func TestGatherCounts(t *testing.T) {
 
 	start(1)
 	calls(1, &moriensv1.Calls{BurstTicks: []uint64{0, 10}, NoBurst: []uint32{0}})
-	l.cluster()
+	l.cluster(time.Now())
 	if d := cmp.Diff(Progress{Totals: s.Totals(), Clusters: []Cluster{{ID: 1, Before: 1, After: 1, Bursts: 1, TimeNS: 10}}, Bursts: 1, Explained: 1}, l.Progress()); d != "" {
 		t.Error(d)
 	}
@@ -131,20 +125,20 @@ func TestGatherCounts(t *testing.T) {
 		Counts: []*moriensv1.Counts{{Value: []int64{5}}, {Value: []int64{6}}},
 	})
 	calls(1, &moriensv1.Calls{First: 2, BurstTicks: []uint64{40}})
-	l.cluster()
+	l.cluster(time.Now())
 	const n = space.NotRead
 	want := space.Columns{
 		DurationNS: []int64{10, 40, 20, 30}, CounterNames: []string{"PAPI_TOT_CYC", "PAPI_TOT_INS"},
 		Counters: [][]int64{{n, n, 5, n}, {n, n, 6, n}},
 	}
 	f := newFeed(partition.Bursts{})
-	if !f.next(s.Rings()) {
+	if !f.next(s.Rings(), nil) {
 		t.Fatal("no bursts")
 	}
 	if d := cmp.Diff(want, f.bursts.Columns); d != "" {
 		t.Error(d)
 	}
-	if f.next(s.Rings()) {
+	if f.next(s.Rings(), nil) {
 		t.Errorf("more bursts: %+v", f.bursts)
 	}
 	// With counters the dimensions are others: the one burst that has counts is what there is.

@@ -53,17 +53,23 @@ func (p *places) add(k placeKey, count, timeNS int64, id int32) int32 {
 		p.number[k] = i
 		p.keys = append(p.keys, k)
 		p.count, p.timeNS, p.id = append(p.count, 0), append(p.timeNS, 0), append(p.id, id)
-		for j := range p.dims {
-			v := math.Float64frombits(uint64(k[j]))
-			if p.side > 0 {
-				v = (float64(k[j]) + .5) * p.side
-			}
-			p.coords = append(p.coords, v)
-		}
+		p.coords = p.middle(p.coords, k)
 	}
 	p.count[i] += count
 	p.timeNS[i] += timeNS
 	return i
+}
+
+// middle appends the coordinates that stand for a place.
+func (p *places) middle(coords []float64, k placeKey) []float64 {
+	for j := range p.dims {
+		v := math.Float64frombits(uint64(k[j]))
+		if p.side > 0 {
+			v = (float64(k[j]) + .5) * p.side
+		}
+		coords = append(coords, v)
+	}
+	return coords
 }
 
 func (p *places) at(i int32) []float64 { return p.coords[int(i)*p.dims : (int(i)+1)*p.dims] }

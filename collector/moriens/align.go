@@ -1,47 +1,73 @@
 package moriens
 
 import (
+	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
 
 	"moriens/analysis/clock"
+	"moriens/analysis/team"
 )
 
-// align brings the threads, whose times are those of their nodes' clocks until now, to the run's time. traffic is who
-// waited for whom, by places of the run's threads; it was matched by order, not by time.
-func (h *history) align(traffic *clock.Traffic) {
-	threads := make([]clock.Thread, len(h.run.Threads))
-	rails := make([]rail, len(threads))
-	for i := range threads {
+// align is collective: it brings the threads, whose times are those of their nodes' clocks until now, to the run's time. What was matched was matched by order, not
+// by time. Where ctx ends at a member before the clocks are compared they stay as they are. An error is the team's.
+func (h *history) align(ctx context.Context, c causes) error {
+	rails := make([]rail, len(h.run.Threads))
+	for i := range rails {
 		t := &h.run.Threads[i]
-		threads[i] = clock.Thread{Node: h.counters[i], EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Gaps: h.gaps[i]}
 		if len(t.Phases)+len(t.Events)+len(t.Pauses) > 0 {
 			rails[i] = rail{enter: slices.Clone(t.Calls.EnterNS), exit: slices.Clone(t.Calls.ExitNS)}
 		}
 	}
-	if err := h.order(traffic, threads); err != nil {
+	switch err := h.order(ctx, c); {
+	case errors.Is(err, clock.ErrStopped):
+		h.missing = append(h.missing, "times of different hosts are as their own clocks had them: recount: "+h.why(ctx))
+	case err != nil:
 		h.notes = append(h.notes, "times of different hosts are as their own clocks had them: "+err.Error())
+	case h.clocks.ordered.Stopped:
+		h.missing = append(h.missing, "calls that waited for others may return before those came: recount: "+h.why(ctx))
 	}
-	for i := range threads {
+	h.each(func(i int) {
 		h.placeBursts(i)
 		h.placeMarks(i, rails[i])
+	})
+	if err := h.addUp(); err != nil {
+		return err
 	}
-	h.startAtZero()
+	return h.startAtZero()
 }
 
-func (h *history) order(traffic *clock.Traffic, threads []clock.Thread) error {
-	if err := traffic.Check(threads); err != nil {
+// threads are the calls of the run's threads, as far as they are here, for the comparison of clocks.
+func (h *history) threads() []clock.Thread {
+	threads := make([]clock.Thread, len(h.run.Threads))
+	for i := range threads {
+		t := &h.run.Threads[i]
+		threads[i] = clock.Thread{Node: h.counters[i], EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Gaps: h.gaps[i]}
+	}
+	return threads
+}
+
+// order compares the clocks, and puts the calls of all threads in order, where there is more than one clock: one has put everything in order.
+func (h *history) order(ctx context.Context, c causes) error {
+	if !h.clocks.severalClocks() {
+		return nil
+	}
+	threads := h.threads()
+	if err := team.Agree(h.team, c.waits.Check(threads, h.team)); err != nil {
 		return err
 	}
-	if err := h.clocks.solve(traffic, threads); err != nil {
-		return err
+	// The team says when to stop, for all of it at once. What ends the team ends what follows as well.
+	stop := func() bool {
+		over, err := h.over(ctx)
+		return over || err != nil
 	}
-	if h.clocks.lines == nil {
-		return nil // one clock has put everything in order
+	if err := h.clocks.solve(h.team, c.told, stop, h.workers); err != nil {
+		return err
 	}
 	var err error
-	h.clocks.ordered, err = clock.Order(threads, traffic, h.clocks.at)
+	h.clocks.ordered, err = clock.Order(threads, c.waits, h.clocks.at, h.workers, h.team, func() bool { return ctx.Err() != nil })
 	return err
 }
 
@@ -98,19 +124,14 @@ func (h *history) placeBursts(i int) {
 	}
 }
 
-// startAtZero makes all times those since the first call.
-func (h *history) startAtZero() {
-	origin := int64(math.MaxInt64)
-	for i := range h.run.Threads {
-		if enter := h.run.Threads[i].Calls.EnterNS; len(enter) > 0 {
-			origin = min(origin, enter[0])
-		}
-	}
-	if origin == math.MaxInt64 {
-		return
+// startAtZero is collective: it makes all times those since the first call, and tells all members when the threads of each began and ended.
+func (h *history) startAtZero() error {
+	origin, err := h.firstEntry()
+	if err != nil || origin == math.MaxInt64 {
+		return err
 	}
 	h.run.Start = time.Unix(0, origin)
-	for i := range h.run.Threads {
+	h.each(func(i int) {
 		t := &h.run.Threads[i]
 		for _, column := range [][]int64{t.Calls.EnterNS, t.Calls.ExitNS, t.Bursts.StartNS} {
 			for k := range column {
@@ -130,6 +151,12 @@ func (h *history) startAtZero() {
 		}
 		t.BeginNS -= origin
 		t.EndNS -= origin
-		h.run.DurationNS = max(h.run.DurationNS, t.EndNS)
+	})
+	if err := h.shareSpans(); err != nil {
+		return err
 	}
+	for i := range h.run.Threads {
+		h.run.DurationNS = max(h.run.DurationNS, h.run.Threads[i].EndNS)
+	}
+	return nil
 }

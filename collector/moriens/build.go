@@ -2,51 +2,86 @@ package moriens
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
-	"moriens/analysis/clock"
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
 	"moriens/collector/store"
 	"moriens/trace"
 )
 
 // A history is a run as the store held it, on one time line.
 type history struct {
-	run    *trace.Run
-	worlds []*world // of run.Worlds
-	clocks *clocks
-	// By thread of the run: its counter among the clocks, and its rows without a burst before them.
+	run     *trace.Run
+	team    team.Threads // who has which of the run's
+	own     []int        // threads that are here, ascending
+	workers int          // threads to compute with
+	worlds  []*world     // of run.Worlds
+	clocks  *clocks
+	// By thread of the run: its counter among the clocks, and, of those that are here, its rows without a burst before them.
 	counters []int
 	gaps     [][]int32
 	notes    []string
+	missing  []string // what there was no time for, and why
 	unbalanced
 
 	processes []process
 	byRank    map[worldRankKey]int // of processes
 	rings     []*store.Ring        // of run.Threads
+	processOf []int                // likewise
 	threadOf  map[*store.Ring]int
 	matching  *matching
+	comms     *communicators
+	frozen    *store.Frozen
+	whole     bool // all that the processes have moved came, call by call
 }
 
-// recount turns what the store held into a trace on one time line.
-func recount(f store.Frozen) *history {
-	h := unpack(f)
-	c := assembleCommunicators(h)
-	moved(h, c)
-	h.matching = match(h, c)
-	h.align(h.traffic(c))
-	h.run.Messages = h.matching.messages(h.run)
-	return h
+// recount is collective: it turns what the stores of all members held into a trace on one time line, of which each has the columns of its own threads. When ctx
+// ends at one of them what is left is done without: messages are not matched, clocks not compared. An error is the team's.
+func recount(ctx context.Context, f store.Frozen, t team.Team, threadsAtWork int) (*history, error) {
+	h := unpack(f, t, threadsAtWork)
+	h.comms = assembleCommunicators(h)
+	moved(h, h.comms)
+	h.matching = new(matching)
+	over, err := h.over(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := noCauses()
+	if over {
+		h.missing = append(h.missing, "sends and receives are not matched: recount: "+h.why(ctx))
+	} else if h.matching, err = match(h, h.comms); err != nil {
+		return nil, err
+	} else if h.clocks.severalClocks() {
+		if c, err = h.causes(); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.align(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := h.draw(); err != nil {
+		return nil, err
+	}
+	h.sumUp(h.comms)
+	return h, nil
 }
 
 // unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
-// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts between them.
-func unpack(f store.Frozen) *history {
-	h := &history{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, clocks: readClocks(f), byRank: make(map[worldRankKey]int), threadOf: make(map[*store.Ring]int)}
+// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts between them. The store
+// lets go of those columns.
+func unpack(f store.Frozen, t team.Team, threadsAtWork int) *history {
+	h := &history{
+		frozen: &f, whole: true, team: team.Threads{Team: t},
+		run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, workers: threadsAtWork, clocks: readClocks(f),
+		byRank: make(map[worldRankKey]int), threadOf: make(map[*store.Ring]int),
+	}
 	// Which processes ran at the same time is asked below; what they sent each other is not known yet.
-	if err := h.clocks.solve(new(clock.Traffic), nil); err != nil {
+	if err := h.clocks.solve(team.Solo{}, noCauses().told, nil, threadsAtWork); err != nil {
 		h.notes = append(h.notes, err.Error())
 	}
 	node := make(map[*store.Agent]int)
@@ -86,28 +121,51 @@ func unpack(f store.Frozen) *history {
 		})
 		for _, p := range ranks {
 			h.byRank[worldRankKey{i, int(p.Info.Rank)}] = len(h.processes)
-			h.processes = append(h.processes, process{Process: p, world: i})
-			counter, line, _ := h.clocks.local(p)
+			whole := f.Lacks(p) == 0
+			h.whole = h.whole && whole
+			h.processes = append(h.processes, process{Process: p, world: i, whole: whole})
+			counter, _, _ := h.clocks.local(p)
 			rings := slices.Clone(p.Rings)
 			slices.SortFunc(rings, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
 			for _, r := range rings {
-				if r.Calls == 0 && len(r.Marks) == 0 {
+				if r.Silent() {
 					continue
 				}
-				t, gaps := thread(r, places(h.run.Counters, p), line.at)
-				h.add(addMarks(&t, r, line.at))
-				t.World, t.Rank, t.Thread = i, int(p.Info.Rank), int(r.Info.Thread)
-				t.Node = node[p.Agent]
+				if p.Agent.Member == t.Rank() {
+					h.own = append(h.own, len(h.rings))
+				}
+				h.team.Of = append(h.team.Of, int32(p.Agent.Member))
 				own := &h.processes[len(h.processes)-1]
-				own.threads = append(own.threads, len(h.run.Threads))
-				h.threadOf[r] = len(h.run.Threads)
+				own.threads = append(own.threads, len(h.rings))
+				h.threadOf[r] = len(h.rings)
 				h.rings = append(h.rings, r)
-				h.run.Threads = append(h.run.Threads, t)
-				h.counters, h.gaps = append(h.counters, counter), append(h.gaps, gaps)
+				h.processOf = append(h.processOf, len(h.processes)-1)
+				h.counters = append(h.counters, counter)
+				h.run.Threads = append(h.run.Threads, trace.Thread{World: i, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread), Node: node[p.Agent]})
 			}
 		}
 	}
+	h.gaps = make([][]int32, len(h.rings))
+	marks := make([]unbalanced, len(h.rings))
+	h.each(func(i int) {
+		p, t := h.processes[h.processOf[i]].Process, &h.run.Threads[i]
+		_, line, _ := h.clocks.local(p)
+		h.gaps[i] = fill(t, h.rings[i], f.Take(h.rings[i]), places(h.run.Counters, p), f.Path, line.at)
+		marks[i] = addMarks(t, h.rings[i], f.Name, line.at)
+	})
+	for _, m := range marks {
+		h.add(m)
+	}
 	return h
+}
+
+// each does what is to be done for each thread that is here, for several at a time. What it does depends on no other thread.
+func (h *history) each(do func(thread int)) {
+	sizes := make([]int, len(h.own))
+	for k, i := range h.own {
+		sizes[k] = int(h.rings[i].Calls) + 1
+	}
+	workers.Every(sizes, h.workers, func(k int) { do(h.own[k]) })
 }
 
 // counters are what any process counted, in the order of the ranks.
@@ -156,22 +214,22 @@ func places(counters []trace.Counter, p *store.Process) []int {
 	return list
 }
 
-// thread spreads a ring's chunks over a thread's columns. events has the place of each counter among the
-// events of the ring's process. gaps are the rows without a burst before them.
-func thread(r *store.Ring, events []int, at func(ticks uint64) int64) (t trace.Thread, gaps []int32) {
+// fill spreads a ring's chunks over a thread's columns. events has the place of each counter among the
+// events of the ring's process, and pathOf the run's number of a call path; in which clusters bursts are comes later. gaps are the rows without a burst before
+// them.
+func fill(
+	t *trace.Thread, r *store.Ring, chunks []store.Chunk, events []int, pathOf func(number uint32) uint32, at func(ticks uint64) int64,
+) (gaps []int32) {
 	n := int(r.Calls)
 	without, runs := 0, 0
-	for _, c := range r.Chunks {
+	for _, c := range chunks {
 		without += len(c.NoBurst)
 		runs += len(c.Polls)
 	}
-	t = trace.Thread{
-		Calls: trace.Calls{EnterNS: make([]int64, 0, n), ExitNS: make([]int64, 0, n), Path: make([]uint32, 0, n)},
-		Bursts: trace.Bursts{
-			StartNS: make([]int64, 0, n-without), DurationNS: make([]int64, 0, n-without),
-			Before: make([]uint32, 0, n-without), After: make([]uint32, 0, n-without),
-			Cluster: make([]int32, n-without),
-		},
+	t.Calls = trace.Calls{EnterNS: make([]int64, 0, n), ExitNS: make([]int64, 0, n), Path: make([]uint32, 0, n)}
+	t.Bursts = trace.Bursts{
+		StartNS: make([]int64, 0, n-without), DurationNS: make([]int64, 0, n-without),
+		Before: make([]uint32, 0, n-without), After: make([]uint32, 0, n-without),
 	}
 	for range events {
 		t.Bursts.Counters = append(t.Bursts.Counters, make([]int64, 0, n-without))
@@ -181,14 +239,15 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) (t trace.T
 	}
 	if n == 0 { // a thread that says something and never calls MPI
 		t.BeginNS = at(r.Marks[0].Origin)
-		return t, nil
+		return nil
 	}
 	before := uint32(0)
-	exitNS := at(r.Chunks[0].Origin)
-	for _, c := range r.Chunks {
+	exitNS := at(chunks[0].Origin)
+	for _, c := range chunks {
 		ticks := c.Origin
 		noBurst, paused := c.NoBurst, c.Paused
-		for i, path := range c.Path {
+		for i, number := range c.Path {
+			path := pathOf(number)
 			enter := ticks + c.Burst[i]
 			exit := enter + c.Call[i]
 			enterNS := at(enter)
@@ -218,7 +277,7 @@ func thread(r *store.Ring, events []int, at func(ticks uint64) int64) (t trace.T
 		t.Calls.Unfinished = c.Unfinished
 	}
 	t.BeginNS, t.EndNS = t.Calls.EnterNS[0], exitNS
-	return t, gaps
+	return gaps
 }
 
 // addPolls appends how many calls each row of a chunk stands for, where that is kept at all.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"moriens/analysis/clock"
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -78,12 +79,14 @@ const (
 type clocks struct {
 	counters   []*counter
 	of         map[clockKey]int
-	collectors []int // numbers of the collector's counters, in time order: it may have moved to another host
+	collectors []int                                   // numbers of the collector's counters, by when they were read last: it may have moved to another host
+	collector  func(a *store.Agent, number uint32) int // the place among those of the one that an exchange of an agent names
 	reference  int
 	lines      []clock.Line // nil: there is one counter only, whose time is the run's
 	notes      []string
 
-	exchanged, told []int // by counter: bounds by exchanges, and by messages
+	links           []link  // between counters of collectors
+	exchanged, told []int64 // by counter: bounds by exchanges, and by messages
 	contradicted    int
 	refused         int
 	ordered         clock.Ordered
@@ -110,11 +113,19 @@ func readClocks(f store.Frozen) *clocks {
 		c.counters[n].collector = true
 		series[n] = append(series[n], its.Samples)
 	}
+	c.collector = f.Clock
+	for _, l := range f.Links {
+		from, known1 := known[l.From]
+		to, known2 := known[l.To]
+		if e := l.Exchange; known1 && known2 && from != to && e.GetReturnedTicks() >= e.GetSentTicks() && e.GetRepliedTicks() >= e.GetReceivedTicks() {
+			c.links = append(c.links, link{from, to, e})
+		}
+	}
 	for _, a := range f.Agents {
 		for _, kind := range slices.Sorted(maps.Keys(a.Samples)) {
 			samples := a.Samples[kind]
 			identity := samples[0].Identity
-			if n, same := known[identity]; same && !c.oneCounter(n, a.Exchanges[kind]) {
+			if n, same := known[identity]; same && !c.oneCounter(n, a, a.Exchanges[kind]) {
 				// A virtual machine that was copied while it ran has its original's boot id.
 				identity = ""
 			}
@@ -136,9 +147,9 @@ func readClocks(f store.Frozen) *clocks {
 }
 
 // oneCounter says whether exchanges with the collector while it read counter n can be of a reader of that counter.
-func (c *clocks) oneCounter(n int, exchanges []*moriensv1.ClockExchange) bool {
+func (c *clocks) oneCounter(n int, a *store.Agent, exchanges []*moriensv1.ClockExchange) bool {
 	return !slices.ContainsFunc(exchanges, func(e *moriensv1.ClockExchange) bool {
-		return c.collectors[e.Collector] == n && (e.ReceivedTicks < e.SentTicks || e.ReturnedTicks < e.RepliedTicks)
+		return c.collectors[c.collector(a, e.Collector)] == n && (e.ReceivedTicks < e.SentTicks || e.ReturnedTicks < e.RepliedTicks)
 	})
 }
 
@@ -223,86 +234,92 @@ func (c *clocks) severalClocks() bool {
 	return used > 1
 }
 
-// solve brings the counters to one time line by the exchanges of their agents with the collector and by what
-// traffic between threads says.
-func (c *clocks) solve(traffic *clock.Traffic, threads []clock.Thread) error {
+// solve brings the counters to one time line by the exchanges of their agents with the collector and by what traffic between threads has told. It is
+// collective: of the latter each member of the team has some.
+func (c *clocks) solve(t team.Team, told told, stop func() bool, workers int) error {
 	if !c.severalClocks() {
 		return nil
 	}
-	in := clock.Input{Reference: c.reference}
+	in := clock.Input{Reference: c.reference, Stop: stop, Team: t}
 	for _, counter := range c.counters {
 		in.Spans = append(in.Spans, clock.Span{
 			BeginNS: max(counter.span.BeginNS, counter.window.BeginNS), EndNS: min(counter.span.EndNS, counter.window.EndNS),
 		})
 	}
-	exchanges, messages := c.credible(c.exchanges()), c.credible(traffic.Bounds(threads))
-	in.Bounds = func(yield func(clock.Bound) bool) {
-		for b := range exchanges {
-			if !yield(b) {
-				return
-			}
+	var exchanged []clock.Bound
+	incredible := 0
+	for b := range c.exchanges() {
+		if c.credible(b.From, b.SendNS) && c.credible(b.To, b.RecvNS) {
+			exchanged = append(exchanged, b)
+		} else {
+			incredible++
 		}
-		messages(yield)
+	}
+	bounds, refused := told.traffic.Bounds(told.threads, c.credible, workers)
+	counts := append(c.count(bounds), int64(refused))
+	if err := t.AllReduce(counts, team.Sum); err != nil {
+		return err
+	}
+	in.Bounds = slices.Values(bounds)
+	if t.Rank() == 0 { // all members know of the exchanges
+		in.Bounds = slices.Values(slices.Concat(exchanged, bounds))
 	}
 	solution, err := clock.Solve(in)
 	if err != nil {
 		return err
 	}
 	c.lines, c.contradicted = solution.Lines, solution.Contradicted
-	c.exchanged, c.told = c.count(exchanges), c.count(messages)
-	c.refused = solution.Refused + length(c.exchanges()) + length(traffic.Bounds(threads)) - length(in.Bounds)
+	c.refused = solution.Refused + incredible + int(counts[len(c.counters)])
+	c.exchanged, c.told = c.count(exchanged), counts[:len(c.counters)]
 	return nil
 }
 
-func length(bounds iter.Seq[clock.Bound]) int {
-	n := 0
-	for range bounds {
-		n++
-	}
-	return n
-}
-
-// credible leaves out bounds with a time outside of its counter's window.
-func (c *clocks) credible(bounds iter.Seq[clock.Bound]) iter.Seq[clock.Bound] {
-	within := func(n int, ns int64) bool {
-		w := c.counters[n].window
-		return ns >= w.BeginNS && ns <= w.EndNS
-	}
-	return func(yield func(clock.Bound) bool) {
-		for b := range bounds {
-			if within(b.From, b.SendNS) && within(b.To, b.RecvNS) && !yield(b) {
-				return
-			}
-		}
-	}
+// credible says whether a time is within its counter's window.
+func (c *clocks) credible(counter int, ns int64) bool {
+	w := &c.counters[counter].window
+	return ns >= w.BeginNS && ns <= w.EndNS
 }
 
 // count says for each counter how many bounds name it.
-func (c *clocks) count(bounds iter.Seq[clock.Bound]) []int {
-	n := make([]int, len(c.counters))
-	for b := range bounds {
+func (c *clocks) count(bounds []clock.Bound) []int64 {
+	n := make([]int64, len(c.counters))
+	for _, b := range bounds {
 		n[b.From]++
 		n[b.To]++
 	}
 	return n
 }
 
-// exchanges are the bounds that agents and collector have of each other.
+// A link compares the counters of two collectors, by their numbers.
+type link struct {
+	from, to int
+	exchange *moriensv1.ClockExchange
+}
+
+// exchanges are the bounds that agents and collectors have of each other.
 func (c *clocks) exchanges() iter.Seq[clock.Bound] {
 	return func(yield func(clock.Bound) bool) {
+		both := func(from, to int, e *moriensv1.ClockExchange) bool {
+			asks, answers := c.counters[from].line, c.counters[to].line
+			return yield(clock.Bound{From: from, To: to, SendNS: asks.at(e.SentTicks), RecvNS: answers.at(e.ReceivedTicks)}) &&
+				yield(clock.Bound{From: to, To: from, SendNS: answers.at(e.RepliedTicks), RecvNS: asks.at(e.ReturnedTicks)})
+		}
+		for _, l := range c.links {
+			if c.counters[l.from].fitted && c.counters[l.to].fitted && !both(l.from, l.to, l.exchange) {
+				return
+			}
+		}
 		for n, counter := range c.counters {
 			if !counter.fitted {
 				continue
 			}
 			for _, a := range counter.agents {
 				for _, e := range a.Exchanges[counter.kind] {
-					with := c.collectors[e.Collector]
+					with := c.collectors[c.collector(a, e.Collector)]
 					if with == n || !c.counters[with].fitted {
 						continue
 					}
-					collector := c.counters[with].line
-					if !yield(clock.Bound{From: n, To: with, SendNS: counter.line.at(e.SentTicks), RecvNS: collector.at(e.ReceivedTicks)}) ||
-						!yield(clock.Bound{From: with, To: n, SendNS: collector.at(e.RepliedTicks), RecvNS: counter.line.at(e.ReturnedTicks)}) {
+					if !both(n, with, e) {
 						return
 					}
 				}

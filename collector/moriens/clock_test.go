@@ -1,6 +1,8 @@
 package moriens
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/analysis/clock"
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -57,7 +60,7 @@ func (p *pretender) program(t *testing.T, rank, size int, enter, exit []float64)
 }
 
 // pingPong is two ranks on two nodes that send each other a message every millisecond of true time, and who sent what to whom.
-func pingPong(t *testing.T, clocks [2]pretender, identity func(int) string) (store.Frozen, *clock.Traffic, [2][]float64) {
+func pingPong(t *testing.T, clocks [2]pretender, identity func(int) string, collectors ...int) (store.Frozen, *clock.Traffic, [2][]float64) {
 	const rounds = 1000
 	s := store.New()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -81,7 +84,20 @@ func pingPong(t *testing.T, clocks [2]pretender, identity func(int) string) (sto
 		p.program(t, rank, 2, enter[rank], exit[rank])
 		p.sample(1e6*(rounds+2), identity(rank))
 	}
+	for _, rank := range collectors { // the collector was there as well
+		for _, sample := range clocks[rank].agent.Samples[moriensv1.Clock_CLOCK_MONOTONIC_RAW] {
+			s.AddClock(sample)
+		}
+	}
 	return s.Freeze(), traffic, exit
+}
+
+// alignBy aligns the threads of one process by what is known of who waited for whom.
+func alignBy(t *testing.T, ctx context.Context, h *history, traffic *clock.Traffic) {
+	t.Helper()
+	if err := h.align(ctx, causes{traffic, told{traffic, h.threads()}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func unnamed(int) string { return "" }
@@ -89,8 +105,8 @@ func unnamed(int) string { return "" }
 // Messages alone bring two nodes together that are minutes apart.
 func TestAlignByMessages(t *testing.T) {
 	f, traffic, exits := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 2e11, drift: 50e-6}}, unnamed)
-	h := unpack(f)
-	h.align(traffic)
+	h := unpack(f, team.Solo{}, 2)
+	alignBy(t, t.Context(), h, traffic)
 	m := new(rundir.Manifest)
 	h.clocks.describe(m)
 	if len(m.Clocks) != 2 || m.Clocks[0].How != rundir.ClockReference || m.Clocks[1].How != rundir.ClockMessages || m.Clocks[1].Bounds != 2000 {
@@ -130,7 +146,7 @@ func checkWhole(t *testing.T, th *trace.Thread) {
 // Without messages and exchanges hosts keep their own time, and the manifest says so.
 func TestAlignByNothing(t *testing.T) {
 	f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 3e9}}, unnamed)
-	r, err := Conclude(f, Job{}, options(t))
+	r, err := concludeAll(t, f, Job{}, options(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +163,7 @@ func TestAlignByNothing(t *testing.T) {
 func TestOneCounter(t *testing.T) {
 	f, _, exits := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(int) string { return "kernel" })
 	f.Agents[1].Samples[moriensv1.Clock_CLOCK_MONOTONIC_RAW][0].RealtimeNs += 777
-	r, err := Conclude(f, Job{}, options(t))
+	r, err := concludeAll(t, f, Job{}, options(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,11 +180,8 @@ func TestOneCounter(t *testing.T) {
 
 // A collector that was started again on another host has another clock: exchanges are with the one that they were made with.
 func TestCollectorMoves(t *testing.T) {
-	f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) })
+	f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) }, 0, 1)
 	raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
-	for _, a := range f.Agents {
-		f.Clocks = append(f.Clocks, store.Clock{Kind: raw, Samples: a.Samples[raw]})
-	}
 	for i, a := range f.Agents {
 		a.Exchanges[raw] = nil
 		for with := range uint32(2) {
@@ -203,9 +216,8 @@ func TestCollectorMoves(t *testing.T) {
 // Whoever has the collector's identity, but not its time, is a copy: what it exchanged tells.
 func TestCopiedIdentity(t *testing.T) {
 	for _, copied := range []bool{false, true} {
-		f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) })
+		f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 1e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) }, 0)
 		raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
-		f.Clocks = []store.Clock{{Kind: raw, Samples: f.Agents[0].Samples[raw]}}
 		e := &moriensv1.ClockExchange{Clock: raw, SentTicks: 2e9, ReceivedTicks: 2e9 + 10, RepliedTicks: 2e9 + 20, ReturnedTicks: 2e9 + 30}
 		if copied {
 			e.ReceivedTicks, e.RepliedTicks = 1e9, 1e9+10
@@ -224,12 +236,12 @@ func TestCopiedIdentity(t *testing.T) {
 // A clock is set forth by 40 ms between two messages: what is received too early by it is moved.
 func TestAlignMovesReceives(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9, stepAt: 500.9e6, step: 40e6}}, unnamed)
-	h := unpack(f)
+	h := unpack(f, team.Solo{}, 2)
 	before := make([][]int64, len(h.run.Threads))
 	for i := range h.run.Threads {
 		before[i] = append(before[i], h.run.Threads[i].Bursts.DurationNS...)
 	}
-	h.align(traffic)
+	alignBy(t, t.Context(), h, traffic)
 	for i := range h.run.Threads {
 		if d := cmp.Diff(before[i], h.run.Threads[i].Bursts.DurationNS); d != "" {
 			t.Errorf("thread %d: bursts have changed:\n%s", i, d)
@@ -257,8 +269,8 @@ func TestAlignDamagedTimes(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e18}, {offset: 1e18 + 3e9, drift: 50e-6}}, unnamed)
 	first := &f.Processes[1].Rings[0].Chunks[0]
 	first.Origin, first.Burst[1] = 5, first.Burst[1]+first.Origin-5 // the first call, at 5 ticks since the epoch
-	h := unpack(f)
-	h.align(traffic)
+	h := unpack(f, team.Solo{}, 2)
+	alignBy(t, t.Context(), h, traffic)
 	m := new(rundir.Manifest)
 	h.clocks.describe(m)
 	if m.Order.Refused != 2 || m.Clocks[1].Bounds != 1998 || m.Clocks[1].UncertaintyNS > 4000 {
@@ -266,12 +278,27 @@ func TestAlignDamagedTimes(t *testing.T) {
 	}
 }
 
+// Without time to compare them clocks are left as they are, and that is said; the run is whole all the same.
+func TestAlignWithoutTime(t *testing.T) {
+	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 3e9}}, unnamed)
+	h := unpack(f, team.Solo{}, 2)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no time"))
+	alignBy(t, ctx, h, traffic)
+	if len(h.missing) != 1 || !strings.Contains(h.missing[0], "their own clocks had them: recount: no time") || len(h.notes) != 0 || h.run.DurationNS < 1e9 {
+		t.Errorf("missing %q, notes %q, %d ns", h.missing, h.notes, h.run.DurationNS)
+	}
+	for i := range h.run.Threads {
+		checkWhole(t, &h.run.Threads[i])
+	}
+}
+
 // Traffic between places that are not there is no reason to lose the run.
 func TestAlignRefusesTraffic(t *testing.T) {
 	f, traffic, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 3e9}}, unnamed)
-	h := unpack(f)
+	h := unpack(f, team.Solo{}, 2)
 	traffic.Messages[5].Recv.Row = 5000
-	h.align(traffic)
+	alignBy(t, t.Context(), h, traffic)
 	if len(h.notes) != 1 || !strings.Contains(h.notes[0], "message 5") || h.run.DurationNS < 1e9 {
 		t.Errorf("notes %q, %d ns", h.notes, h.run.DurationNS)
 	}

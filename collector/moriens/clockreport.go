@@ -24,7 +24,7 @@ func (c *clocks) describe(m *rundir.Manifest) {
 				l := &c.lines[n]
 				d.How = c.how(n)
 				d.OffsetNS, d.DriftPPM, d.UncertaintyNS = l.OffsetNS, rundir.Number(l.DriftPPM), rundir.Number(l.UncertaintyNS)
-				d.Bends, d.Exchanges, d.Bounds = l.Bends, c.exchanged[n], c.told[n]
+				d.Bends, d.Exchanges, d.Bounds = l.Bends, int(c.exchanged[n]), int(c.told[n])
 			}
 			m.Clocks = append(m.Clocks, d)
 		}

@@ -11,9 +11,11 @@ import (
 // A process is one of the run's, with what the matching of messages needs of it.
 type process struct {
 	*store.Process
+	Comms   map[uint32]store.Member // those of the Process, by the id that they have in all worlds
 	world   int
 	threads []int // indices into the run's threads
 	cut     interval
+	whole   bool             // all that it has moved came, call by call
 	comms   map[uint32]int32 // index into the run's communicators, by the process's own number
 }
 
@@ -41,16 +43,23 @@ type membership struct {
 	store.Member
 }
 
+// A memberKey is a place in a communicator.
+type memberKey struct {
+	id   uint64
+	rank int
+}
+
 // communicators are those of a run, as its processes see them.
 type communicators struct {
-	members map[uint64][]membership // by id
+	members map[memberKey][]membership
 	// doubtful are the ids that one process has given to several communicators whose making was not seen.
 	doubtful map[uint64]bool
 }
 
 // assembleCommunicators lists the run's communicators and gives every process their indices: by world, the largest first.
 func assembleCommunicators(h *history) *communicators {
-	c := &communicators{members: make(map[uint64][]membership), doubtful: make(map[uint64]bool)}
+	unite(h)
+	c := &communicators{members: make(map[memberKey][]membership), doubtful: make(map[uint64]bool)}
 	seen := make(map[communicatorKey]trace.Communicator)
 	for i := range h.processes {
 		p := &h.processes[i]
@@ -61,7 +70,8 @@ func assembleCommunicators(h *history) *communicators {
 				c.doubtful[id] = true
 			}
 			own[id] = true
-			c.members[id] = append(c.members[id], membership{i, m})
+			at := memberKey{id, m.Rank}
+			c.members[at] = append(c.members[at], membership{i, m})
 			key := p.key(m)
 			if d, known := seen[key]; !known || len(d.Ranks) == 0 {
 				seen[key] = describe(p.world, m)
@@ -89,9 +99,6 @@ func assembleCommunicators(h *history) *communicators {
 		for number, m := range p.Comms {
 			p.comms[number] = index[p.key(m)]
 		}
-	}
-	for _, members := range c.members {
-		slices.SortFunc(members, func(a, b membership) int { return cmp.Compare(a.process, b.process) })
 	}
 	return c
 }
@@ -158,9 +165,9 @@ func (c *communicators) peer(h *history, from int, number uint32, rank int32) pe
 	}
 	// Of another world, if it is told at all: who says of itself that it has that rank there.
 	found := nobody
-	for _, other := range c.members[m.Info.Id] {
+	for _, other := range c.members[memberKey{m.Info.Id, int(rank)}] {
 		q := &h.processes[other.process]
-		if other.Rank != int(rank) || q.world == p.world || m.Info.Cut {
+		if q.world == p.world || m.Info.Cut {
 			continue
 		}
 		if found != nobody {

@@ -59,7 +59,7 @@ func FuzzMeaning(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		h := recount(s.Freeze())
+		h := recountAll(t, s.Freeze())
 		for _, x := range h.run.Messages {
 			if x.From >= len(h.run.Threads) || x.To >= len(h.run.Threads) {
 				t.Errorf("%+v", x)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"moriens/analysis/clock"
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
@@ -19,7 +20,9 @@ type posting struct {
 	row                uint32
 	doneRow            int64 // -1: none that is known
 	bytes              uint64
-	startNS, endNS     int64 // of the posting call
+	ordinal            uint64 // of its kind in its stream, plus 1; 0: not known
+	most               bool   // bytes are the most that it can have received
+	startNS, endNS     int64  // of the posting call
 	fate               fate
 }
 
@@ -66,6 +69,7 @@ type pair struct {
 	send, receive, done place
 	tag                 int32
 	bytes               uint64
+	sentNS              int64 // entry of the send, by its node's clock
 }
 
 func (p place) compare(q place) int {
@@ -77,10 +81,12 @@ func (p place) clock() clock.Place { return clock.Place{Thread: p.thread, Row: i
 // matching is what became of a run's messages.
 type matching struct {
 	pairs           []pair
-	sends, receives int64
+	sends, receives int64               // of all members
+	lateSenderNS    int64               // how long the calls of all ranks that received waited for messages that had not been sent: each as long as the latest of its messages
 	unpaired        map[string]*trouble // by reason
 	streams         map[stream]*streamSides
 	opens           map[open]interval
+	untold          map[untold][]posting
 }
 
 // trouble counts sends and receives without a counterpart.
@@ -96,6 +102,7 @@ const (
 	whyMismatch     = "the bytes of both sides differ"
 	whyNear         = "of others like it the end was not seen"
 	whyUnended      = "its end was not seen"
+	whyUntold       = "MPI did not tell what it received"
 	whyNone         = "the other side has none"
 )
 
@@ -105,23 +112,48 @@ const (
 // the first gap and, if both processes have called MPI_Finalize, by when everything that was sent has been
 // received, from the end back to the last. Between two gaps nothing is paired: a message can be under way across any collective, so
 // that equal numbers of sends and receives between two of them prove nothing.
-func match(h *history, c *communicators) *matching {
+//
+// Where not all of a process's transfers came the order says nothing, and a send goes with the receive of the same ordinal.
+//
+// It is collective: each member pairs the streams that end at its processes.
+func match(h *history, c *communicators) (*matching, error) {
 	m := &matching{
-		unpaired: make(map[string]*trouble), streams: make(map[stream]*streamSides), opens: make(map[open]interval),
+		unpaired: make(map[string]*trouble), streams: make(map[stream]*streamSides), opens: make(map[open]interval), untold: make(map[untold][]posting),
 	}
 	for i := range h.processes {
-		cutAtGaps(h, i)
+		if h.mine(int32(i)) {
+			cutAtGaps(h, i)
+		}
+	}
+	if err := h.shareCuts(); err != nil {
+		return nil, err
+	}
+	for i := range h.processes {
+		if !h.mine(int32(i)) {
+			continue
+		}
 		for _, thread := range h.processes[i].threads {
 			m.post(h, c, i, thread)
 		}
 	}
+	if err := m.shareOpens(h); err != nil {
+		return nil, err
+	}
+	if err := m.deliver(h); err != nil {
+		return nil, err
+	}
+	m.settleUntold(h)
 	for key, sides := range m.streams {
+		if !h.processes[key.from].whole || !h.processes[key.to].whole {
+			m.pairByOrdinals(key, sides)
+			continue
+		}
 		sides.sends = inOrder(sides.sends)
 		sides.receives = inOrder(sides.receives)
 		m.pair(h, key, sides)
 	}
 	m.streams, m.opens = nil, nil
-	return m
+	return m, m.addUp(h.team)
 }
 
 // never and always are cuts: nothing is missing, and anything may be.
@@ -170,8 +202,9 @@ func cutAtGaps(h *history, i int) {
 // post sorts the sends and receives of a thread into their streams.
 func (m *matching) post(h *history, c *communicators, of, thread int) {
 	p, calls := &h.processes[of], &h.run.Threads[thread].Calls
-	for k := range h.rings[thread].Transfers {
-		x := &h.rings[thread].Transfers[k]
+	chunks := h.frozen.Transfers(h.rings[thread])
+	for k := range chunks {
+		x := &chunks[k]
 		for i := range x.Len() {
 			send := x.Kind[i] == uint8(moriensv1.Transfers_KIND_SENT)
 			if !send && x.Kind[i] != uint8(moriensv1.Transfers_KIND_RECEIVED) {
@@ -184,8 +217,11 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			}
 			row := x.Row[i]
 			o := posting{
-				thread: int32(thread), doneThread: int32(thread), row: row, doneRow: x.Done[i], bytes: x.Bytes[i],
+				thread: int32(thread), doneThread: int32(thread), row: row, doneRow: x.Done[i], bytes: x.Bytes[i], most: x.Untold[i],
 				startNS: calls.EnterNS[row], endNS: calls.ExitNS[row],
+			}
+			if !p.TransfersEnd.GetOrdinalsVoid() {
+				o.ordinal = x.OrdinalOf(i)
 			}
 			if r := x.DoneRing[i]; r != nil {
 				o.doneThread = int32(h.threadOf[r])
@@ -213,12 +249,12 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 				}
 			}
 			if other < 0 || x.Tag[i] < 0 || o.doneRow < 0 && (!send || p.cut != never) {
-				key := open{int32(of), id, other, x.Tag[i], !send}
-				was, there := m.opens[key]
-				if !there {
-					was = never
+				if o.most && o.doneRow >= 0 {
+					key := untold{int32(of), id, other, x.Tag[i]}
+					m.untold[key] = append(m.untold[key], o)
+					continue
 				}
-				m.opens[key] = was.union(interval{o.startNS, o.endNS})
+				m.leaveOpen(open{int32(of), id, other, x.Tag[i], !send}, o)
 				m.count(whyUnended, send, 1)
 				continue
 			}
@@ -229,11 +265,7 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			if !send {
 				key.from, key.to = other, int32(of)
 			}
-			sides := m.streams[key]
-			if sides == nil {
-				sides = new(streamSides)
-				m.streams[key] = sides
-			}
+			sides := m.sidesOf(key)
 			if send {
 				sides.sends = append(sides.sends, o)
 			} else {
@@ -241,6 +273,24 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			}
 		}
 	}
+}
+
+func (m *matching) sidesOf(key stream) *streamSides {
+	sides := m.streams[key]
+	if sides == nil {
+		sides = new(streamSides)
+		m.streams[key] = sides
+	}
+	return sides
+}
+
+// leaveOpen remembers when there was a posting of which nothing tells what it took or sent.
+func (m *matching) leaveOpen(key open, o posting) {
+	was, there := m.opens[key]
+	if !there {
+		was = never
+	}
+	m.opens[key] = was.union(interval{o.startNS, o.endNS})
 }
 
 // whyNobody says why a peer cannot be found.
@@ -264,39 +314,62 @@ func (m *matching) count(why string, send bool, n int64) {
 	}
 }
 
-// lateSenderNS is how long the calls of all ranks that received waited for messages that had not been sent: each as long as the latest of
-// its messages.
-func (m *matching) lateSenderNS(messages []trace.Message) int64 {
+// draw is collective: it draws the messages that the matching has found in the run's time, of all members at each, and adds up how long calls waited for messages that
+// had not been sent.
+func (h *history) draw() error {
+	own, err := h.messages(h.run, h.matching)
+	if err != nil {
+		return err
+	}
 	late := make(map[place]int64)
-	for i, p := range m.pairs {
-		if ns := messages[i].LateNS; ns > 0 {
+	for i, p := range h.matching.pairs {
+		if ns := own[i].LateNS; ns > 0 {
 			late[p.done] = max(late[p.done], ns)
 		}
 	}
-	var sum int64
+	sum := []int64{0}
 	for _, ns := range late {
-		sum += ns
+		sum[0] += ns
 	}
-	return sum
+	if err := h.team.AllReduce(sum, team.Sum); err != nil {
+		return err
+	}
+	h.matching.lateSenderNS = sum[0]
+	h.run.Messages, err = h.shareMessages(own)
+	return err
 }
 
-// messages draws the pairs in the run's time, and puts them into the order of their sends.
-func (m *matching) messages(run *trace.Run) []trace.Message {
-	sentNS := func(p pair) int64 { return run.Threads[p.send.thread].Calls.EnterNS[p.send.row] }
-	slices.SortFunc(m.pairs, func(a, b pair) int {
-		return cmp.Or(cmp.Compare(sentNS(a), sentNS(b)), a.send.compare(b.send), a.receive.compare(b.receive), a.done.compare(b.done),
-			cmp.Compare(a.tag, b.tag), cmp.Compare(a.bytes, b.bytes))
-	})
-	list := slices.Grow([]trace.Message(nil), len(m.pairs))
-	for _, p := range m.pairs {
-		from, to, by := &run.Threads[p.send.thread].Calls, &run.Threads[p.receive.thread].Calls, &run.Threads[p.done.thread].Calls
-		sendNS := from.EnterNS[p.send.row]
-		enterNS, exitNS := by.EnterNS[p.done.row], by.ExitNS[p.done.row]
-		list = append(list, trace.Message{
-			From: int(p.send.thread), To: int(p.receive.thread), SendNS: sendNS, PhysicalSendNS: sendNS,
-			RecvNS: to.EnterNS[p.receive.row], PhysicalRecvNS: exitNS, Bytes: int64(p.bytes), Tag: int64(p.tag),
-			LateNS: max(0, min(sendNS, exitNS)-enterNS),
-		})
+// messages is collective: it draws pairs in a run's time, and puts them and the messages into the order of those. Only the receivers' calls have to be here.
+func (h *history) messages(run *trace.Run, m *matching) ([]trace.Message, error) {
+	sends := make([]place, len(m.pairs))
+	for i, p := range m.pairs {
+		sends[i] = p.send
 	}
-	return list
+	sentNS, err := h.entries(run, sends)
+	if err != nil {
+		return nil, err
+	}
+	type drawn struct {
+		trace.Message
+		pair
+	}
+	list := make([]drawn, len(m.pairs))
+	for i, p := range m.pairs {
+		to, by := &run.Threads[p.receive.thread].Calls, &run.Threads[p.done.thread].Calls
+		enterNS, exitNS := by.EnterNS[p.done.row], by.ExitNS[p.done.row]
+		list[i] = drawn{trace.Message{
+			From: int(p.send.thread), To: int(p.receive.thread), SendNS: sentNS[i], PhysicalSendNS: sentNS[i],
+			RecvNS: to.EnterNS[p.receive.row], PhysicalRecvNS: exitNS, Bytes: int64(p.bytes), Tag: int64(p.tag),
+			LateNS: max(0, min(sentNS[i], exitNS)-enterNS),
+		}, p}
+	}
+	slices.SortFunc(list, func(a, b drawn) int {
+		return cmp.Or(a.Message.Compare(b.Message), a.send.compare(b.send), a.receive.compare(b.receive), a.done.compare(b.done))
+	})
+	messages := slices.Grow([]trace.Message(nil), len(list))
+	for i := range list {
+		messages = append(messages, list[i].Message)
+		m.pairs[i] = list[i].pair
+	}
+	return messages, nil
 }

@@ -1,18 +1,28 @@
 // Package moriens is the end of a run: everything that the ranks have sent comes in, and the run
 // directory's content goes out.
 //
-//	store.Frozen ─ recount ─▶ trace.Run ─ clustering ─▶ labels, clusters ─ report ─▶ manifest, clusters.json
+//	store.Frozen ─ recount ─▶ trace.Run ─ clustering ─▶ labels, clusters ─ retention ─▶ what stays of it, manifest, clusters.json
+//	                                                                          │ ▲
+//	                                                                    windows ▼ │ their detail
+//	                                                                       agents
 //
 // It writes no file itself: trace/rundir does.
 package moriens
 
 import (
+	"context"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"moriens/analysis/partition"
+	"moriens/analysis/team"
 	"moriens/collector/store"
+	"moriens/collector/windows"
+	"moriens/internal/anchor"
 	"moriens/internal/clustering"
-	"moriens/trace"
+	"moriens/internal/retention"
+	"moriens/internal/stage"
 	"moriens/trace/rundir"
 )
 
@@ -28,40 +38,134 @@ type Job struct {
 	Notes      []string // what the user should know of it
 }
 
-// A Result is a run, ready to be written.
-type Result struct {
-	Run      *trace.Run
-	Manifest *rundir.Manifest
-	Clusters *rundir.Clusters
-	Advice   string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
+// An End is all that the end of a run is made of.
+type End struct {
+	Frozen  store.Frozen
+	Job     Job
+	Options partition.Options
+	Keep    retention.Options
+	Stages  *stage.Stages // of the whole end; those of a Team are shared
+	Desk    Desk          // asks the agents for windows; nil = there are none to ask
+	Team    team.Team     // of collectors of the run, each with agents of its own, nil = there is one: Job, Options and Keep are the same at all
 }
 
-// Conclude clusters the bursts of a run and describes it. With an error there is a result too, in which the bursts
-// are in no cluster.
-func Conclude(f store.Frozen, job Job, options partition.Options) (*Result, error) {
-	stages := make(map[string]rundir.Number)
-	start := time.Now()
-	lap := func(stage string) {
-		stages[stage] = rundir.Number(time.Since(start).Seconds())
-		start = time.Now()
+// A Desk asks agents for windows, as collector/windows has it.
+type Desk interface {
+	Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []windows.Fetched
+}
+
+// A Result is a run, ready to be written.
+type Result struct {
+	rundir.Content
+	Advice string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
+}
+
+// Parts of the limit of the end of a run, 0 to 1: after the first nothing more is fetched, after the second no messages are matched and no clocks compared, after
+// the third the clusters are refined no further, after the last they are given up.
+const (
+	untilAllCame   = .3 // where everything stays
+	untilRecounted = .33
+	untilRefined   = .35
+	untilClustered = .5
+)
+
+// collectAt is by how many percent what is held may grow before what is no more needed is collected. Most of it are columns without pointers, through which
+// the collector does not have to look: to collect four times as often as usual costs little, and keeps the end of a run to two thirds of the memory.
+const collectAt = 25
+
+// Conclude clusters the bursts of a run, describes it, and decides what of it stays. What the stages have no time for is left out, and the manifest says
+// so; when ctx ends there is no time for any. With an error there is a result too, in which the bursts are in no cluster.
+//
+// With a Team it is collective: the collectors of a run conclude it together, each with what came to it, and the Stages are shared. What comes out is the same as if
+// all had come to one. Each has a result; that of the first one is whole, and rundir.Write makes the directory of it alone. There is no result where the team has broken: a
+// *BrokenError.
+func Conclude(ctx context.Context, e End) (*Result, error) {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
+	if e.Team == nil {
+		e.Team = team.Solo{}
 	}
+	r, err := conclude(ctx, &e)
+	if r == nil {
+		return nil, &BrokenError{err}
+	}
+	return r, err
+}
 
-	h := recount(f)
-	lap("recount")
+// A BrokenError is why there is no result: the collectors of the run could not go on together.
+type BrokenError struct{ Err error }
 
-	clusters, err := clustering.Cluster(h.run, options)
+func (e *BrokenError) Error() string {
+	return "the collectors of the run cannot conclude it together: " + e.Err.Error()
+}
+
+// Unwrap returns what ended the team.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// conclude returns no result where the team has broken.
+func conclude(ctx context.Context, e *End) (*Result, error) {
+	s := e.Stages
+	desks, err := team.Any(e.Team, e.Desk != nil)
 	if err != nil {
-		h.notes = append(h.notes, err.Error())
+		return nil, err
 	}
-	lap("cluster")
-
-	r := &Result{Run: h.run, Manifest: describeRun(h, f, job), Clusters: clusters.Clusters}
+	var missing []string
+	if e.Keep.All && desks {
+		s.Within(ctx, "fetch", untilAllCame, func(ctx context.Context) { missing, err = fetchAll(ctx, e.Team, &e.Frozen, e.Desk) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	var h *history
+	s.Within(ctx, "recount", untilRecounted, func(ctx context.Context) {
+		if err = e.Frozen.Share(e.Team); err == nil {
+			h, err = recount(ctx, e.Frozen, e.Team, e.Options.Workers)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{Content: rundir.Content{Run: h.run, Team: h.team, Manifest: describeRun(h, e.Frozen, e.Job)}}
 	m := r.Manifest
-	m.Filtered = clusters.Filtered
-	m.StageSeconds = stages
-	if m.Empty, r.Advice = whyEmpty(h, f); m.Empty != "" {
-		return r, err
+	m.Notes = append(m.Notes, missing...)
+	if e.Keep.All {
+		for _, p := range e.Frozen.Processes {
+			m.Losses.TransfersLost += int64(e.Frozen.Lacks(p))
+		}
 	}
-	m.Notes = append(m.Notes, clusters.Notes...)
+	m.Reduction.Missing = h.missing
+
+	options := e.Options
+	options.Team = h.team
+	options.Stop = func() bool { return s.Over(untilRefined) || ctx.Err() != nil }
+	found, err := stage.Try(ctx, s, "cluster", untilClustered, func(context.Context) (*clustering.Found, error) { return clustering.Find(h.run, options) })
+	if err != nil {
+		m.Notes = append(m.Notes, fmt.Sprintf("the bursts are in no clusters: %v", err))
+	}
+	if found == nil {
+		found, err = clustering.None(h.run, options), fmt.Errorf("cluster the bursts: %w", err)
+	}
+	clusters := found.Adopt(h.run)
+	r.Clusters, m.Filtered = clusters.Clusters, clusters.Filtered
+	var broken error
+	if m.Empty, r.Advice, broken = whyEmpty(h, e.Frozen); broken != nil {
+		return nil, broken
+	}
+	if m.Empty != "" {
+		e.Keep.All = true
+	} else {
+		m.Notes = append(m.Notes, clusters.Notes...)
+	}
+	var d *detail
+	var kept retention.Detail
+	if desks {
+		d = newDetail(h, e.Frozen, e.Desk)
+		kept = d
+	}
+	if broken := retention.Reduce(ctx, s, &r.Content, e.Keep, kept); broken != nil {
+		return nil, broken
+	}
+	if d != nil && d.broken != nil {
+		return nil, d.broken
+	}
 	return r, err
 }

@@ -1,18 +1,40 @@
 package moriens
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
+	"moriens/internal/retention"
+	"moriens/internal/stage"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
+
+// concludeAll ends a run of which everything stays, however long it takes.
+func concludeAll(t testing.TB, f store.Frozen, j Job, o partition.Options) (*Result, error) {
+	return Conclude(t.Context(), End{Frozen: f, Job: j, Options: o, Keep: retention.Options{All: true}, Stages: stage.New(0)})
+}
+
+// recountAll makes one process's trace of what came, however long it takes.
+func recountAll(t interface {
+	fatal
+	Context() context.Context
+}, f store.Frozen) *history {
+	h, err := recount(t.Context(), f, team.Solo{}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
 
 // A feeder plays an agent to a store.
 type feeder struct {
@@ -103,7 +125,7 @@ func TestRecountPollsAndCounts(t *testing.T) {
 	f.end(1, moriensv1.ProcessEnd_HOW_FINALIZED)
 	f.end(2, moriensv1.ProcessEnd_HOW_FINALIZED)
 
-	r, err := Conclude(s.Freeze(), Job{}, partition.Options{By: partition.ByAuto})
+	r, err := concludeAll(t, s.Freeze(), Job{}, partition.Options{By: partition.ByAuto})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,14 +177,14 @@ func TestRecount(t *testing.T) {
 	f.clock(20_000_002_000, 10_000_001_000)
 	f.end(1, moriensv1.ProcessEnd_HOW_DIED)
 
-	h := recount(s.Freeze())
+	h := recountAll(t, s.Freeze())
 	want := []trace.Thread{{
 		World: 0, Rank: 1, BeginNS: 0, EndNS: 605,
 		Calls: trace.Calls{
-			EnterNS: []int64{0, 75, 585, 605}, ExitNS: []int64{25, 85, 590, 605}, Path: []uint32{1, 2, 3, 4}, Unfinished: true,
+			EnterNS: []int64{0, 75, 585, 605}, ExitNS: []int64{25, 85, 590, 605}, Path: []uint32{2, 4, 3, 1}, Unfinished: true,
 		},
 		Bursts: trace.Bursts{
-			StartNS: []int64{25, 590}, DurationNS: []int64{50, 15}, Before: []uint32{1, 3}, After: []uint32{2, 4}, Cluster: []int32{0, 0},
+			StartNS: []int64{25, 590}, DurationNS: []int64{50, 15}, Before: []uint32{2, 3}, After: []uint32{4, 1},
 		},
 	}}
 	if d := cmp.Diff(want, h.run.Threads); d != "" {
@@ -187,8 +209,8 @@ func options(t *testing.T) partition.Options {
 	return partition.Options{Dims: dims, By: partition.ByCalls, Workers: 1}
 }
 
-// Two kinds of bursts between the same two calls, and one between others.
-func TestConclude(t *testing.T) {
+// threeKinds is a rank with two kinds of bursts between the same two calls, and one between others.
+func threeKinds(t *testing.T) store.Frozen {
 	s := store.New()
 	f := newFeeder(t, s, 1, "n1")
 	f.clock(0, 0)
@@ -210,10 +232,17 @@ func TestConclude(t *testing.T) {
 	f.calls(c)
 	f.clock(1<<40, 1<<40)
 	f.end(1, moriensv1.ProcessEnd_HOW_FINALIZED)
+	return s.Freeze()
+}
 
-	r, err := Conclude(s.Freeze(), Job{Run: "r"}, options(t))
+func TestConclude(t *testing.T) {
+	f := threeKinds(t)
+	r, err := concludeAll(t, f, Job{Run: "r"}, options(t))
 	if err != nil {
 		t.Fatal(err)
+	}
+	if f.Processes[0].Rings[0].Chunks != nil {
+		t.Error("the store still holds what the run was made of")
 	}
 	// The pair (Allreduce, Barrier) holds the short kind, (Barrier, Barrier) the long, (Barrier, Allreduce)
 	// the middle one; (Init, Barrier) one burst, which is rare.
@@ -233,6 +262,24 @@ func TestConclude(t *testing.T) {
 	}
 	if !r.Run.Clusters[3].Rare {
 		t.Error("a single burst between its calls is not marked rare")
+	}
+}
+
+// Without time for any stage there is a result all the same, which says what it lacks and why.
+func TestConcludeWithoutTime(t *testing.T) {
+	stages := stage.New(time.Nanosecond)
+	r, err := Conclude(t.Context(), End{Frozen: threeKinds(t), Job: Job{Run: "r"}, Options: options(t), Keep: retention.Options{Budget: retention.DefaultBudget}, Stages: stages})
+	if err == nil || len(r.Run.Clusters) > 0 {
+		t.Errorf("in a nanosecond: %v, %d clusters", err, len(r.Run.Clusters))
+	}
+	said := strings.Join(append(r.Manifest.Notes, r.Manifest.Reduction.Missing...), "\n")
+	for _, want := range []string{
+		"sends and receives are not matched: recount: ", "the bursts are in no clusters: ", "profile.parquet is not there", "nor how wrong the kept part is: structure: ",
+		"what rows take in files is not known",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("in a nanosecond: %q lacks %q", said, want)
+		}
 	}
 }
 
@@ -261,7 +308,7 @@ func TestWhyEmpty(t *testing.T) {
 			if tt.feed != nil {
 				tt.feed(newFeeder(t, s, 1, "n1"))
 			}
-			r, err := Conclude(s.Freeze(), Job{}, options(t))
+			r, err := concludeAll(t, s.Freeze(), Job{}, options(t))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -286,7 +333,7 @@ func TestConcludeCountsLosses(t *testing.T) {
 		Process: 1, How: moriensv1.ProcessEnd_HOW_ABORTED, ThreadsFailed: 2, Fault: 24, Unrecorded: 50, PathsLost: 9,
 	}}})
 	f.clock(100, 100)
-	r, err := Conclude(s.Freeze(), Job{}, options(t))
+	r, err := concludeAll(t, s.Freeze(), Job{}, options(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +361,7 @@ func TestConcludeWithoutClusters(t *testing.T) {
 	f.clock(1<<40, 1<<40)
 	o := options(t)
 	o.Filter = space.Filter{MinNS: -1}
-	r, err := Conclude(s.Freeze(), Job{}, o)
+	r, err := concludeAll(t, s.Freeze(), Job{}, o)
 	if err == nil || !strings.Contains(err.Error(), "minimal duration") {
 		t.Errorf("error %v", err)
 	}

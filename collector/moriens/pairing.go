@@ -64,7 +64,7 @@ func (m *matching) pair(h *history, key stream, s *streamSides) {
 	}
 	sends, receives := s.sends[len(s.sends)-back:], s.receives[len(s.receives)-back:]
 	for i := range sends {
-		sound = sound && sends[i].bytes == receives[i].bytes // else the last do not belong together either
+		sound = sound && receives[i].takes(&sends[i]) // else the last do not belong together either
 	}
 	if sound {
 		for i := range sends {
@@ -80,6 +80,28 @@ func (m *matching) pair(h *history, key stream, s *streamSides) {
 	}
 	for _, o := range s.receives {
 		m.unpairedFor(o.fate, rest, false)
+	}
+}
+
+// pairByOrdinals pairs those postings of a stream of which both sides tell the ordinal, each once. What is left may have its counterpart among what
+// did not come.
+func (m *matching) pairByOrdinals(key stream, s *streamSides) {
+	receives, received := make(map[uint64]*posting), make(map[uint64]int)
+	for i := range s.receives {
+		o := &s.receives[i]
+		receives[o.ordinal] = o
+		received[o.ordinal]++
+	}
+	sent := make(map[uint64]int)
+	for i := range s.sends {
+		sent[s.sends[i].ordinal]++
+	}
+	for i := range s.sends {
+		o := &s.sends[i]
+		// Of several that say they are the same none is known to be.
+		if r := receives[o.ordinal]; r != nil && o.ordinal > 0 && sent[o.ordinal] == 1 && received[o.ordinal] == 1 && r.doneRow >= 0 && r.takes(o) {
+			m.draw(key, o, r)
+		}
 	}
 }
 
@@ -113,14 +135,19 @@ func (m *matching) draw(key stream, send, receive *posting) bool {
 		send.fate, receive.fate = concurrent, concurrent
 		return true
 	}
-	if send.bytes != receive.bytes && key.channel < 0 {
+	if !receive.takes(send) && key.channel < 0 {
 		return false
 	}
 	send.fate, receive.fate = paired, paired
 	m.pairs = append(m.pairs, pair{
-		place{send.thread, send.row}, place{receive.thread, receive.row}, place{receive.doneThread, uint32(receive.doneRow)}, key.tag, send.bytes,
+		place{send.thread, send.row}, place{receive.thread, receive.row}, place{receive.doneThread, uint32(receive.doneRow)}, key.tag, send.bytes, send.startNS,
 	})
 	return true
+}
+
+// takes says whether a receive can have received what was sent, by its bytes.
+func (receive *posting) takes(send *posting) bool {
+	return send.bytes == receive.bytes || receive.most && send.bytes < receive.bytes
 }
 
 // mismatch marks what is left of a side that does not tell what it seems to.

@@ -18,26 +18,26 @@ func (u *unbalanced) add(more unbalanced) {
 }
 
 // addMarks makes phases and events of a ring's marks. A phase that is still open when one round it ends, ends there too; what is open at the
-// thread's end, there.
-func addMarks(t *trace.Thread, r *store.Ring, at func(ticks uint64) int64) unbalanced {
+// thread's end, there. nameOf gives the run's number of a name.
+func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32, at func(ticks uint64) int64) unbalanced {
 	var u unbalanced
 	var open []int32 // phases, outermost first
 	for _, c := range r.Marks {
 		ticks, values := c.Origin, c.Value
 		for i, what := range c.What {
 			ticks += c.Ticks[i]
-			now := at(ticks)
+			now, name := at(ticks), nameOf(c.Name[i])
 			t.EndNS = max(t.EndNS, now)
 			switch what {
 			case moriensv1.Marks_WHAT_EVENT:
-				t.Events = append(t.Events, trace.Event{Name: c.Name[i], TimeNS: now, Value: values[0]})
+				t.Events = append(t.Events, trace.Event{Name: name, TimeNS: now, Value: values[0]})
 				values = values[1:]
 			case moriensv1.Marks_WHAT_BEGIN:
 				open = append(open, int32(len(t.Phases)))
-				t.Phases = append(t.Phases, trace.Phase{Name: c.Name[i], Depth: int32(len(open) - 1), BeginNS: now})
+				t.Phases = append(t.Phases, trace.Phase{Name: name, Depth: int32(len(open) - 1), BeginNS: now})
 			case moriensv1.Marks_WHAT_END:
 				k := len(open) - 1
-				for k >= 0 && t.Phases[open[k]].Name != c.Name[i] {
+				for k >= 0 && t.Phases[open[k]].Name != name {
 					k--
 				}
 				if k < 0 {

@@ -53,7 +53,7 @@ func TestRecountMarks(t *testing.T) {
 		Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED, NamesLost: 4,
 	}}})
 
-	r, err := Conclude(s.Freeze(), Job{}, partition.Options{By: partition.ByAuto})
+	r, err := concludeAll(t, s.Freeze(), Job{}, partition.Options{By: partition.ByAuto})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
@@ -92,9 +93,15 @@ func describeWindows(m *rundir.Manifest, a *store.Agent) {
 // describeMatching says what of the messages has no counterpart, why, and what could not be told of requests.
 func describeMatching(m *rundir.Manifest, h *history) {
 	x := &m.Messages
-	x.LateSenderSeconds = rundir.Number(float64(h.matching.lateSenderNS(h.run.Messages)) / 1e9)
+	x.LateSenderSeconds = rundir.Number(math.NaN())
+	if h.whole {
+		x.LateSenderSeconds = rundir.Number(float64(h.matching.lateSenderNS) / 1e9)
+	}
 	for _, why := range slices.Sorted(maps.Keys(h.matching.unpaired)) {
 		t := h.matching.unpaired[why]
+		if t.sends+t.receives == 0 {
+			continue
+		}
 		x.Unmatched = append(x.Unmatched, rundir.Unmatched{Why: why, Sends: t.sends, Receives: t.receives})
 	}
 	for i := range h.processes {
@@ -102,6 +109,7 @@ func describeMatching(m *rundir.Manifest, h *history) {
 		x.Requests.EndsUnknown += int64(e.GetEndsUnknown())
 		x.Requests.StartsUnknown += int64(e.GetStartsUnknown())
 		x.Requests.Lost += int64(e.GetRequestsLost())
+		x.Requests.Unfollowed += int64(e.GetRequestsUnfollowed())
 		x.Requests.Open += int64(e.GetRequestsOpen())
 		x.Requests.HandlesShared += int64(e.GetHandlesShared())
 		x.Requests.Cancelled += int64(e.GetCancelled())
@@ -227,12 +235,11 @@ func faults(f store.Frozen) []string {
 	return notes
 }
 
-// whyEmpty says why there is no burst, and what to do where that is known here; "" if there are bursts.
-func whyEmpty(h *history, f store.Frozen) (why, advice string) {
-	for i := range h.run.Threads {
-		if h.run.Threads[i].Bursts.Len() > 0 {
-			return "", ""
-		}
+// whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
+func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
+	bursts, err := team.Any(h.team, slices.ContainsFunc(h.own, func(i int) bool { return h.run.Threads[i].Bursts.Len() > 0 }))
+	if bursts || err != nil {
+		return "", "", err
 	}
 	faulty := 0
 	for _, a := range f.Agents {
@@ -240,11 +247,11 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string) {
 	}
 	switch {
 	case len(f.Agents) == 0:
-		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?"
+		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
 	case faulty > 0:
-		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)"
+		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)", nil
 	case len(f.Processes) == 0:
-		return "no process of the job called MPI under moriens", ""
+		return "no process of the job called MPI under moriens", "", nil
 	}
-	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?"
+	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?", nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"moriens/analysis/clock"
 	"moriens/analysis/partition"
+	"moriens/analysis/team"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -83,7 +84,7 @@ func TestTrafficTellsClocks(t *testing.T) {
 			functions[i] = function
 		}
 		f, exits := tellTraffic(t, [2]pretender{{offset: 1e9}, {offset: 2e11, drift: -70e-6}}, functions)
-		r, err := Conclude(f, Job{}, partition.Options{By: partition.ByAuto})
+		r, err := concludeAll(t, f, Job{}, partition.Options{By: partition.ByAuto})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,10 +114,14 @@ func TestFlows(t *testing.T) {
 	f, _ := tellTraffic(t, [2]pretender{{}, {}}, []mpicall.ID{
 		mpicall.Barrier, mpicall.Alltoallv, mpicall.Bcast, mpicall.Reduce, mpicall.Scan, mpicall.Sendrecv,
 	})
-	h := unpack(f)
+	h := unpack(f, team.Solo{}, 2)
 	c := assembleCommunicators(h)
+	h.comms = c
 	moved(h, c)
-	h.matching = match(h, c)
+	var err error
+	if h.matching, err = match(h, c); err != nil {
+		t.Fatal(err)
+	}
 	place := func(thread, row int32) clock.Place { return clock.Place{Thread: thread, Row: row} }
 	both := func(row int32) []clock.Member {
 		return []clock.Member{{Start: place(0, row), End: place(0, row)}, {Start: place(1, row), End: place(1, row)}}
@@ -128,7 +133,11 @@ func TestFlows(t *testing.T) {
 			{Flow: clock.ToRoot, Root: 1, Members: both(3)}, {Flow: clock.Prefix, Members: both(4)},
 		},
 	}
-	got := h.traffic(c)
+	of, err := h.causes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := of.waits
 	if len(got.Messages) == 2 && got.Messages[0].Send.Thread == 1 {
 		got.Messages[0], got.Messages[1] = got.Messages[1], got.Messages[0]
 	}

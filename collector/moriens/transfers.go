@@ -17,34 +17,31 @@ var transferKinds = map[uint8]trace.TransferKind{
 
 // moved gives the threads of all processes the columns of what they have moved.
 func moved(h *history, c *communicators) {
-	for i := range h.processes {
-		for _, thread := range h.processes[i].threads {
-			t := &h.run.Threads[thread]
-			r := h.rings[thread]
-			t.Collectives = collectives(&h.processes[i], r)
-			t.Transfers = transfers(h, c, i, r)
-		}
-	}
+	h.each(func(i int) {
+		t, r, of := &h.run.Threads[i], h.rings[i], h.processOf[i]
+		t.Collectives = collectives(&h.processes[of], r)
+		t.Transfers = transfers(h, c, of, h.frozen.Transfers(r))
+	})
 }
 
-// transfers puts a ring's transfers in the order of the calls that posted them.
-func transfers(h *history, c *communicators, of int, r *store.Ring) trace.Transfers {
+// transfers puts those of a ring of a process in the order of the calls that posted them.
+func transfers(h *history, c *communicators, of int, chunks []store.Transfers) trace.Transfers {
 	p := &h.processes[of]
 	type entry struct {
 		chunk *store.Transfers
 		at    int
 	}
 	n := 0
-	for k := range r.Transfers {
-		n += r.Transfers[k].Len()
+	for k := range chunks {
+		n += chunks[k].Len()
 	}
 	if n == 0 {
 		return trace.Transfers{}
 	}
 	order := make([]entry, 0, n)
-	for k := range r.Transfers {
-		for i := range r.Transfers[k].Len() {
-			order = append(order, entry{&r.Transfers[k], i})
+	for k := range chunks {
+		for i := range chunks[k].Len() {
+			order = append(order, entry{&chunks[k], i})
 		}
 	}
 	slices.SortStableFunc(order, func(a, b entry) int { return cmp.Compare(a.chunk.Row[a.at], b.chunk.Row[b.at]) })
@@ -72,7 +69,17 @@ func transfers(h *history, c *communicators, of int, r *store.Ring) trace.Transf
 }
 
 func collectives(p *process, r *store.Ring) trace.Collectives {
-	var c trace.Collectives
+	n := 0
+	for k := range r.Collectives {
+		n += len(r.Collectives[k].Row)
+	}
+	if n == 0 {
+		return trace.Collectives{}
+	}
+	c := trace.Collectives{
+		Call: make([]uint32, 0, n), Root: make([]int32, 0, n), Comm: make([]int32, 0, n), Ordinal: make([]int64, 0, n),
+		Sent: make([]int64, 0, n), Received: make([]int64, 0, n),
+	}
 	for k := range r.Collectives {
 		x := &r.Collectives[k]
 		c.Call = append(c.Call, x.Row...)

@@ -71,6 +71,9 @@ func (s *Store) addCalls(c *moriensv1.Calls) error {
 	for i, local := range c.Path { // in place: the message is ours
 		c.Path[i] = s.paths.number(r.Process, mpicall.ID(c.Function[i]), local)
 	}
+	if r.Calls == 0 {
+		r.origin = c.OriginTicks
+	}
 	r.Chunks = append(r.Chunks, Chunk{
 		Origin: c.OriginTicks, Burst: c.BurstTicks, Call: c.CallTicks, Path: c.Path,
 		NoBurst: c.NoBurst, Paused: c.Paused, Unfinished: c.Unfinished, PollsRow: c.PollsRow, Polls: c.Polls,

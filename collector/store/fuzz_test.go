@@ -30,6 +30,8 @@ func session() []*moriensv1.ReportRequest {
 		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 			Communicator: 1, Id: 8, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}},
 		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
+		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 1, Origin: &moriensv1.Origin{
+			How: moriensv1.Origin_HOW_SPAWNED, Began: 1, Ended: 2, Text: "7.0"}}}},
 		{Body: &moriensv1.ReportRequest_Transfers{Transfers: &moriensv1.Transfers{
 			Ring: 2, Kind: []moriensv1.Transfers_Kind{1}, Row: []int64{1}, Done: []int64{2}, Peer: []int32{1}, Tag: []int32{0}, Comm: []uint32{1}, Bytes: []uint64{8}}}},
 		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{

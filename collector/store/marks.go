@@ -13,8 +13,11 @@ type names struct {
 	byText map[string]uint32
 }
 
+// unknownName stands for a name that is not known.
+const unknownName = "?"
+
 func newNames() names {
-	return names{list: []string{"?"}, byText: make(map[string]uint32)}
+	return names{list: []string{unknownName}, byText: make(map[string]uint32)}
 }
 
 func (n *names) number(text string) uint32 {

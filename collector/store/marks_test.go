@@ -48,8 +48,8 @@ func TestMarks(t *testing.T) {
 	s.must(marks(&moriensv1.Marks{Ring: 12, First: 3, OriginTicks: 2000, Ticks: []uint64{0}, What: []moriensv1.Marks_What{end}, Name: []uint32{1}}))
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 12, Marks: 4, Paused: 9, MarksInside: 2}}})
 	f := s.store.Freeze()
-	if d := cmp.Diff([]string{"?", "solve", "other"}, f.MarkNames); d != "" {
-		t.Error(d)
+	if d := cmp.Diff([]string{"?", "other", "solve"}, f.MarkNames); d != "" || f.Name(0) != 0 || f.Name(1) != 2 || f.Name(2) != 1 {
+		t.Error(d, f.tables.names)
 	}
 	want := []MarkChunk{
 		{Origin: 1000, Ticks: []uint64{0, 5, 6}, What: []moriensv1.Marks_What{begin, event, end}, Name: []uint32{1, 0, 1}, Value: []int64{-7}},

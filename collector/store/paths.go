@@ -1,9 +1,9 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"moriens/internal/mpicall"
@@ -14,10 +14,9 @@ import (
 // paths numbers the call paths of all processes alike: the same function called from the same place of
 // the same file has one number, wherever the file was mapped.
 type paths struct {
-	list []trace.CallPath // by number; 0 is unknown
-	byID map[string]uint32
-	// Where frames are in the source, as agents have said, without those fields of the key.
-	places map[trace.Frame]trace.Frame
+	list   []trace.CallPath // by number; 0 is unknown
+	byID   map[string]uint32
+	places places
 }
 
 // A localPath is a call path as one process numbered it, with the functions that it was seen to call:
@@ -33,7 +32,7 @@ type functionNumber struct {
 }
 
 func newPaths() paths {
-	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32), places: make(map[trace.Frame]trace.Frame)}
+	return paths{list: make([]trace.CallPath, 1), byID: make(map[string]uint32), places: make(places)}
 }
 
 // number returns the number of a function called from a call path of p, which is defined or 0, an
@@ -77,30 +76,33 @@ func frameOf(f *moriensv1.Frame) trace.Frame {
 	return frame
 }
 
-// place remembers where a frame is in the source. Where nodes differ, because not all have the debugging information, the one
-// that names a line counts.
+// place remembers where a frame is in the source. Nodes may differ, because not all have the debugging information.
 func (t *paths) place(f *moriensv1.Frame) {
 	key := frameOf(f)
-	if t.places[key].Line != 0 {
-		return
-	}
 	placed := key
 	placed.Function, placed.File, placed.Line = f.Function, f.File, int(f.Line)
-	t.places[key] = placed
+	t.places.add(key, placed)
 }
 
-// placed lists the call paths with their places in the source.
-func (t *paths) placed() []trace.CallPath {
-	list := slices.Clone(t.list)
-	for i := range list {
-		list[i].Frames = slices.Clone(list[i].Frames)
-		for k, f := range list[i].Frames {
-			if p, known := t.places[f]; known {
-				list[i].Frames[k] = p
-			}
-		}
+// places say where frames are in the source. The keys are without what they say.
+type places map[trace.Frame]trace.Frame
+
+// add keeps of two places of a frame the one that tells more, and of two that tell as much always the same.
+func (p places) add(key, placed trace.Frame) {
+	if was, known := p[key]; !known || comparePlaces(placed, was) < 0 {
+		p[key] = placed
 	}
-	return list
+}
+
+func comparePlaces(a, b trace.Frame) int {
+	lacks := func(is bool) int {
+		if is {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(cmp.Compare(lacks(a.Line == 0), lacks(b.Line == 0)), cmp.Compare(lacks(a.Function == ""), lacks(b.Function == "")),
+		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function))
 }
 
 func (s *Store) addCallPath(c *moriensv1.CallPath) error {
@@ -117,4 +119,21 @@ func (s *Store) addCallPath(c *moriensv1.CallPath) error {
 	}
 	p.local[c.Path] = localPath{frames: frames}
 	return nil
+}
+
+// Number is the number of a call path, which has one from now on: other collectors of the run have it too.
+func (s *Store) Number(p trace.CallPath) uint32 {
+	if p.Function == "" && len(p.Frames) == 0 {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.paths.intern(p)
+}
+
+// CallPath is that of a number.
+func (s *Store) CallPath(number uint32) trace.CallPath {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.paths.list[number]
 }

@@ -42,8 +42,13 @@ func TestPlaces(t *testing.T) {
 		{Module: "app", BuildID: "ab", Offset: 0x10, Function: "solve", File: "/src/solve.c", Line: 7},
 		{Module: "app", BuildID: "ab", Offset: 0x20},
 	}
-	want := []trace.CallPath{{}, {Function: "MPI_Send", Frames: frames}, {Function: "MPI_Recv", Frames: frames}}
-	if d := cmp.Diff(want, p.placed()); d != "" {
+	want := []trace.CallPath{{}, {Function: "MPI_Recv", Frames: frames}, {Function: "MPI_Send", Frames: frames}}
+	var f Frozen
+	f.arrange([]holding{{paths: p.list, places: p.places, names: []string{unknownName}}})
+	if d := cmp.Diff(want, f.CallPaths); d != "" {
 		t.Error(d)
+	}
+	if f.Path(0) != 0 || f.Path(1) != 2 || f.Path(2) != 1 {
+		t.Errorf("call paths are numbered %v", f.tables.paths)
 	}
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,7 +27,8 @@ type AgentProgress struct {
 	Done      bool
 	Away      time.Duration // since its last stream ended; 0 while it has one
 	Processes int
-	Resent    uint64 // messages; known when it is done
+	Resent    uint64        // messages; known when it is done
+	CPU       time.Duration // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
 }
 
 // Progress returns the state of this moment.
@@ -53,6 +55,7 @@ func (s *Store) Progress() Progress {
 		p.Faults += len(a.Faults)
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
+			CPU: a.cpu(),
 		}
 		if a.streams == 0 {
 			state.Away = time.Since(a.left)
@@ -61,4 +64,15 @@ func (s *Store) Progress() Progress {
 	}
 	slices.SortFunc(p.Agents, func(a, b AgentProgress) int { return cmp.Compare(a.Host, b.Host) })
 	return p
+}
+
+// cpu is the processor time that the agent's process has used, as it last told.
+func (a *Agent) cpu() time.Duration {
+	ns := a.Done.GetCpuNs()
+	for _, samples := range a.Samples {
+		if n := len(samples); n > 0 {
+			ns = max(ns, samples[n-1].CpuNs)
+		}
+	}
+	return time.Duration(min(ns, math.MaxInt64))
 }

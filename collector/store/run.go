@@ -26,6 +26,7 @@ type Agent struct {
 	left      time.Time       // when the last of them ended
 	Refused   []string        // why messages of it were refused, the first few
 	last      uint64          // sequence
+	Member    int             // of a team of collectors: the one that has what came of it
 
 	communicators map[uint32]*Communicator // by the agent's number
 }
@@ -41,7 +42,11 @@ type Process struct {
 	names map[uint32]uint32     // Store's numbers of the shim's names
 	Comms map[uint32]Member     // by the process's own number
 
-	TransfersEnd *moriensv1.TransfersEnd // nil until all of them came
+	TransfersEnd *moriensv1.TransfersEnd // nil until nothing more is moved
+	Traffic      Traffic                 // the latest
+	came         uint64                  // transfers
+	counted      uint64                  // of them, in the store's totals
+	lacking      uint64                  // of those of another collector's process: have not come there
 }
 
 // A Ring is one thread that called MPI.
@@ -53,6 +58,7 @@ type Ring struct {
 	Marks   []MarkChunk        // in time order
 	marks   uint64             // of all of those
 	End     *moriensv1.RingEnd // nil until it has ended
+	origin  uint64             // ticks at which the burst before its first call starts
 	ticks   uint64             // sum over its calls and bursts
 
 	Transfers   []Transfers
@@ -62,11 +68,14 @@ type Ring struct {
 
 // Span returns when the ring's first call began and its last ended, in ticks; 0, 0 where it has no calls.
 func (r *Ring) Span() (first, last uint64) {
-	if len(r.Chunks) == 0 {
+	if r.Calls == 0 {
 		return 0, 0
 	}
-	return r.Chunks[0].Origin, r.Chunks[0].Origin + r.ticks
+	return r.origin, r.origin + r.ticks
 }
+
+// Silent says whether nothing came of a ring's thread.
+func (r *Ring) Silent() bool { return r.Calls == 0 && r.marks == 0 }
 
 func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {
 	if int(e.Collector) >= len(s.clocks) {
@@ -90,7 +99,9 @@ func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
 		return fmt.Errorf("process %016x: rank %d of %d", p.Process, p.Rank, p.Size)
 	}
 	s.processes[p.Process] = &Process{Agent: a, Info: p, local: make(map[uint32]localPath), names: make(map[uint32]uint32)}
-	s.totals.Processes++
+	if s.totals.Processes++; s.totals.Processes == 1 {
+		s.first <- p.Events
+	}
 	return nil
 }
 

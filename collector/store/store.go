@@ -9,6 +9,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type Store struct {
 	clocks    []Clock // the collector's; the last one is that of this process
 	totals    Totals
 	uncarried Uncarried
+	first     chan []string // what the first process counts
 }
 
 // Uncarried counts what no held message tells of, so that messages which are taken anew, in a process that follows this
@@ -66,17 +68,19 @@ func New() *Store {
 		rings:     make(map[uint64]*Ring),
 		paths:     newPaths(),
 		names:     newNames(),
+		first:     make(chan []string, 1),
 	}
 }
 
-// Greet introduces an agent, new or come back, and returns the sequence up to which its messages are held.
+// Greet introduces an agent, new or come back, and returns the sequence up to which its messages are held. After Freeze those alone are let in
+// that are done: they can still be asked for windows.
 func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.frozen {
+	a := s.agents[h.Agent]
+	if s.frozen && (a == nil || a.Done == nil) {
 		return nil, 0, ErrFrozen
 	}
-	a := s.agents[h.Agent]
 	if a == nil {
 		a = &Agent{
 			Hello:     h,
@@ -106,14 +110,52 @@ func (s *Store) Leave(a *Agent) {
 	a.left = time.Now()
 }
 
-// Expected returns how many agents are not done and can still be: they have a stream, or had one until less
-// than grace ago.
-func (s *Store) Expected(grace time.Duration) int {
+// Attendance returns how many agents have come, and how many of those are not done and can still be: they have a stream, or had one
+// until less than grace ago.
+func (s *Store) Attendance(grace time.Duration) (came, expected int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, a := range s.agents {
+		if a.expected(grace) {
+			expected++
+		}
+	}
+	return len(s.agents), expected
+}
+
+// expected says whether an agent is not done and can still be.
+func (a *Agent) expected(grace time.Duration) bool {
+	return a.Done == nil && (a.streams > 0 || time.Since(a.left) < grace)
+}
+
+// Roll lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
+func (s *Store) Roll(grace time.Duration) (ids []uint64, expected int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for id, a := range s.agents {
+		ids = append(ids, id)
+		if a.expected(grace) {
+			expected++
+		}
+	}
+	slices.Sort(ids)
+	return ids, expected
+}
+
+// Knows says whether an agent has come.
+func (s *Store) Knows(agent uint64) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.agents[agent] != nil
+}
+
+// Staying returns how many agents are done and have a stream.
+func (s *Store) Staying() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	n := 0
 	for _, a := range s.agents {
-		if a.Done == nil && (a.streams > 0 || time.Since(a.left) < grace) {
+		if a.Done != nil && a.streams > 0 {
 			n++
 		}
 	}
@@ -199,6 +241,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addMember(a, b.Member)
 	case *moriensv1.ReportRequest_Transfers:
 		return s.addTransfers(b.Transfers)
+	case *moriensv1.ReportRequest_Traffic:
+		return s.addTraffic(b.Traffic)
 	case *moriensv1.ReportRequest_Collectives:
 		return s.addCollectives(b.Collectives)
 	case *moriensv1.ReportRequest_Gaps:

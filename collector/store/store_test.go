@@ -262,13 +262,13 @@ func TestApplyRefusesAfterEnd(t *testing.T) {
 	}
 }
 
-func TestExpected(t *testing.T) {
+func TestAttendance(t *testing.T) {
 	s := newStub(t)
 	again, _, _ := s.store.Greet(&moriensv1.Hello{Agent: 1})
 	check := func(when string, grace time.Duration, want int) {
 		t.Helper()
-		if got := s.store.Expected(grace); got != want {
-			t.Errorf("%s: %d agents expected, want %d", when, got, want)
+		if came, expected := s.store.Attendance(grace); came != 1 || expected != want {
+			t.Errorf("%s: %d agents came, %d are expected, want 1 and %d", when, came, expected, want)
 		}
 	}
 	check("two streams", 0, 1)
@@ -312,18 +312,24 @@ func TestAddClock(t *testing.T) {
 		sample *moriensv1.ClockSample
 		want   uint32
 	}{
-		{&moriensv1.ClockSample{Clock: 1, Identity: "a"}, 0},
-		{&moriensv1.ClockSample{Clock: 1, Identity: "a"}, 0},
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a", MonotonicNs: 5}, 0},
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a", MonotonicNs: 7}, 0},
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a", MonotonicNs: 6}, 0},
+		{&moriensv1.ClockSample{Clock: 1, Identity: "a", MonotonicNs: 7}, 0}, // another journal has it too
 		{&moriensv1.ClockSample{Clock: 3, Identity: "a"}, 1},
 		{&moriensv1.ClockSample{Clock: 3, Identity: "b"}, 2},
 		{&moriensv1.ClockSample{Clock: 3}, 3},
 		{&moriensv1.ClockSample{Clock: 3}, 4}, // nobody knows whether it is the same
 	} {
+		if c.sample.Ticks = uint64(c.sample.MonotonicNs); c.sample.Ticks == 0 {
+			c.sample.Ticks = uint64(100 + i)
+		}
+		c.sample.RealtimeNs = int64(c.sample.Ticks)
 		if got := s.AddClock(c.sample); got != c.want {
 			t.Errorf("sample %d is of clock %d, want %d", i, got, c.want)
 		}
 	}
-	if f := s.Freeze(); len(f.Clocks) != 5 || len(f.Clocks[0].Samples) != 2 {
+	if f := s.Freeze(); len(f.Clocks) != 5 || len(f.Clocks[0].Samples) != 3 || f.Clocks[0].Samples[1].MonotonicNs != 6 {
 		t.Errorf("%v", f.Clocks)
 	}
 }

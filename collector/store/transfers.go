@@ -25,7 +25,8 @@ type Communicator struct {
 // A Member is a process's place in a communicator.
 type Member struct {
 	*Communicator
-	Rank int
+	Rank   int
+	Origin *moriensv1.Origin // of one with ranks of several worlds, as far as it is known; else nil
 }
 
 // Transfers are what rows of a ring move between their rank and one other, in the order in which they came. All columns but
@@ -39,10 +40,21 @@ type Transfers struct {
 	Bytes     []uint64
 	DoneRing  map[int]*Ring  // by place: the ring of the completing row, where it is another one
 	Channel   map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
+	Untold    map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may not be told
+	Ordinal   []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
+	Epoch     uint32         // 0: ordinals count from the beginning
 }
 
 // Len returns the number of transfers.
 func (t *Transfers) Len() int { return len(t.Row) }
+
+// OrdinalOf is which of its kind a transfer is from the beginning on, plus 1; 0 where that is not known.
+func (t *Transfers) OrdinalOf(i int) uint64 {
+	if t.Epoch != 0 || t.Ordinal == nil {
+		return 0
+	}
+	return t.Ordinal[i]
+}
 
 // Collectives are the collective calls of a ring; all columns have one length.
 type Collectives struct {
@@ -98,13 +110,28 @@ func (s *Store) addMember(a *Agent, m *moriensv1.Member) error {
 		return fmt.Errorf("process %016x: communicator number %d is taken", m.Process, m.Comm)
 	case m.Rank >= c.Info.Size:
 		return fmt.Errorf("process %016x: rank %d of %d in communicator %d", m.Process, m.Rank, c.Info.Size, m.Communicator)
+	case !soundOrigin(p, m):
+		return fmt.Errorf("process %016x: communicator number %d of a bad origin: %v", m.Process, m.Comm, m.Origin)
 	default:
 		if p.Comms == nil {
 			p.Comms = make(map[uint32]Member)
 		}
-		p.Comms[m.Comm] = Member{c, int(m.Rank)}
+		p.Comms[m.Comm] = Member{c, int(m.Rank), m.Origin}
 	}
 	return nil
+}
+
+// soundOrigin judges how worlds came together: nothing is made of what came later.
+func soundOrigin(p *Process, m *moriensv1.Member) bool {
+	switch o := m.Origin; o.GetHow() {
+	case moriensv1.Origin_HOW_UNSPECIFIED:
+		return o == nil
+	case moriensv1.Origin_HOW_DERIVED:
+		return o.Parent == 0 || p.Comms[o.Parent].Communicator != nil
+	case moriensv1.Origin_HOW_SPAWNED, moriensv1.Origin_HOW_PARENT, moriensv1.Origin_HOW_ACCEPTED, moriensv1.Origin_HOW_CONNECTED, moriensv1.Origin_HOW_JOINED:
+		return o.Parent == 0 && o.Began <= o.Ended
+	}
+	return false
 }
 
 // peer judges a communicator's number and the rank of a peer in it.
@@ -153,16 +180,18 @@ func (s *Store) addTransfers(x *moriensv1.Transfers) error {
 	if r == nil {
 		return fmt.Errorf("transfers of unknown ring %016x", x.Ring)
 	}
-	chunk, err := s.transfers(r, x)
+	chunk, err := decode(s.rings, r, x)
 	if err != nil {
 		return fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
 	}
 	r.Transfers = append(r.Transfers, chunk)
-	s.totals.Transfers += uint64(chunk.Len())
+	r.Process.came += uint64(chunk.Len())
+	s.count(r.Process)
 	return nil
 }
 
-func (s *Store) transfers(r *Ring, x *moriensv1.Transfers) (Transfers, error) {
+// decode judges a message of transfers of a ring.
+func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 	n := len(x.Kind)
 	switch {
 	case n == 0:
@@ -174,14 +203,19 @@ func (s *Store) transfers(r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 		return Transfers{}, errors.New("elsewhere does not ascend within the transfers, or has not as many rings")
 	case len(x.Partitioned) != len(x.Channel) || !ascends(x.Partitioned, n):
 		return Transfers{}, errors.New("partitioned does not ascend within the transfers, or has not as many channels")
+	case !ascends(x.Untold, n):
+		return Transfers{}, errors.New("untold does not ascend within the transfers")
 	}
 	rows, err := r.rows(x.Row)
 	if err != nil {
 		return Transfers{}, err
 	}
-	t := Transfers{Kind: make([]uint8, n), Row: rows, Done: make([]int64, n), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm, Bytes: x.Bytes}
+	t := Transfers{Kind: make([]uint8, n), Row: rows, Done: make([]int64, n), Peer: x.Peer, Tag: x.Tag, Comm: x.Comm, Bytes: x.Bytes, Epoch: x.Epoch}
+	if len(x.Ordinal) > 0 {
+		t.Ordinal = x.Ordinal
+	}
 	for i, place := range x.Elsewhere {
-		done := s.rings[x.DoneRing[i]]
+		done := rings[x.DoneRing[i]]
 		if done == nil || done.Process != r.Process {
 			return Transfers{}, fmt.Errorf("completed by ring %016x, which is none of the process's", x.DoneRing[i])
 		}
@@ -195,6 +229,12 @@ func (s *Store) transfers(r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 			t.Channel = make(map[int]uint32)
 		}
 		t.Channel[int(place)] = x.Channel[i]
+	}
+	for _, place := range x.Untold {
+		if t.Untold == nil {
+			t.Untold = make(map[int]bool)
+		}
+		t.Untold[int(place)] = true
 	}
 	for i := range n {
 		if x.Kind[i] <= moriensv1.Transfers_KIND_UNSPECIFIED || x.Kind[i] > moriensv1.Transfers_KIND_READ {
@@ -297,14 +337,8 @@ func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {
 		return fmt.Errorf("the transfers of process %016x have ended already", e.Process)
 	}
 	p.TransfersEnd = e
-	came := uint64(0)
-	for _, r := range p.Rings {
-		for i := range r.Transfers {
-			came += uint64(r.Transfers[i].Len())
-		}
-	}
-	if came != e.Transfers {
-		return fmt.Errorf("process %016x has sent %d transfers, %d came", e.Process, e.Transfers, came)
+	if e.Transfers != p.counted {
+		return fmt.Errorf("process %016x has moved something %d times, its sums say %d times, and %d came", e.Process, e.Transfers, p.Traffic.Transfers, p.came)
 	}
 	return nil
 }

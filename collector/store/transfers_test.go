@@ -102,10 +102,20 @@ func TestMeaningRefuses(t *testing.T) {
 		change(c)
 		return collectives(c)
 	}
+	met := func(o *moriensv1.Origin) *moriensv1.ReportRequest {
+		m := member(2, 1, 1, 0)
+		m.GetMember().Origin = o
+		return m
+	}
 	for _, tt := range []struct {
 		want string
 		m    *moriensv1.ReportRequest
 	}{
+		{"bad origin", met(&moriensv1.Origin{})},
+		{"bad origin", met(&moriensv1.Origin{How: 7})},
+		{"bad origin", met(&moriensv1.Origin{How: moriensv1.Origin_HOW_DERIVED, Parent: 5})},
+		{"bad origin", met(&moriensv1.Origin{How: moriensv1.Origin_HOW_PARENT, Parent: 3})},
+		{"bad origin", met(&moriensv1.Origin{How: moriensv1.Origin_HOW_JOINED, Began: 2, Ended: 1})},
 		{"there already", comm(func(c *moriensv1.Communicator) { c.Communicator = 1 })},
 		{"there already", comm(func(c *moriensv1.Communicator) { c.Communicator = 0 })},
 		{"a group of 0", comm(func(c *moriensv1.Communicator) { c.Size = 0 })},
@@ -150,7 +160,7 @@ func TestMeaningRefuses(t *testing.T) {
 		{"before row 3 of 2", gaps(&moriensv1.Gaps{Ring: 11, Before: []uint64{3}})},
 		{"in row 2 of 2", gaps(&moriensv1.Gaps{Ring: 11, Inside: []uint64{2}})},
 		{"unknown process", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 7}}}},
-		{"has sent 5 transfers, 0 came", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 5}}}},
+		{"moved something 5 times, its sums say 0 times, and 0 came", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 5}}}},
 	} {
 		t.Run(tt.want, func(t *testing.T) {
 			s := meaningStub(t)

@@ -22,6 +22,19 @@ func (s *Store) sum() Totals {
 	return t
 }
 
+// Function is the MPI function of a call path, by its number; empty where it is not known.
+func (s *Store) Function(path uint32) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if int(path) >= len(s.paths.list) {
+		return ""
+	}
+	return s.paths.list[path].Function
+}
+
+// FirstEvents gives, once, what the first process counts, when that has come.
+func (s *Store) FirstEvents() <-chan []string { return s.first }
+
 // Refuse counts a message that did not get as far as Apply.
 func (s *Store) Refuse() {
 	s.mu.Lock()
@@ -48,6 +61,9 @@ type RingView struct {
 	Ring      *Ring // for identity only
 	Chunks    []Chunk
 	NSPerTick float64 // as far as known now; 0 = not known yet
+	// What the node's own clocks said first: at so many ticks so many ns since the epoch; and last. 0 where NSPerTick is.
+	FirstTicks      uint64
+	FirstNS, LastNS int64
 }
 
 // Rings returns a view of every ring, in the order in which they came.
@@ -56,33 +72,49 @@ func (s *Store) Rings() []RingView {
 	defer s.mu.RUnlock()
 	views := make([]RingView, len(s.ringOrder))
 	for i, r := range s.ringOrder {
-		views[i] = RingView{Ring: r, Chunks: r.Chunks, NSPerTick: r.Process.nsPerTick()}
+		views[i] = RingView{Ring: r, Chunks: r.Chunks}
+		views[i].fit(r.Process.Agent.Samples[r.Process.Info.Clock])
 	}
 	return views
 }
 
-// nsPerTick takes the longest baseline there is.
-func (p *Process) nsPerTick() float64 {
-	samples := p.Agent.Samples[p.Info.Clock]
+// fit takes the longest baseline there is.
+func (v *RingView) fit(samples []*moriensv1.ClockSample) {
 	if len(samples) < 2 {
-		return 0
+		return
 	}
 	first, last := samples[0], samples[len(samples)-1]
 	if last.Ticks <= first.Ticks || last.MonotonicNs <= first.MonotonicNs {
-		return 0
+		return
 	}
-	return float64(last.MonotonicNs-first.MonotonicNs) / float64(last.Ticks-first.Ticks)
+	v.NSPerTick = float64(last.MonotonicNs-first.MonotonicNs) / float64(last.Ticks-first.Ticks)
+	v.FirstTicks, v.FirstNS, v.LastNS = first.Ticks, first.RealtimeNs, first.RealtimeNs+last.MonotonicNs-first.MonotonicNs
 }
 
 // A Frozen is all that came, once nothing more can come.
 type Frozen struct {
-	Agents    []*Agent   // by host, then id
-	Processes []*Process // by id
-	CallPaths []trace.CallPath
-	MarkNames []string // of phases and events; 0 is unknown
+	Agents    []*Agent         // by host, then id
+	Processes []*Process       // by id
+	CallPaths []trace.CallPath // in an order of their own; 0 is unknown
+	MarkNames []string         // of phases and events, likewise
 	Totals    Totals
-	Clocks    []Clock // the collector's, in time order: one, unless it was started again on another host
+	Clocks    []Clock // the collector's, by when they were read last: one, unless it was started again on another host, or there are several collectors
 	Collector Collector
+	Links     []*moriensv1.ShareLink // between counters of several collectors
+	tables    tables
+	member    int // of a team of collectors
+	rings     map[uint64]*Ring
+	store     *Store
+	fetched   map[*Ring][]Transfers // with what came by itself; a ring that is not in it has that alone
+}
+
+// Take gives a ring's chunks, in time order, and forgets them: whoever makes something else of them needs the memory.
+func (f *Frozen) Take(r *Ring) []Chunk {
+	f.store.mu.Lock()
+	defer f.store.mu.Unlock()
+	chunks := r.Chunks
+	r.Chunks = nil
+	return chunks
 }
 
 // A Clock is a counter that the agents' exchanges compare theirs with.
@@ -105,7 +137,7 @@ func (s *Store) AddClock(sample *moriensv1.ClockSample) uint32 {
 	if last >= 0 {
 		c := &s.clocks[last]
 		if c.Kind == sample.Clock && c.Samples[0].Identity == sample.Identity && sample.Identity != "" {
-			c.Samples = append(c.Samples, sample)
+			c.add(sample)
 			return uint32(last)
 		}
 	}
@@ -113,21 +145,45 @@ func (s *Store) AddClock(sample *moriensv1.ClockSample) uint32 {
 	return uint32(last + 1)
 }
 
+// AddSample takes one more reading of a counter that has a number.
+func (s *Store) AddSample(number uint32, sample *moriensv1.ClockSample) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clocks[number].add(sample)
+}
+
+// add puts a sample in its place, once: several journals of a collector bring the same ones, and others in no order.
+func (c *Clock) add(sample *moriensv1.ClockSample) {
+	at, there := slices.BinarySearchFunc(c.Samples, sample, func(a, b *moriensv1.ClockSample) int {
+		return cmp.Or(cmp.Compare(a.MonotonicNs, b.MonotonicNs), cmp.Compare(a.Ticks, b.Ticks))
+	})
+	if !there {
+		c.Samples = slices.Insert(c.Samples, at, sample)
+	}
+}
+
 // Freeze ends the run: from now on Apply refuses.
 func (s *Store) Freeze() Frozen {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.frozen = true
-	f := Frozen{CallPaths: s.paths.placed(), MarkNames: s.names.list, Totals: s.sum(), Clocks: s.clocks}
+	f := Frozen{Totals: s.sum(), rings: s.rings, store: s}
+	f.arrange([]holding{{paths: s.paths.list, places: s.paths.places, names: s.names.list, clocks: s.clocks}})
 	for _, a := range s.agents {
+		a.Member = 0
 		f.Agents = append(f.Agents, a)
 	}
-	slices.SortFunc(f.Agents, func(a, b *Agent) int {
-		return cmp.Or(cmp.Compare(a.Hello.Host, b.Hello.Host), cmp.Compare(a.Hello.Agent, b.Hello.Agent))
-	})
 	for _, p := range s.processes {
 		f.Processes = append(f.Processes, p)
 	}
-	slices.SortFunc(f.Processes, func(a, b *Process) int { return cmp.Compare(a.Info.Process, b.Info.Process) })
+	f.sort()
 	return f
+}
+
+// sort puts agents and processes in their order.
+func (f *Frozen) sort() {
+	slices.SortFunc(f.Agents, func(a, b *Agent) int {
+		return cmp.Or(cmp.Compare(a.Hello.Host, b.Hello.Host), cmp.Compare(a.Hello.Agent, b.Hello.Agent))
+	})
+	slices.SortFunc(f.Processes, func(a, b *Process) int { return cmp.Compare(a.Info.Process, b.Info.Process) })
 }

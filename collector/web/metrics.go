@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -31,7 +32,7 @@ var whole = []metric{
 	gauge("run_seconds", "Time since the collector started.", func(p *health.Page) float64 { return p.Seconds }),
 	counter("mpi_calls", "Outermost MPI calls that came.", func(p *health.Page) uint64 { return p.Calls }),
 	counter("bursts", "Computation bursts that came.", func(p *health.Page) uint64 { return p.Bursts }),
-	counter("transfers", "Sends, receives, one-sided and file operations that came.", func(p *health.Page) uint64 { return p.Transfers }),
+	counter("transfers", "Sends, receives, one-sided and file operations that ranks have told of.", func(p *health.Page) uint64 { return p.Transfers }),
 	gauge("bursts_per_second", "Bursts that came in lately, a second.", func(p *health.Page) float64 { return p.BurstsPerSecond }),
 	gauge("clusters", "Provisional clusters.", func(p *health.Page) float64 { return float64(p.Clusters.Count) }),
 	gauge("clustered_bursts", "Bursts that were clustered so far.", func(p *health.Page) float64 { return float64(p.Clusters.Bursts) }),
@@ -44,6 +45,32 @@ var whole = []metric{
 	counter("messages_refused", "Streams and messages that were refused.", func(p *health.Page) uint64 { return p.Losses.MessagesRefused }),
 	counter("ranks_died", "Ranks that ended without MPI_Finalize.", func(p *health.Page) uint64 { return p.Losses.RanksDied }),
 	counter("ranks_unrecorded", "Ranks that could not record.", func(p *health.Page) uint64 { return p.Losses.RanksUnrecorded }),
+	counter("agents_redirected", "Agents that asked one collector of the run and belong to another.", func(p *health.Page) uint64 { return p.Redirected }),
+}
+
+// A share is a number of one of several collectors.
+type share struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(m *health.Member) float64
+}
+
+func shareOf(name, help string, kind prometheus.ValueType, value func(m *health.Member) float64) share {
+	return share{prometheus.NewDesc("moriens_member_"+name, help, []string{"member", "host"}, nil), kind, value}
+}
+
+// shares are those of each collector of a run that has several.
+var shares = []share{
+	shareOf("agents", "Agents of this collector.", prometheus.GaugeValue, func(m *health.Member) float64 { return float64(m.Agents) }),
+	shareOf("bursts_total", "Computation bursts that came to this collector.", prometheus.CounterValue, func(m *health.Member) float64 { return float64(m.Bursts) }),
+	shareOf("bursts_per_second", "Bursts that came to this collector lately, a second.", prometheus.GaugeValue, func(m *health.Member) float64 { return m.BurstsPerSecond }),
+	shareOf("resident_bytes", "Memory of this collector's process.", prometheus.GaugeValue, func(m *health.Member) float64 { return float64(m.Memory.ResidentBytes) }),
+	shareOf("journal_bytes", "Size of this collector's journal.", prometheus.GaugeValue, func(m *health.Member) float64 {
+		if m.Journal == nil {
+			return 0
+		}
+		return float64(m.Journal.Bytes)
+	}),
 }
 
 // journal are those of a collector that keeps a journal.
@@ -81,6 +108,9 @@ func (s source) Describe(ch chan<- *prometheus.Desc) {
 			ch <- m.desc
 		}
 	}
+	for _, m := range shares {
+		ch <- m.desc
+	}
 	for _, d := range []*prometheus.Desc{agents, ranks, turned, info} {
 		ch <- d
 	}
@@ -111,6 +141,12 @@ func (s source) Collect(ch chan<- prometheus.Metric) {
 	labelled(ranks, prometheus.GaugeValue, float64(p.Ranks.Left), "left")
 	for cause, n := range p.Refused {
 		labelled(turned, prometheus.CounterValue, float64(n), cause)
+	}
+	for i := range p.Members {
+		m := &p.Members[i]
+		for _, s := range shares {
+			labelled(s.desc, s.kind, s.value(m), strconv.Itoa(m.Member), m.Host)
+		}
 	}
 	labelled(info, prometheus.GaugeValue, 1, p.Run, p.Host, p.Version, p.Stage)
 }

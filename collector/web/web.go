@@ -1,4 +1,4 @@
-// Package web is the collector's side for browsers and monitoring: how the run is, as JSON and as Prometheus text.
+// Package web is the collector's side for browsers and monitoring: how the run is, as a page that follows it, as JSON and as Prometheus text.
 //
 // It only tells; nothing can be changed by it. What it tells is the user's own, so that every request has to show a
 // token, which opens nothing else. On the loopback it speaks HTTP; where others could listen, TLS with the run's
@@ -7,8 +7,6 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -16,12 +14,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"moriens/collector/gate"
 	"moriens/collector/health"
+	"moriens/internal/webguard"
+	"moriens/trace/page"
+	"moriens/viewer"
 )
 
 // MetricsPath is where the metrics are served.
@@ -32,6 +32,8 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 60 * time.Second
 	maxHeader     = 16 << 10
+	// hearTimeout is how long those who look may take to hear the end.
+	hearTimeout = time.Second
 )
 
 // Config says where to listen and what to tell.
@@ -41,6 +43,9 @@ type Config struct {
 	TLS    *tls.Config // the run's certificate
 	Gate   *gate.Gate
 	Page   func() health.Page
+	Live   func() Live   // what the page shows
+	Stage  func() string // changes with whatever is to be told at once
+	End    func() *End   // nil while the run goes on
 	Log    *slog.Logger
 }
 
@@ -49,6 +54,7 @@ type Server struct {
 	config   Config
 	listener net.Listener
 	scheme   string
+	viewer   viewer.Page
 	http     http.Server
 	done     sync.WaitGroup
 }
@@ -61,8 +67,11 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page at %s: %w", config.Listen, err)
 	}
-	s := &Server{config: config, listener: listener, scheme: "http"}
+	s := &Server{config: config, listener: listener, scheme: "http", viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET "+PackPath, s.pack)
+	mux.HandleFunc("GET "+LivePath, s.live)
 	mux.HandleFunc("GET "+health.Path, s.health)
 	mux.Handle("GET "+MetricsPath, metrics(config.Page))
 	s.http = http.Server{
@@ -96,37 +105,27 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // URL is its address, where it is reached under hostPort.
 func (s *Server) URL(hostPort string) string { return s.scheme + "://" + hostPort }
 
-// Close stops listening and ends what is under way.
+// Close stops listening, has those who look hear how the run has ended, if Config.End says so, and ends what else is under way.
 func (s *Server) Close() {
+	ctx, cancel := context.WithTimeout(context.Background(), hearTimeout)
+	defer cancel()
+	if err := s.http.Shutdown(ctx); err != nil {
+		s.config.Log.Debug("a page did not hear the end", "error", err)
+	}
 	s.http.Close()
 	s.done.Wait()
 }
 
-// guard lets requests pass that show the token, as the parameter token or as a bearer.
+// guard lets requests pass that show the token.
 func (s *Server) guard(next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(s.config.Token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Cache-Control", "no-store")
-		header.Set("Referrer-Policy", "no-referrer") // the address holds the token
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Content-Security-Policy", "default-src 'self'; frame-ancestors 'none'")
-		shown, isBearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !isBearer {
-			shown = r.URL.Query().Get("token")
-		}
-		// Of the hashes, which have one length: comparing in constant time needs that.
-		got := sha256.Sum256([]byte(shown))
-		conn := r.Context().Value(connKey{}).(*gate.Conn)
-		if subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
-			conn.Refuse(gate.PageToken, errors.New("a page was asked for without the right token"))
-			header.Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "wrong token: moriens status DIR --url prints the right address", http.StatusUnauthorized)
-			return
-		}
-		conn.Trust()
-		next.ServeHTTP(w, r)
-	})
+	conn := func(r *http.Request) *gate.Conn { return r.Context().Value(connKey{}).(*gate.Conn) }
+	return webguard.Guard{
+		Token: s.config.Token, Policy: s.viewer.Policy(), Advice: "moriens status DIR --url prints the right address",
+		Passed: func(r *http.Request) { conn(r).Trust() },
+		Refused: func(r *http.Request) {
+			conn(r).Refuse(gate.PageToken, errors.New("a page was asked for without the right token"))
+		},
+	}.Handler(next)
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {

@@ -21,13 +21,14 @@ import (
 
 const token = "00112233"
 
-var page = health.Page{
+var running = health.Page{
 	Format: health.FormatVersion, Version: "1.2", Run: "r", Stage: health.Collecting, Host: "n0",
 	Agents: []health.Agent{{Host: "n0", Connected: true}, {Host: "n1", Done: true, Resent: 2}, {Host: "n2", Away: 3}, {Host: "n3", Connected: true}},
 	Ranks:  health.Ranks{Recorded: 10, Running: 4, Ended: 3, Died: 2, Left: 1},
 	Calls:  7, Bursts: 6, BurstsPerSecond: 1.5, Clusters: health.Clusters{Count: 3, Explained: .75},
 	Losses: health.Losses{RecordsDropped: 5, RanksDied: 2}, Refused: map[string]uint64{"wrong_token": 4},
-	Journal: &health.Journal{Bytes: 100, Pending: 9, CutBytes: 8, Syncs: 2, SyncSeconds: .25, Error: "full"},
+	Journal: &health.Journal{Bytes: 100, Pending: 9, CutBytes: 8, Syncs: 2, SyncSeconds: .25, Error: "full"}, Redirected: 3,
+	Members: []health.Member{{Host: "n0", Bursts: 2, Journal: &health.Journal{Bytes: 60}}, {Member: 1, Host: "n1", Agents: 2, Bursts: 4, Journal: &health.Journal{Bytes: 40}}},
 }
 
 type served struct {
@@ -39,6 +40,12 @@ type served struct {
 
 func serve(t *testing.T, listen string, page health.Page) served {
 	t.Helper()
+	return start(t, Config{Listen: listen, Page: func() health.Page { return page }})
+}
+
+// start serves with a token, a certificate and a gate of its own.
+func start(t *testing.T, c Config) served {
+	t.Helper()
 	certificate, err := rendezvous.NewCertificate()
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +56,8 @@ func serve(t *testing.T, listen string, page health.Page) served {
 	}
 	log := slog.New(slog.DiscardHandler)
 	g := gate.New(func() { t.Error("a page is no stream") }, log)
-	s, err := Start(Config{Listen: listen, Token: token, TLS: config, Gate: g, Page: func() health.Page { return page }, Log: log})
+	c.Token, c.TLS, c.Gate, c.Log = token, config, g, log
+	s, err := Start(c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +96,7 @@ func (s served) ask(t *testing.T, method, path, bearer string) (status int, body
 
 func TestHealth(t *testing.T) {
 	for _, listen := range []string{"127.0.0.1:0", ":0"} {
-		s := serve(t, listen, page)
+		s := serve(t, listen, running)
 		if https := strings.HasPrefix(s.url, "https:"); https != (listen == ":0") {
 			t.Errorf("%s is served at %s", listen, s.url)
 		}
@@ -97,7 +105,7 @@ func TestHealth(t *testing.T) {
 		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
 			t.Fatalf("status %d, %v", status, err)
 		}
-		if d := cmp.Diff(page, got); d != "" {
+		if d := cmp.Diff(running, got); d != "" {
 			t.Error(d)
 		}
 	}
@@ -105,7 +113,7 @@ func TestHealth(t *testing.T) {
 
 // Without the token there is nothing to see, whatever is asked for, and it is counted.
 func TestWithoutToken(t *testing.T) {
-	s := serve(t, "127.0.0.1:0", page)
+	s := serve(t, "127.0.0.1:0", running)
 	for _, path := range []string{health.Path, MetricsPath, "/", health.Path + "?token=", health.Path + "?token=" + token + "0", MetricsPath + "?token=x"} {
 		status, body := s.ask(t, "GET", path, "")
 		if status != http.StatusUnauthorized || strings.Contains(body, "n1") {
@@ -123,7 +131,7 @@ func TestWithoutToken(t *testing.T) {
 
 // The page tells, and does nothing.
 func TestReadOnly(t *testing.T) {
-	s := serve(t, "127.0.0.1:0", page)
+	s := serve(t, "127.0.0.1:0", running)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {
 		if status, _ := s.ask(t, method, health.Path, token); status != http.StatusMethodNotAllowed {
 			t.Errorf("%s: %d", method, status)
@@ -135,19 +143,20 @@ func TestReadOnly(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	_, body := serve(t, "127.0.0.1:0", page).ask(t, "GET", MetricsPath, token)
+	_, body := serve(t, "127.0.0.1:0", running).ask(t, "GET", MetricsPath, token)
 	for _, line := range []string{
 		"moriens_bursts_total 6", "moriens_records_dropped_total 5", "moriens_ranks_died_total 2", `moriens_turned_away_total{cause="wrong_token"} 4`,
 		`moriens_agents{state="connected"} 2`, `moriens_agents{state="done"} 1`, `moriens_agents{state="away"} 1`, `moriens_ranks{state="left"} 1`,
 		"moriens_explained_ratio 0.75", "moriens_journal_bytes 100", "moriens_journal_pending 9", "moriens_journal_cut_bytes_total 8",
-		"moriens_journal_sync_seconds_total 0.25", "moriens_journal_failing 1", "process_resident_memory_bytes ",
+		"moriens_journal_sync_seconds_total 0.25", "moriens_journal_failing 1", "moriens_agents_redirected_total 3", `moriens_member_bursts_total{host="n1",member="1"} 4`,
+		`moriens_member_journal_bytes{host="n0",member="0"} 60`, "process_resident_memory_bytes ",
 	} {
 		if !strings.Contains(body, "\n"+line) {
 			t.Errorf("no line %s", line)
 		}
 	}
-	without := page
-	without.Journal = nil
+	without := running
+	without.Journal, without.Members = nil, nil
 	if _, body := serve(t, "127.0.0.1:0", without).ask(t, "GET", MetricsPath, token); strings.Contains(body, "journal") {
 		t.Error("metrics of a journal that there is not")
 	}
@@ -167,7 +176,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 	}
 	registry := prometheus.NewPedanticRegistry()
-	registry.MustRegister(source(func() health.Page { return page }))
+	registry.MustRegister(source(func() health.Page { return running }))
 	families, err := registry.Gather()
 	if err != nil {
 		t.Fatal(err)

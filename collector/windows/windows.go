@@ -264,10 +264,12 @@ func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, 
 	return list
 }
 
-// Fetch gets windows of processes, of all where none is named, from all agents.
+// Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the transfers of all windows, in parts that name
+// neither a process nor a window.
 func (d *Desk) Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []Fetched {
+	what := &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0}
 	var list []Fetched
-	for id, r := range d.ask(ctx, &request{fetch: &moriensv1.Fetch{Window: numbers(windows), Process: processes}}) {
+	for id, r := range d.ask(ctx, &request{fetch: what}) {
 		f := Fetched{Agent: id, Parts: r.parts, Err: told(r.err, r.end.GetError())}
 		f.Gone, f.Err = gone(r.end.GetGoneProcess(), r.end.GetGoneWindow(), f.Err)
 		slices.SortStableFunc(f.Parts, func(a, b *moriensv1.WindowPart) int {

@@ -19,7 +19,7 @@ func TestGivenUpQuestion(t *testing.T) {
 		for {
 			select {
 			case <-woken:
-			case <-time.After(10 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Fatal("nobody says that there is something to ask")
 			}
 			r := new(moriensv1.ReportResponse)

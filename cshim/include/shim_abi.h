@@ -32,6 +32,10 @@
  * never waits: a record for which there is no room is dropped whole and counted in `dropped`, and the
  * next record that does find room has MORIENS_SLOT_LOST.
  *
+ * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever
+ * it comes half a ring beyond tail, and when it waits at the end of MPI: the agent watches the directory (inotify). A kernel that has no watch
+ * to give makes the agent look more often.
+ *
  * A call is written in two steps so that a process that dies inside MPI still tells where it was. At
  * entry the shim fills enter, call, path, flags, the counters of the burst before it, slots and, last
  * (release), seq of the slot at head; at exit it fills exit, what the call's results mean, and advances head over the record. In the
@@ -184,11 +188,14 @@ enum moriens_request_event {
 	MORIENS_REQUEST_MATCHED = 6,   /* request is a message that MPI_Mprobe gave and this call receives */
 };
 
+/* In moriens_request.bytes: MPI has not told, and source and tag are what the receive asked for. It was no more than that had room for. */
+#define MORIENS_BYTES_UNTOLD UINT64_MAX
+
 /* What a call did to a request. Several requests of a process can have one handle at a time: the agent
  * tells them apart by time. Those of one call stand in the order of its array. */
 struct moriens_request {
 	uint64_t request; /* C handle */
-	uint64_t bytes;   /* received, by its status; of use only where it was one that receives */
+	uint64_t bytes;   /* received, by its status, or MORIENS_BYTES_UNTOLD; of use only where it was one that receives */
 	int32_t source;   /* by its status, as a peer; likewise */
 	int32_t tag;
 	uint32_t event; /* moriens_request_event */
@@ -280,7 +287,7 @@ enum moriens_log_kind {
 	MORIENS_LOG_MODULE = 1, /* struct moriens_log_module, then its path without NUL */
 	MORIENS_LOG_PATH = 2,   /* struct moriens_log_path, then its frames, innermost first */
 	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
-	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers */
+	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers, then, where it is MET, a moriens_log_origin and its text */
 	MORIENS_LOG_NAME = 5,   /* struct moriens_log_name, then the name of a phase or event, without NUL */
 };
 
@@ -317,6 +324,7 @@ enum moriens_comm_flag {
 	MORIENS_COMM_GUESSED = 8, /* its making was not seen, or ranks of another world take part: another of the same ranks may have
 	                           * the same id, or not all of its ranks the same */
 	MORIENS_COMM_CUT = 16,    /* there was no room for all of its ranks */
+	MORIENS_COMM_MET = 32,    /* ranks of another world take part, and a moriens_log_origin says how they came together */
 };
 
 /* A communicator, or what else has collective calls of its own. It is defined by the first record that names it. */
@@ -338,6 +346,30 @@ struct moriens_log_ranks {
 	uint32_t count;
 };
 
+/* moriens_log_origin.how */
+enum moriens_origin {
+	MORIENS_ORIGIN_DERIVED = 1,   /* made of another such communicator, by a call of its ranks */
+	MORIENS_ORIGIN_SPAWNED = 2,   /* by MPI_Comm_spawn, of the ranks that called it, with the world that it started */
+	MORIENS_ORIGIN_PARENT = 3,    /* of that world, with them: MPI_Comm_get_parent's */
+	MORIENS_ORIGIN_ACCEPTED = 4,
+	MORIENS_ORIGIN_CONNECTED = 5,
+	MORIENS_ORIGIN_JOINED = 6,
+};
+
+/* How ranks of several worlds came together. The two sides do not know what the other calls itself: the end of the run finds out
+ * which belong together. It follows the ranks, 8-byte aligned, and is followed by its text without NUL. */
+struct moriens_log_origin {
+	uint32_t how;    /* moriens_origin */
+	uint32_t parent; /* DERIVED: the communicator that it was made of, defined before; else 0 */
+	uint64_t key;    /* DERIVED: a hash that all of its ranks, of all worlds, have alike; else 0 */
+	/* Else: ticks of the call that brought the worlds together, for those that were spawned of MPI_Init. */
+	uint64_t began;
+	uint64_t ended;
+	/* Of text: SPAWNED and PARENT the launcher's name for the process that spawned, ACCEPTED and CONNECTED the port, as far as they are known. */
+	uint32_t length;
+	uint32_t reserved;
+};
+
 struct moriens_log_name {
 	struct moriens_log_entry entry;
 	uint32_t name; /* 1, 2, 3, … */
@@ -357,6 +389,7 @@ _Static_assert(offsetof(struct moriens_slot, slots) == 28 && offsetof(struct mor
 _Static_assert(offsetof(struct moriens_mark, seq) == offsetof(struct moriens_slot, seq) &&
 	offsetof(struct moriens_mark, what) == offsetof(struct moriens_slot, call) &&
 	offsetof(struct moriens_mark, slots) == offsetof(struct moriens_slot, slots), "a mark is told by its call");
+_Static_assert(sizeof(struct moriens_log_origin) % 8 == 0, "its text follows at once");
 _Static_assert(sizeof(struct moriens_ring) == MORIENS_HEADER_BYTES, "the slots start on a page");
 _Static_assert(sizeof(struct moriens_process) == MORIENS_HEADER_BYTES, "the log starts on a page");
 

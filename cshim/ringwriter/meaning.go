@@ -23,6 +23,7 @@ static bool ring_open(struct moriens_writer *w, uint64_t enter, uint16_t call, u
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	"moriens/internal/mpicall"
@@ -31,6 +32,7 @@ import (
 
 // Meaning is what a call means, slot by slot.
 type Meaning struct {
+	Counts      []int64 // of the process's events in the burst before the call
 	Transfers   []shmabi.Transfer
 	Collectives []shmabi.Collective
 	Requests    []shmabi.Request
@@ -38,6 +40,13 @@ type Meaning struct {
 
 func (m Meaning) slots() []C.struct_moriens_slot {
 	var slots []C.struct_moriens_slot
+	for values := range slices.Chunk(m.Counts, shmabi.SlotEvents) {
+		c := C.struct_moriens_counters{kind: shmabi.SlotCounters, count: C.uint32_t(len(values))}
+		for i, v := range values {
+			c.value[i] = C.int64_t(v)
+		}
+		slots = append(slots, *(*C.struct_moriens_slot)(unsafe.Pointer(&c)))
+	}
 	for i := range m.Transfers {
 		slots = append(slots, *(*C.struct_moriens_slot)(unsafe.Pointer(&m.Transfers[i])))
 	}
@@ -74,6 +83,8 @@ type Comm struct {
 	Rank          int
 	Size, Peers   int // Peers 0: Size
 	Ranks         []Ranks
+	Origin        *shmabi.LogOrigin // of one with ranks of several worlds, and
+	OriginText    string
 }
 
 // Ranks are ranks of MPI_COMM_WORLD: First, First + Stride, …
@@ -91,13 +102,20 @@ func (p *Process) Comm(c Comm) bool {
 	if c.Peers == 0 {
 		c.Peers = c.Size
 	}
-	bytes := len(c.Ranks) * C.sizeof_struct_moriens_log_ranks
+	rest := unsafe.Slice((*byte)(unsafe.Pointer(&ranks[0])), len(c.Ranks)*C.sizeof_struct_moriens_log_ranks)
+	if c.Origin != nil {
+		c.Flags |= shmabi.CommMet
+		c.Origin.Length = uint32(len(c.OriginText))
+		rest = append(slices.Clone(rest), make([]byte, -len(rest)&7)...)
+		rest = append(rest, unsafe.Slice((*byte)(unsafe.Pointer(c.Origin)), shmabi.LogOriginBytes)...)
+		rest = append(rest, c.OriginText...)
+	}
 	entry := C.struct_moriens_log_comm{
 		comm: C.uint32_t(c.Number), flags: C.uint32_t(c.Flags), id: C.uint64_t(c.ID),
 		rank: C.int32_t(c.Rank), size: C.uint32_t(c.Size), peers: C.uint32_t(c.Peers),
 	}
 	entry.entry = C.struct_moriens_log_entry{
-		bytes: C.uint32_t((C.sizeof_struct_moriens_log_comm + bytes + 7) &^ 7), kind: shmabi.LogCommKind, length: C.uint16_t(len(c.Ranks)),
+		bytes: C.uint32_t((C.sizeof_struct_moriens_log_comm + len(rest) + 7) &^ 7), kind: shmabi.LogCommKind, length: C.uint16_t(len(c.Ranks)),
 	}
-	return bool(C.moriens_process_log(p.file, unsafe.Pointer(&entry), C.sizeof_struct_moriens_log_comm, unsafe.Pointer(&ranks[0]), C.size_t(bytes)))
+	return bool(C.moriens_process_log(p.file, unsafe.Pointer(&entry), C.sizeof_struct_moriens_log_comm, unsafe.Pointer(unsafe.SliceData(rest)), C.size_t(len(rest))))
 }

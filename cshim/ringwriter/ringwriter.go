@@ -1,5 +1,5 @@
 // Package ringwriter writes process files and rings with the shim's own code and with time stamps
-// that a test plants. Only tests import it.
+// that a test plants. Only tests and benchmarks import it.
 //
 // The C files here are links to cshim/src, so that the go command sees when they change.
 //
@@ -76,11 +76,17 @@ static void ring_publish(struct moriens_writer *w)
 {
 	moriens_ring_publish(w);
 }
+
+static uint64_t ring_free(const struct moriens_writer *w)
+{
+	return w->count - (w->head - __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE));
+}
 */
 import "C"
 
 import (
 	"fmt"
+	"path/filepath"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -110,6 +116,7 @@ type Process struct {
 	file      *C.struct_moriens_process_file
 	paths     *C.struct_moriens_paths
 	directory C.int
+	bell      *C.char // path of the file
 	rings     []*Ring
 	names     uint32 // defined so far
 }
@@ -127,6 +134,7 @@ func New(dir string, identity Identity) (*Process, error) {
 	}
 	id := identity.c()
 	p.id = uint64(id.process)
+	p.bell = C.CString(filepath.Join(dir, p.FileName()))
 	logBytes := identity.LogBytes
 	if logBytes == 0 {
 		logBytes = 64 << 10
@@ -235,11 +243,12 @@ func (p *Process) header() *shmabi.Process {
 	return (*shmabi.Process)(unsafe.Pointer(p.file.header))
 }
 
-// Finalize does what the shim does when MPI_Finalize has returned: it closes the rings and says so.
+// Finalize does what the shim does when MPI_Finalize has returned: it closes the rings, wakes their reader and says so.
 func (p *Process) Finalize() {
 	for _, r := range p.rings {
 		r.Close()
 	}
+	C.moriens_os_ring(p.bell)
 	C.moriens_process_set_state(p.file, C.MORIENS_PROCESS_FINALIZED)
 }
 
@@ -261,6 +270,7 @@ func (p *Process) Exit() {
 	C.moriens_os_unmap(p.paths.memory, p.paths.memory_bytes)
 	C.free(unsafe.Pointer(p.paths))
 	C.free(unsafe.Pointer(p.file))
+	C.free(unsafe.Pointer(p.bell))
 }
 
 // Ring writes one thread's ring.
@@ -291,6 +301,7 @@ func (p *Process) Thread(slots int) (*Ring, error) {
 		process: C.uint64_t(p.id),
 		thread:  C.uint32_t(thread),
 		tid:     C.moriens_os_tid(),
+		bell:    p.bell,
 	}
 	C.moriens_ring_format(r.writer, file.memory, C.uint32_t(slots), &identity)
 	C.moriens_os_close(file.fd)
@@ -350,6 +361,9 @@ func (r *Ring) Publish() { C.ring_publish(r.writer) }
 func (r *Ring) Mark(what uint16, name uint32, ticks uint64, value int64) {
 	C.ring_mark(r.writer, C.uint64_t(ticks), C.uint16_t(what), C.uint32_t(name), C.int64_t(value))
 }
+
+// Free is how many slots the reader has given back, or were never used.
+func (r *Ring) Free() int { return int(C.ring_free(r.writer)) }
 
 // Skip counts a call that is not recorded because recording is paused.
 func (r *Ring) Skip() { C.moriens_ring_skip(r.writer) }

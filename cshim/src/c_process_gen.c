@@ -15,7 +15,7 @@ MORIENS_PUBLIC int MPI_Comm_spawn(word command, word arguments, word maxprocs, w
 	moriens_commit(&span);
 	int result = real(command, arguments, maxprocs, info, root, comm, newcomm, errorcodes);
 	if (moriens_succeeded(&span, result))
-		moriens_made(moriens_comm_ref_at(newcomm));
+		moriens_spawned(&span, moriens_comm_ref_at(newcomm), (int)root);
 	if (moriens_failed(&span, result))
 		moriens_uncount(result);
 	moriens_exit(&span);
@@ -35,7 +35,7 @@ MORIENS_PUBLIC int MPI_Comm_spawn_multiple(word count, word commands, word argum
 	moriens_commit(&span);
 	int result = real(count, commands, arguments, maxprocs, infos, root, comm, newcomm, errorcodes);
 	if (moriens_succeeded(&span, result))
-		moriens_made(moriens_comm_ref_at(newcomm));
+		moriens_spawned(&span, moriens_comm_ref_at(newcomm), (int)root);
 	if (moriens_failed(&span, result))
 		moriens_uncount(result);
 	moriens_exit(&span);
@@ -55,7 +55,7 @@ MORIENS_PUBLIC int MPI_Comm_accept(word port, word info, word root, word comm, w
 	moriens_commit(&span);
 	int result = real(port, info, root, comm, newcomm);
 	if (moriens_succeeded(&span, result))
-		moriens_made_between(moriens_comm_ref_at(newcomm), 0);
+		moriens_accepted(&span, moriens_comm_ref_at(newcomm), (int)root, (const char *)port, MORIENS_OWN_END);
 	if (moriens_failed(&span, result))
 		moriens_uncount(result);
 	moriens_exit(&span);
@@ -75,7 +75,7 @@ MORIENS_PUBLIC int MPI_Comm_connect(word port, word info, word root, word comm, 
 	moriens_commit(&span);
 	int result = real(port, info, root, comm, newcomm);
 	if (moriens_succeeded(&span, result))
-		moriens_made_between(moriens_comm_ref_at(newcomm), 0);
+		moriens_connected(&span, moriens_comm_ref_at(newcomm), (int)root, (const char *)port, MORIENS_OWN_END);
 	if (moriens_failed(&span, result))
 		moriens_uncount(result);
 	moriens_exit(&span);
@@ -113,7 +113,7 @@ MORIENS_PUBLIC int MPI_Comm_join(word fd, word newcomm)
 	moriens_commit(&span);
 	int result = real(fd, newcomm);
 	if (moriens_succeeded(&span, result))
-		moriens_made_between(moriens_comm_ref_at(newcomm), 0);
+		moriens_joined(&span, moriens_comm_ref_at(newcomm));
 	moriens_exit(&span);
 	return result;
 }

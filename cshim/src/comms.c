@@ -1,4 +1,5 @@
 #include "comms.h"
+#include "clock.h"
 #include "groups.h"
 #include "os.h"
 #include "run.h"
@@ -18,23 +19,12 @@ uint64_t moriens_comm_frees;
 
 static struct moriens_handles comms = MORIENS_HANDLES(struct moriens_comm);
 static uint64_t serials; /* given; under the lock of comms */
-static uint32_t defined; /* in the log; under the log's lock */
 
 static struct {
 	uint64_t key; /* 0 = no entry */
 	uint32_t times;
 } times_made[KEYS]; /* under the lock of comms */
 static uint32_t keys;
-
-static enum moriens_comm_kind kind_of(word reference)
-{
-	return (enum moriens_comm_kind)(reference >> MORIENS_KIND_SHIFT & 3);
-}
-
-static word bits_of(enum moriens_comm_kind kind)
-{
-	return (word)kind << MORIENS_KIND_SHIFT;
-}
 
 /* The C handle behind a reference. */
 static word handle_of(word reference)
@@ -44,9 +34,9 @@ static word handle_of(word reference)
 		[MORIENS_KIND_WIN] = moriens_mpi.win_f2c,
 		[MORIENS_KIND_FILE] = moriens_mpi.file_f2c,
 	};
-	enum moriens_comm_kind kind = kind_of(reference);
+	enum moriens_comm_kind kind = moriens_kind_of(reference);
 
-	return moriens_c_handle(reference & ~bits_of(kind), f2c[kind]);
+	return moriens_c_handle(reference & ~moriens_kind_bits(kind), f2c[kind]);
 }
 
 static bool is_null(enum moriens_comm_kind kind, word handle)
@@ -139,7 +129,7 @@ static struct moriens_comm *meet(enum moriens_comm_kind kind, word handle)
 {
 	struct moriens_comm what;
 	bool foreign = false;
-	word key = handle | bits_of(kind);
+	word key = handle | moriens_kind_bits(kind);
 	struct moriens_comm *c;
 
 	memset(&what, 0, sizeof what);
@@ -167,7 +157,7 @@ MORIENS_COLD struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *c
 {
 	uint64_t frees = __atomic_load_n(&moriens_comm_frees, __ATOMIC_ACQUIRE);
 	uint32_t at = (uint32_t)(reference * 0x9e3779b97f4a7c15u >> (64 - MORIENS_COMM_BITS));
-	enum moriens_comm_kind kind = kind_of(reference);
+	enum moriens_comm_kind kind = moriens_kind_of(reference);
 	word handle = handle_of(reference);
 	struct moriens_comm *c;
 
@@ -177,7 +167,7 @@ MORIENS_COLD struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *c
 	}
 	if (is_null(kind, handle))
 		return NULL; /* MPI says what it thinks of that */
-	c = moriens_handles_find(&comms, handle | bits_of(kind));
+	c = moriens_handles_find(&comms, handle | moriens_kind_bits(kind));
 	if (c == NULL)
 		c = meet(kind, handle);
 	if (c != NULL) {
@@ -204,13 +194,29 @@ static bool count_key(uint64_t key, uint32_t *times)
 	return true;
 }
 
+/* Of a communicator with ranks of several worlds that was made of another such one, what they all know of it. */
+static uint64_t common_key(const struct moriens_comm *what, enum moriens_comm_kind kind, word handle, const struct moriens_birth *birth)
+{
+	const struct moriens_comm *parent = birth->parent;
+	uint64_t key = moriens_mix(birth->keyed ? SEED_KEYED : SEED_MADE, birth->keyed ? birth->key : birth->ordinal);
+
+	key = moriens_mix(key, what->flags & (MORIENS_COMM_INTER | MORIENS_COMM_WINDOW | MORIENS_COMM_FILE));
+	/* A window's and a file's ranks are those of the parent. */
+	if (kind == MORIENS_KIND_COMM)
+		key = moriens_mix(key, moriens_places_hash(handle, (what->flags & MORIENS_COMM_INTER) != 0, parent->key.handle, (parent->flags & MORIENS_COMM_INTER) != 0));
+	return key;
+}
+
 /* What an object that was made is, but for how often the same was. */
-static void conceive(struct moriens_comm *what, enum moriens_comm_kind kind, word handle, const struct moriens_birth *birth)
+static void conceive(struct moriens_comm *what, struct moriens_log_origin *origin, enum moriens_comm_kind kind, word handle,
+	const struct moriens_birth *birth)
 {
 	bool foreign = false;
 
 	memset(what, 0, sizeof *what);
+	memset(origin, 0, sizeof *origin);
 	if (kind != MORIENS_KIND_COMM && birth->parent != NULL) {
+		foreign = birth->parent->met;
 		what->flags = flags_of(kind);
 		what->rank = birth->parent->rank;
 		what->size = what->peers = birth->parent->size;
@@ -226,27 +232,45 @@ static void conceive(struct moriens_comm *what, enum moriens_comm_kind kind, wor
 	if (!foreign)
 		return;
 	what->flags |= MORIENS_COMM_GUESSED;
-	/* Spawned by the ranks of one world. In others, the same calls make the same of ranks that are others. */
-	if (!birth->keyed && birth->parent != NULL && (birth->parent->flags & MORIENS_COMM_GUESSED) == 0)
+	origin->how = birth->how;
+	origin->began = birth->began;
+	origin->length = birth->length;
+	if (birth->how == 0 && birth->parent != NULL && birth->parent->met) {
+		origin->how = MORIENS_ORIGIN_DERIVED;
+		origin->parent = moriens_comm_number(birth->parent);
+		origin->key = common_key(what, kind, handle, birth);
+	}
+	what->met = origin->how != 0;
+	/* In others, the same calls make the same of ranks that are others. */
+	if (origin->how != MORIENS_ORIGIN_DERIVED)
 		what->id = moriens_mix(what->id, hash_world());
 }
 
 void moriens_comm_made(word reference, const struct moriens_birth *birth)
 {
-	enum moriens_comm_kind kind = kind_of(reference);
+	enum moriens_comm_kind kind = moriens_kind_of(reference);
 	word handle = handle_of(reference);
-	struct moriens_comm what;
+	struct moriens_log_origin origin;
+	struct moriens_comm what, *c;
 	uint32_t times = 0;
 
 	if (is_null(kind, handle))
 		return;
-	conceive(&what, kind, birth->like != 0 ? birth->like : handle, birth);
+	conceive(&what, &origin, kind, birth->like != 0 ? birth->like : handle, birth);
 	pthread_mutex_lock(&comms.lock);
 	if (birth->keyed && !count_key(what.id, &times))
 		what.flags |= MORIENS_COMM_GUESSED;
 	what.id = moriens_mix(what.id, times);
-	insert(&what, handle | bits_of(kind));
+	c = insert(&what, handle | moriens_kind_bits(kind));
 	pthread_mutex_unlock(&comms.lock);
+	if (c == NULL || !what.met)
+		return;
+	/* While it is known: what it was made of may be gone when a record names it. */
+	if (origin.how == MORIENS_ORIGIN_DERIVED)
+		origin.key = moriens_mix(origin.key, times);
+	else
+		origin.ended = moriens_ticks();
+	moriens_comm_define(c, &origin, birth->text);
 }
 
 void moriens_comm_freed(struct moriens_comm *c, uint64_t serial)
@@ -257,99 +281,4 @@ void moriens_comm_freed(struct moriens_comm *c, uint64_t serial)
 		__atomic_fetch_add(&moriens_comm_frees, 1, __ATOMIC_ACQ_REL);
 	}
 	pthread_mutex_unlock(&comms.lock);
-}
-
-/* Puts the ranks into runs of one stride, as few as a greedy look finds; in place of the ranks' own memory no: runs has
- * room for as many as there are ranks. */
-static uint32_t runs_of(const struct moriens_ranks *ranks, struct moriens_log_ranks *runs)
-{
-	uint32_t n = 0;
-
-	for (uint32_t i = 0; i < ranks->count;) {
-		struct moriens_log_ranks run = {.first = ranks->world[i], .stride = 0, .count = 1};
-		while (i + run.count < ranks->count) {
-			int next = ranks->world[i + run.count];
-			int stride = next - ranks->world[i + run.count - 1];
-			if ((next < 0) != (run.first < 0) || (run.count > 1 && stride != run.stride))
-				break;
-			run.stride = stride;
-			run.count++;
-		}
-		i += run.count;
-		runs[n++] = run;
-	}
-	return n;
-}
-
-/* The last quarter of the log is not for communicators: a program that makes them in a loop would leave nothing to the call
- * paths of its later phases. */
-static bool log_has_room(size_t bytes)
-{
-	const struct moriens_process_file *process = &moriens_run.process;
-	size_t room = (process->file.bytes - MORIENS_HEADER_BYTES) / 4 * 3;
-
-	return bytes <= room && __atomic_load_n(&process->header->log_head, __ATOMIC_RELAXED) <= room - bytes;
-}
-
-static bool write_entry(struct moriens_comm *c, const struct moriens_log_ranks *runs, uint32_t count)
-{
-	struct moriens_log_comm entry = {
-		.entry = {
-			.bytes = (uint32_t)((sizeof entry + count * sizeof *runs + 7) & ~(size_t)7),
-			.kind = MORIENS_LOG_COMM,
-			.length = (uint16_t)count,
-		},
-		.comm = defined + 1,
-		.flags = c->flags,
-		.id = c->id,
-		.rank = c->rank,
-		.size = c->size,
-		.peers = c->peers,
-	};
-
-	return log_has_room(entry.entry.bytes) &&
-		moriens_process_log(&moriens_run.process, &entry, sizeof entry, runs, count * sizeof *runs);
-}
-
-/* Under the log's lock. */
-static uint32_t define(struct moriens_comm *c, const struct moriens_log_ranks *runs, uint32_t count)
-{
-	bool written = runs != NULL && count <= UINT16_MAX && write_entry(c, runs, count);
-
-	if (!written) {
-		c->flags |= MORIENS_COMM_CUT;
-		written = write_entry(c, runs, 0);
-	}
-	if (written) {
-		__atomic_store_n(&c->number, ++defined, __ATOMIC_RELEASE);
-	} else {
-		c->lost = true;
-		__atomic_fetch_add(&moriens_run.process.header->comms_lost, 1, __ATOMIC_RELAXED);
-	}
-	return c->number;
-}
-
-MORIENS_COLD uint32_t moriens_comm_define(struct moriens_comm *c)
-{
-	enum moriens_comm_kind kind = kind_of(c->key.handle);
-	struct moriens_log_ranks *runs = NULL;
-	struct moriens_ranks ranks;
-	uint32_t count = 0;
-	uint32_t number;
-
-	if (__atomic_load_n(&c->lost, __ATOMIC_RELAXED))
-		return 0;
-	ranks = moriens_ranks_of(kind, c->key.handle & ~bits_of(kind), (c->flags & MORIENS_COMM_INTER) != 0);
-	size_t bytes = ranks.count * sizeof *runs;
-	if (ranks.world != NULL && ranks.count == c->peers)
-		runs = moriens_os_memory(bytes);
-	if (runs != NULL)
-		count = runs_of(&ranks, runs);
-	pthread_mutex_lock(&moriens_run.paths.lock);
-	number = c->number != 0 || c->lost ? c->number : define(c, runs, count);
-	pthread_mutex_unlock(&moriens_run.paths.lock);
-	if (runs != NULL)
-		moriens_os_unmap(runs, bytes);
-	moriens_ranks_free(&ranks);
-	return number;
 }

@@ -16,6 +16,7 @@
 
 #include "handles.h"
 #include "mpi_facts.h"
+#include "shim_abi.h"
 
 /* Where a handle is of what. A reference is a handle in any binding, with these bits. */
 enum moriens_comm_kind {
@@ -25,6 +26,16 @@ enum moriens_comm_kind {
 };
 
 #define MORIENS_KIND_SHIFT 60
+
+static inline enum moriens_comm_kind moriens_kind_of(word reference)
+{
+	return (enum moriens_comm_kind)(reference >> MORIENS_KIND_SHIFT & 3);
+}
+
+static inline word moriens_kind_bits(enum moriens_comm_kind kind)
+{
+	return (word)kind << MORIENS_KIND_SHIFT;
+}
 
 struct moriens_comm {
 	struct moriens_handle key; /* of its C reference */
@@ -37,6 +48,7 @@ struct moriens_comm {
 	uint32_t size;
 	uint32_t peers;
 	bool lost; /* the log had no room; under the lock */
+	bool met;  /* ranks of another world take part, and it is known how they came together */
 	bool neighbours_known;
 	uint32_t sources, targets; /* neighbours, in a communicator with a topology */
 	uint64_t no_source, no_target; /* bits of those that are MPI_PROC_NULL, as only a grid's of up to 32 dimensions can be */
@@ -57,7 +69,9 @@ struct moriens_comm_cache {
 extern uint64_t moriens_comm_frees;
 
 struct moriens_comm *moriens_comm_miss(struct moriens_comm_cache *cache, word reference);
-uint32_t moriens_comm_define(struct moriens_comm *c);
+
+/* Defines it in the log, if it is not; origin and its text, or NULL. */
+uint32_t moriens_comm_define(struct moriens_comm *c, const struct moriens_log_origin *origin, const char *text);
 
 /* NULL: it is none, or there is no memory. */
 static inline struct moriens_comm *moriens_comm_of(struct moriens_comm_cache *cache, word reference)
@@ -77,7 +91,7 @@ static inline uint32_t moriens_comm_number(struct moriens_comm *c)
 	if (unlikely(c == NULL))
 		return 0;
 	uint32_t number = __atomic_load_n(&c->number, __ATOMIC_RELAXED);
-	return likely(number != 0) ? number : moriens_comm_define(c);
+	return likely(number != 0) ? number : moriens_comm_define(c, NULL, NULL);
 }
 
 /* The ordinal of a collective call that begins. A program brings its collective calls on one communicator into an
@@ -97,6 +111,10 @@ struct moriens_birth {
 	bool keyed;                  /* not all of the parent have called, and */
 	uint64_t key;                /* all that have called know this */
 	word like;                   /* C handle of a communicator with its ranks, where it may not be asked itself; or 0 */
+	enum moriens_origin how;     /* by a call that brings worlds together; or 0 */
+	uint64_t began;              /* entry of that call */
+	const char *text;            /* of moriens_log_origin, */
+	uint32_t length;             /* and its bytes */
 };
 
 /* An object was made, and has this reference. */

@@ -49,10 +49,12 @@ void moriens_requested_of_nobody(const struct moriens_transfer *transfer)
 void moriens_asked(struct moriens_span *span, word request)
 {
 	const struct moriens_thread *t = &moriens_thread;
-	const struct moriens_transfer *received = t->transfer[1];
+	const struct moriens_transfer *sent = t->transfer[0], *received = t->transfer[1];
 
-	if (span->kind == MORIENS_SPAN_RECORD && t->transfers == 2)
-		moriens_asked_made(request, received->bytes, received->peer, received->tag);
+	/* With one part only it is an ordinary send or receive. */
+	if (span->kind == MORIENS_SPAN_RECORD && t->transfers == 2 && moriens_mpi.isendrecv_untold && sent->peer != MORIENS_PROC_NULL &&
+		received->peer != MORIENS_PROC_NULL)
+		moriens_asked_made(request, received->peer, received->tag);
 }
 
 void moriens_persistent(struct moriens_span *span, word request)
@@ -115,16 +117,15 @@ static inline void fill(struct moriens_request *slot, const struct moriens_persi
 		slot->source = MORIENS_PROC_NULL;
 		return;
 	}
+	if (unlikely(asked != NULL)) {
+		slot->bytes = MORIENS_BYTES_UNTOLD;
+		slot->source = asked->source;
+		slot->tag = asked->tag;
+		return;
+	}
 	slot->bytes = moriens_status_bytes(status);
 	slot->source = moriens_status_source(status);
 	slot->tag = moriens_status_tag(status);
-	if (likely(asked == NULL))
-		return;
-	if ((asked->source != MORIENS_ANY && asked->source != slot->source) || (asked->tag != MORIENS_ANY && asked->tag != slot->tag)) {
-		slot->bytes = asked->bytes;
-		slot->source = asked->source;
-		slot->tag = asked->tag;
-	}
 }
 
 /* A request is complete that was before, and whose handle is now after. */

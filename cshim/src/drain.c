@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* The agent looks every 0.5 to 2 ms. */
 #define FIRST_PAUSE_US 100u
 #define LONGEST_PAUSE_US 2000u
 
@@ -45,6 +44,8 @@ void moriens_drain(void)
 	uint64_t start = moriens_os_monotonic_us();
 	uint64_t pause = FIRST_PAUSE_US;
 
+	if (limit != 0)
+		moriens_run_wake();
 	for (uint32_t thread = 0; limit != 0 && thread < threads; thread++) {
 		while (undrained(thread)) {
 			uint64_t waited = moriens_os_monotonic_us() - start;

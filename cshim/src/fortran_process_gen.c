@@ -5,69 +5,69 @@ MORIENS_FORTRAN(MPI_Comm_spawn, mpi_comm_spawn_,
 	(word command, word arguments, word maxprocs, word info, word root, word comm, word newcomm, word errorcodes, word ierror, word command_length, word arguments_length),
 	(command, arguments, maxprocs, info, root, comm, newcomm, errorcodes, ierror, command_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_spawn_, mpi_comm_spawn__, MPI_COMM_SPAWN, MPI_Comm_spawn_f, MPI_Comm_spawn_f08)
 MORIENS_FORTRAN(MPI_Comm_spawn, mpi_comm_spawn_f08_,
 	(word command, word arguments, word maxprocs, word info, word root, word comm, word newcomm, word errorcodes, word ierror, word command_length, word arguments_length),
 	(command, arguments, maxprocs, info, root, comm, newcomm, errorcodes, ierror, command_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_spawn, mpi_comm_spawn_f08ts_,
 	(word command, word arguments, word maxprocs, word info, word root, word comm, word newcomm, word errorcodes, word ierror, word command_length, word arguments_length),
 	(command, arguments, maxprocs, info, root, comm, newcomm, errorcodes, ierror, command_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_spawn_multiple, mpi_comm_spawn_multiple_,
 	(word count, word commands, word arguments, word maxprocs, word infos, word root, word comm, word newcomm, word errorcodes, word ierror, word commands_length, word arguments_length),
 	(count, commands, arguments, maxprocs, infos, root, comm, newcomm, errorcodes, ierror, commands_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_spawn_multiple_, mpi_comm_spawn_multiple__, MPI_COMM_SPAWN_MULTIPLE, MPI_Comm_spawn_multiple_f, MPI_Comm_spawn_multiple_f08)
 MORIENS_FORTRAN(MPI_Comm_spawn_multiple, mpi_comm_spawn_multiple_f08_,
 	(word count, word commands, word arguments, word maxprocs, word infos, word root, word comm, word newcomm, word errorcodes, word ierror, word commands_length, word arguments_length),
 	(count, commands, arguments, maxprocs, infos, root, comm, newcomm, errorcodes, ierror, commands_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_spawn_multiple, mpi_comm_spawn_multiple_f08ts_,
 	(word count, word commands, word arguments, word maxprocs, word infos, word root, word comm, word newcomm, word errorcodes, word ierror, word commands_length, word arguments_length),
 	(count, commands, arguments, maxprocs, infos, root, comm, newcomm, errorcodes, ierror, commands_length, arguments_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made(moriens_fortran_comm_ref(newcomm)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_spawned(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_accept, mpi_comm_accept_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_accepted(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_accept_, mpi_comm_accept__, MPI_COMM_ACCEPT, MPI_Comm_accept_f, MPI_Comm_accept_f08)
 MORIENS_FORTRAN(MPI_Comm_accept, mpi_comm_accept_f08_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_accepted(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_accept, mpi_comm_accept_f08ts_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_accepted(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_connect, mpi_comm_connect_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_connected(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN_NAMES(mpi_comm_connect_, mpi_comm_connect__, MPI_COMM_CONNECT, MPI_Comm_connect_f, MPI_Comm_connect_f08)
 MORIENS_FORTRAN(MPI_Comm_connect, mpi_comm_connect_f08_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_connected(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 MORIENS_FORTRAN(MPI_Comm_connect, mpi_comm_connect_f08ts_,
 	(word port, word info, word root, word comm, word newcomm, word ierror, word port_length),
 	(port, info, root, comm, newcomm, ierror, port_length),
 	if (moriens_outermost(&span)) { moriens_collective_of(&span, moriens_fortran_comm_ref(comm), *(const int *)root); },
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
+	if (moriens_succeeded(&span, result)) { moriens_connected(&span, moriens_fortran_comm_ref(newcomm), *(const int *)root, (const char *)port, moriens_trimmed(port, port_length)); } if (moriens_failed(&span, result)) { moriens_uncount(result); })
 
 MORIENS_FORTRAN(MPI_Comm_disconnect, mpi_comm_disconnect_,
 	(word comm, word ierror),
@@ -90,18 +90,18 @@ MORIENS_FORTRAN(MPI_Comm_join, mpi_comm_join_,
 	(word fd, word newcomm, word ierror),
 	(fd, newcomm, ierror),
 	(void)0,
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); })
+	if (moriens_succeeded(&span, result)) { moriens_joined(&span, moriens_fortran_comm_ref(newcomm)); })
 MORIENS_FORTRAN_NAMES(mpi_comm_join_, mpi_comm_join__, MPI_COMM_JOIN, MPI_Comm_join_f, MPI_Comm_join_f08)
 MORIENS_FORTRAN(MPI_Comm_join, mpi_comm_join_f08_,
 	(word fd, word newcomm, word ierror),
 	(fd, newcomm, ierror),
 	(void)0,
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); })
+	if (moriens_succeeded(&span, result)) { moriens_joined(&span, moriens_fortran_comm_ref(newcomm)); })
 MORIENS_FORTRAN(MPI_Comm_join, mpi_comm_join_f08ts_,
 	(word fd, word newcomm, word ierror),
 	(fd, newcomm, ierror),
 	(void)0,
-	if (moriens_succeeded(&span, result)) { moriens_made_between(moriens_fortran_comm_ref(newcomm), 0); })
+	if (moriens_succeeded(&span, result)) { moriens_joined(&span, moriens_fortran_comm_ref(newcomm)); })
 
 MORIENS_FORTRAN_PLAIN(MPI_Open_port, mpi_open_port_,
 	(word info, word port, word ierror, word port_length),

@@ -5,7 +5,7 @@
 #include "comms.h"
 
 struct moriens_ranks {
-	int *world; /* rank in MPI_COMM_WORLD, -1 for one of another world; NULL: not known */
+	int *rank; /* in MPI_COMM_WORLD, -1 for one of another world; NULL: not known */
 	uint32_t count;
 	size_t bytes;
 };
@@ -17,5 +17,8 @@ void moriens_ranks_free(struct moriens_ranks *ranks);
 /* The same on all members, and in both groups of an intercommunicator; but for members of another world, where *foreign is
  * set: each world has its own ranks. */
 uint64_t moriens_members_hash(enum moriens_comm_kind kind, word handle, bool inter, bool *foreign);
+
+/* A hash of where a communicator's members stand in the one that it was made of: the same on all of them, whatever world they are of. */
+uint64_t moriens_places_hash(word handle, bool inter, word parent, bool parent_inter);
 
 #endif

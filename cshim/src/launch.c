@@ -26,6 +26,7 @@ static struct {
 	struct moriens_job job;
 	bool tried;     /* to launch the run that is named */
 	bool started;   /* this process has started the agent */
+	uint32_t pid;   /* of this process; children that it forks have another */
 	int error;      /* why there is no agent */
 	const char *failed; /* what the error is of */
 	char run[17];
@@ -179,6 +180,7 @@ static bool take_part(void)
 	}
 	error = start_agent();
 	launch.started = error == 0;
+	launch.pid = moriens_os_pid();
 	if (error == 0 || error == EWOULDBLOCK || error == ECANCELED) /* an agent that failed has left word */
 		return true;
 	end_start();
@@ -323,5 +325,12 @@ void moriens_launch_wait(void)
 	if (late)
 		moriens_os_warn("the agent was not done in the time that MORIENS_TIMEOUT allows", "the results come later, unless the batch system ends it before");
 	else
+		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+}
+
+/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start another. */
+__attribute__((destructor)) static void exiting(void)
+{
+	if (launch.started && launch.pid == moriens_os_pid())
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }

@@ -163,6 +163,15 @@ void moriens_made_by_group(word made, word comm, int tag);
 void moriens_made_by_text(word made, const char *text, size_t length);
 void moriens_made_between(word made, int tag);
 
+/* An intercommunicator that ranks of different worlds can be part of was made: by MPI_Comm_spawn; by a call that names a port, of so many bytes in
+ * Fortran and with its own end in C; over a socket. And the one that the spawned world has from the beginning, if it is one. */
+void moriens_spawned(const struct moriens_span *span, word made, int root);
+void moriens_accepted(const struct moriens_span *span, word made, int root, const char *port, size_t length);
+void moriens_connected(const struct moriens_span *span, word made, int root, const char *port, size_t length);
+void moriens_joined(const struct moriens_span *span, word made);
+void moriens_met_parent(const struct moriens_span *span);
+#define MORIENS_OWN_END SIZE_MAX
+
 /* That whose collective call has succeeded was freed. */
 void moriens_freed(void);
 

@@ -35,6 +35,7 @@ struct moriens_mpi_facts {
 	int32_t any_source, any_tag, proc_null, root;
 	int32_t err_in_status, err_pending; /* error classes */
 	int32_t cart, graph, dist_graph;    /* answers of MPI_Topo_test */
+	bool isendrecv_untold;              /* the status of what MPI_Isendrecv made tells nothing */
 	word comm_world, comm_self;
 	word comm_null, win_null, file_null, request_null, type_null;
 	word no_op, byte;
@@ -49,6 +50,7 @@ struct moriens_mpi_facts {
 	int (*comm_remote_size)(word, int *);
 	int (*comm_group)(word, word *);
 	int (*comm_remote_group)(word, word *);
+	int (*comm_get_parent)(word *);
 	int (*win_get_group)(word, word *);
 	int (*file_get_group)(word, word *);
 	int (*group_size)(word, int *);

@@ -177,3 +177,22 @@ void moriens_mpi_world(char *text, size_t bytes)
 	else if (job != NULL && step != NULL && getenv("PMI_JOBID") != NULL)
 		snprintf(text, bytes, "slurm:%s.%s", job, step);
 }
+
+void moriens_mpi_process(const char *world, int rank, char *text, size_t bytes)
+{
+	text[0] = '\0';
+	if (world[0] != '\0' && rank >= 0)
+		snprintf(text, bytes, "%s.%d", world, rank);
+}
+
+void moriens_mpi_spawner(char *text, size_t bytes)
+{
+	const char *port = getenv("OMPI_PARENT_PORT"); /* the process, a colon and a number */
+
+	text[0] = '\0';
+	if (port == NULL)
+		return;
+	port += strspn(port, "\"");
+	if (strrchr(port, ':') != NULL)
+		snprintf(text, bytes, "%.*s", (int)(strrchr(port, ':') - port), port);
+}

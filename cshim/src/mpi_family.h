@@ -45,4 +45,8 @@ void moriens_mpi_library(const void *site, char *text, size_t bytes);
 /* The launcher's name for this MPI_COMM_WORLD; empty if it gives none. */
 void moriens_mpi_world(char *text, size_t bytes);
 
+/* The launcher's name for a rank of a world, and for the process that spawned this one; empty if it gives none. */
+void moriens_mpi_process(const char *world, int rank, char *text, size_t bytes);
+void moriens_mpi_spawner(char *text, size_t bytes);
+
 #endif

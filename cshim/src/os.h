@@ -45,6 +45,9 @@ void *moriens_os_memory(size_t bytes);
 /* Creates an empty file. */
 int moriens_os_touch(int directory, const char *name);
 
+/* Wakes whoever watches a file: sets its times to now. */
+void moriens_os_ring(const char *path);
+
 /* Bytes free in the directory's file system, and CPUs of the machine. */
 uint64_t moriens_os_free_bytes(int directory);
 uint64_t moriens_os_cpus(void);

@@ -45,7 +45,7 @@ void moriens_requests_copy(struct moriens_requests *r, enum moriens_binding bind
 		r->handle[i] = moriens_request_at(binding, array, i);
 }
 
-void moriens_asked_made(word handle, uint64_t bytes, int32_t source, int32_t tag)
+void moriens_asked_made(word handle, int32_t source, int32_t tag)
 {
 	pthread_mutex_lock(&asked.lock);
 	struct moriens_asked *a = moriens_handles_find(&asked, handle);
@@ -57,7 +57,6 @@ void moriens_asked_made(word handle, uint64_t bytes, int32_t source, int32_t tag
 		}
 	}
 	if (a != NULL) {
-		a->bytes = bytes;
 		a->source = source;
 		a->tag = tag;
 	}

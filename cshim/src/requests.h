@@ -28,10 +28,10 @@ struct moriens_persistent {
 	bool nobody; /* receives from MPI_PROC_NULL */
 };
 
-/* What a request asked to receive that MPI_Isendrecv made. MPICH 4.0.2 gives it the status of an earlier request. */
+/* What a request asked to receive that MPI_Isendrecv made, where its status tells nothing: MPICH carries it out as a schedule, and leaves
+ * in the status what an earlier request had there. */
 struct moriens_asked {
 	struct moriens_handle key;
-	uint64_t bytes;
 	int32_t source; /* as a peer */
 	int32_t tag;
 };
@@ -55,7 +55,7 @@ static inline word moriens_request_at(enum moriens_binding binding, word array, 
 void moriens_requests_copy(struct moriens_requests *r, enum moriens_binding binding, word array, int64_t count, uint32_t most);
 void moriens_requests_free(struct moriens_requests *r);
 
-void moriens_asked_made(word handle, uint64_t bytes, int32_t source, int32_t tag);
+void moriens_asked_made(word handle, int32_t source, int32_t tag);
 
 /* Forgets it. False: there is none. */
 bool moriens_asked_take(word handle, struct moriens_asked *asked);

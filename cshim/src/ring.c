@@ -1,4 +1,5 @@
 #include "ring.h"
+#include "os.h"
 
 size_t moriens_ring_bytes(uint32_t slots)
 {
@@ -21,7 +22,8 @@ void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots,
 	*w = (struct moriens_writer){
 		.ring = ring,
 		.slots = (struct moriens_slot *)(void *)((char *)memory + MORIENS_HEADER_BYTES),
-		.limit = slots,
+		.limit = slots / 2,
+		.bell = identity->bell,
 		.count = slots,
 	};
 	moriens_ring_set_state(w, MORIENS_RING_OPEN);
@@ -93,6 +95,11 @@ bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots)
 	 * would let us overwrite what was not read, or stop us for good. */
 	if (tail > w->head || slots > w->count || w->head - tail > w->count - slots)
 		return false;
-	w->limit = tail + w->count;
+	w->limit = tail + w->count / 2;
+	if (w->head + slots > w->limit) {
+		w->limit = tail + w->count;
+		if (w->bell != NULL)
+			moriens_os_ring(w->bell);
+	}
 	return true;
 }

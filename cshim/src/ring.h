@@ -18,6 +18,7 @@ struct moriens_writer {
 	struct moriens_slot *slots;
 	uint64_t head;  /* the ring's head; only we write it */
 	uint64_t limit; /* head may come this far before we must look at the reader's tail again */
+	const char *bell;
 	uint32_t count; /* slots in the ring */
 	uint32_t open;  /* slots of the record that is open, 0 = none is */
 	uint16_t flags; /* moriens_slot_flag of the next record: what happened since the last that was published */
@@ -31,6 +32,7 @@ struct moriens_ring_identity {
 	uint64_t process;
 	uint32_t thread;
 	uint32_t tid;
+	const char *bell; /* file that is touched to wake the reader once the ring is half full; NULL: none */
 };
 
 /* Bytes of a ring's file with that many slots. */
@@ -47,7 +49,8 @@ void moriens_ring_count(uint64_t *counter);
 /* Counts a call that is not recorded because the program has paused recording. */
 void moriens_ring_skip(struct moriens_writer *w);
 
-/* Looks at the reader's tail: whether there is room for a record of that many slots at head. */
+/* Looks at the reader's tail: whether there is room for a record of that many slots at head. Wakes a reader that has let the ring
+ * become half full. */
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots);
 
 /* Counts a record for which there is no room: the one that is open, or one that could not be opened. */

@@ -27,6 +27,7 @@ struct moriens_run moriens_run;
 static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static char directory_path[4096];
+static char bell_path[sizeof directory_path + 32]; /* the process's file */
 static uint64_t ring_bytes;
 
 enum moriens_run_state moriens_run_state(void)
@@ -37,6 +38,11 @@ enum moriens_run_state moriens_run_state(void)
 const char *moriens_run_directory(void)
 {
 	return directory_path;
+}
+
+void moriens_run_wake(void)
+{
+	moriens_os_ring(bell_path);
 }
 
 static void set_state(enum moriens_run_state state)
@@ -67,6 +73,7 @@ static int create_ring(int directory, uint32_t thread, struct moriens_writer *ri
 		.process = moriens_run.process.header->process,
 		.thread = thread,
 		.tid = moriens_os_tid(),
+		.bell = bell_path,
 	};
 	/* Most threads but the first call MPI seldom, and some programs start one after the other. */
 	uint64_t wanted = thread == 0 ? ring_bytes : ring_bytes / LATER_THREADS;
@@ -182,6 +189,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	moriens_polls_limit(options.poll_gap_us);
 	moriens_drain_limit(options.drain_ms);
 	identify(site, &identity);
+	snprintf(bell_path, sizeof bell_path, "%s/%016" PRIx64 ".process", directory_path, identity.process);
 	unnamed = moriens_counters_choose(options.events, options.papi, identity.events, sizeof identity.events,
 		identity.unavailable, sizeof identity.unavailable);
 	error = moriens_os_open_directory(directory_path, &directory);

@@ -26,6 +26,9 @@ enum moriens_run_state moriens_run_state(void);
 /* Path of the run's directory in shared memory. */
 const char *moriens_run_directory(void);
 
+/* Wakes the agent, which may sleep while no ring is half full. */
+void moriens_run_wake(void);
+
 /* MPI is initialised and the state is UNKNOWN: begins to record, with the calling thread's ring as the
  * first, or turns recording off for good and leaves word why. */
 void moriens_run_begin(const void *site, struct moriens_writer *ring);

@@ -1,6 +1,7 @@
 #include "drain.h"
 #include "launch.h"
 #include "marks.h"
+#include "meaning.h"
 #include "mpi_family.h"
 #include "names.h"
 #include "options.h"
@@ -232,6 +233,7 @@ MORIENS_COLD void moriens_exit_slow(struct moriens_span *span)
 		return;
 	begin(t, span->site, span->enter);
 	if (t->state == MORIENS_THREAD_RECORDS) {
+		moriens_met_parent(span);
 		moriens_open(t, span);
 		moriens_commit(span);
 		moriens_exit(span);

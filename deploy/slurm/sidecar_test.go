@@ -1,7 +1,9 @@
 package slurm_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"moriens/internal/slurmtest"
@@ -33,6 +35,32 @@ func TestHetjob(t *testing.T) {
 				script(t, "hetjob.sbatch"), append([]string{mpi.App(t, "planted")}, few...)...)
 			b.end(t, job, "COMPLETED")
 			b.whole(t, job, 16, 4)
+		})
+	}
+}
+
+// Several collectors, on nodes of their own, are an MPI job as the program is one.
+func TestCollectors(t *testing.T) {
+	c := slurmtest.Start(t, 4, 4)
+	for _, mpi := range both {
+		t.Run(mpi.Name, func(t *testing.T) {
+			b := newBatch(t, c, mpi.slurm)
+			bin := t.TempDir()
+			if err := os.Symlink(mpi.Program(t), filepath.Join(bin, "moriens-mpi")); err != nil {
+				t.Fatal(err)
+			}
+			for i, v := range b.env {
+				if path, is := strings.CutPrefix(v, "PATH="); is {
+					b.env[i] = "PATH=" + bin + ":" + path
+				}
+			}
+			job := b.submit(t, []string{"--nodes=2", "--ntasks-per-node=1", ":", "--nodes=2", "--ntasks-per-node=4"},
+				script(t, "collectors.sbatch"), append([]string{mpi.App(t, "planted")}, few...)...)
+			b.end(t, job, "COMPLETED")
+			b.whole(t, job, 8, 2)
+			if out := b.output(job); !strings.Contains(out, "one of 2 collectors") || strings.Count(out, "results: ") != 1 {
+				t.Errorf("the output is\n%s", out)
+			}
 		})
 	}
 }

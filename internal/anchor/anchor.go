@@ -5,19 +5,29 @@
 // many there have been, also where records are missing.
 package anchor
 
-import "time"
+import (
+	"math/bits"
+	"time"
+
+	"moriens/internal/mix"
+)
 
 const (
 	// perLevel is how many windows have the same number of anchors before it doubles. A run of a million anchors, some hours, has
 	// 32,000 windows; none is longer than 1/4096 of the run before it, where anchors come evenly.
 	perLevel = 4096
 	// A window in which no anchor comes for long is cut by time. So is a run without any anchor.
-	slice         = 10 * time.Second
+	slice         = ShortestPart
 	slicesALevel  = 64
 	sliceBits     = 16
 	lastSlice     = 1<<sliceBits - 1
 	durationLimit = 1 << 62
+	// comparedAll is how many windows, and parts of a window, are all Compared. Of twice as many that follow each other half are, and so on.
+	comparedAll = 64
 )
+
+// ShortestPart is how long the first parts of a window are that is cut by time.
+const ShortestPart = 10 * time.Second
 
 // A Window is a number of a window. They grow with time.
 type Window uint64
@@ -60,9 +70,12 @@ func (w Window) Hash(run string) uint64 {
 	for i := range len(run) {
 		hash = (hash ^ uint64(run[i])) * 1099511628211
 	}
-	// The finalizer of splitmix64, so that every bit of the number counts for every bit of the hash.
-	hash += uint64(w) * 0x9e3779b97f4a7c15
-	hash = (hash ^ hash>>30) * 0xbf58476d1ce4e5b9
-	hash = (hash ^ hash>>27) * 0x94d049bb133111eb
-	return hash ^ hash>>31
+	return mix.Bits(hash + uint64(w))
+}
+
+// Compared says whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by every second one of the next 64, every fourth
+// of the next 128, and so on, and likewise by the parts of a window. They are those that are evicted last, for they have the lowest hashes.
+func (w Window) Compared(run string) bool {
+	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
+	return halved == 0 || w.Hash(run)>>(64-halved) == 0
 }

@@ -66,3 +66,24 @@ func TestHashIsEven(t *testing.T) {
 		t.Error("two runs have the same order")
 	}
 }
+
+func TestComparedGrowsWithTheLogarithm(t *testing.T) {
+	for _, part := range []anchor.Window{1 << 16, 1} { // windows, and parts of one
+		n := 0
+		for i := range anchor.Window(1 << 14) {
+			if (i * part).Compared("run") {
+				n++
+			}
+			switch i + 1 {
+			case 64:
+				if n != 64 {
+					t.Errorf("of the first 64 by %d: %d", part, n)
+				}
+			case 1 << 14:
+				if want := 64 + 8*32; n < want*8/10 || n > want*12/10 {
+					t.Errorf("of the first 16,384 by %d: %d, want about %d", part, n, want)
+				}
+			}
+		}
+	}
+}

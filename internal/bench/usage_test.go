@@ -18,8 +18,11 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := after.Resident - before.Resident; got < 48<<20 || after.CPU < before.CPU {
+	if got := after.Resident - before.Resident; got < 48<<20 || after.CPU <= before.CPU {
 		t.Errorf("64 MiB more are %g bytes; %g s, then %g s", got, before.CPU, after.CPU)
+	}
+	if after.Peak < after.Resident-4<<20 || after.Shared >= 48<<20 || after.Switches < before.Switches {
+		t.Errorf("before %+v, after %+v", before, after)
 	}
 	if big[len(big)-1] != 255 {
 		t.Error("not kept")

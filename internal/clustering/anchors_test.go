@@ -8,6 +8,7 @@ import (
 	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
+	"moriens/analysis/team"
 	"moriens/trace"
 )
 
@@ -43,12 +44,20 @@ func twoRanks() *trace.Run {
 	return run
 }
 
+func anchorsOf(t *testing.T, run *trace.Run) [][]sequence.Anchor {
+	list, err := anchors(run, team.Threads{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
 func TestAnchors(t *testing.T) {
 	want := [][]sequence.Anchor{
 		{{At: 1, Event: 0}, {At: 2, Event: 1}, {At: 3, Event: 2}},
 		{{At: 0, Event: 0}, {At: 0, Event: 1}, {At: 1, Event: 2}},
 	}
-	if got := anchors(twoRanks()); !reflect.DeepEqual(got, want) {
+	if got := anchorsOf(t, twoRanks()); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for name, spoil := range map[string]func(*trace.Run){
@@ -66,7 +75,7 @@ func TestAnchors(t *testing.T) {
 	} {
 		run := twoRanks()
 		spoil(run)
-		if got := anchors(run); got != nil {
+		if got := anchorsOf(t, run); got != nil {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

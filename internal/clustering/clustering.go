@@ -1,6 +1,9 @@
 // Package clustering has the bursts of a run clustered, whatever they come from: a job that was measured or a trace
 // that was read. A trace.Run comes in, and goes out with clusters and a label on every burst; beside it come out how
 // the clusters were found, in the words of the run directory, and what the user should know. It writes no file.
+//
+// With a team in the options every member clusters, and has in the run the columns of its own threads; these get their labels, and all the same clusters and
+// the same result.
 package clustering
 
 import (
@@ -21,29 +24,26 @@ type Result struct {
 	Notes    []string        // for the user, each a sentence without a full stop
 }
 
+// A Found is a clustering of which the run does not know yet.
+type Found struct {
+	result  *partition.Result
+	options partition.Options
+	notes   []string
+}
+
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
 // bursts are in no cluster.
 func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
-	bursts := columns(run)
+	found, err := Find(run, options)
+	return found.Adopt(run), err
+}
+
+// Find clusters the bursts of a run, which stays as it is. With an error there is a result too, in which the bursts are in no cluster. It is collective.
+func Find(run *trace.Run, options partition.Options) (*Found, error) {
 	usual := options.Dims == nil
-	options, notes := options.Choose(bursts.CounterNames)
+	options, notes := options.Choose(countersOf(run))
 	options.JobThreads = len(run.Threads)
-	result, err := partition.Compute(bursts, options)
-	if err != nil {
-		err = fmt.Errorf("cluster the bursts: %w", err)
-		result = &partition.Result{
-			Labels: make([]int32, bursts.Len()), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(),
-			Resolution: options.Floor(),
-		}
-	}
-	adopt(run, result)
-	r := &Result{
-		Clusters: describe(run, result, options),
-		Filtered: describeFilter(options.Filter, result.Selection),
-	}
-	if result.Tree != nil {
-		r.Tree = &Tree{result.Tree, clusterOf(result)}
-	}
+	f := &Found{options: options}
 	if usual && options.Dims[0].Num == space.Duration {
 		note := "no hardware counters: bursts are told apart by their duration"
 		if len(run.Counters) > 0 {
@@ -52,9 +52,57 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 		if options.By == partition.ByCalls {
 			note += ", those between different MPI call paths apart"
 		}
-		r.Notes = append(r.Notes, note)
+		f.notes = append(f.notes, note)
 	}
-	r.Notes = append(r.Notes, notes...)
-	r.Notes = append(r.Notes, result.Warnings...)
-	return r, err
+	f.notes = append(f.notes, notes...)
+	result, err := compute(run, options)
+	if err != nil {
+		f.result = None(run, options).result
+		return f, fmt.Errorf("cluster the bursts: %w", err)
+	}
+	f.result = result
+	f.notes = append(f.notes, result.Warnings...)
+	return f, nil
+}
+
+func compute(run *trace.Run, options partition.Options) (*partition.Result, error) {
+	bursts, err := columns(run, options.Team)
+	if err != nil {
+		return nil, err
+	}
+	return partition.Compute(bursts, options)
+}
+
+func countersOf(run *trace.Run) []string {
+	var names []string
+	for _, c := range run.Counters {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// None is a clustering in which the bursts of a run are in no cluster.
+func None(run *trace.Run, options partition.Options) *Found {
+	options, _ = options.Choose(countersOf(run))
+	bursts := 0
+	for i := range run.Threads {
+		bursts += run.Threads[i].Bursts.Len()
+	}
+	return &Found{options: options, result: &partition.Result{
+		Labels: make([]int32, bursts), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(), Resolution: options.Floor(),
+	}}
+}
+
+// Adopt replaces the clusters and labels of the run by what was found.
+func (f *Found) Adopt(run *trace.Run) *Result {
+	adopt(run, f.result)
+	r := &Result{
+		Clusters: describe(run, f.result, f.options),
+		Filtered: describeFilter(f.options.Filter, f.result.Selection),
+		Notes:    f.notes,
+	}
+	if f.result.Tree != nil {
+		r.Tree = &Tree{f.result.Tree, clusterOf(f.result)}
+	}
+	return r
 }

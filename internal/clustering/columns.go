@@ -3,11 +3,16 @@ package clustering
 import (
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
+	"moriens/analysis/team"
 	"moriens/trace"
 )
 
-// columns puts the bursts of all threads, in the threads' order, into the columns of the analysis.
-func columns(run *trace.Run) partition.Bursts {
+// columns puts the bursts of the threads that are here, in the threads' order, into the columns of the analysis. It is collective.
+func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
+	anchors, err := anchors(run, owners)
+	if err != nil {
+		return partition.Bursts{}, err
+	}
 	n := 0
 	for i := range run.Threads {
 		n += run.Threads[i].Bursts.Len()
@@ -15,7 +20,7 @@ func columns(run *trace.Run) partition.Bursts {
 	b := partition.Bursts{
 		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
 		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
-		Anchors: anchors(run),
+		ThreadEnds: make([]int, 0, len(run.Threads)), Anchors: anchors,
 	}
 	for k, c := range run.Counters {
 		b.CounterNames = append(b.CounterNames, c.Name)
@@ -33,7 +38,7 @@ func columns(run *trace.Run) partition.Bursts {
 			}
 		}
 	}
-	return b
+	return b, nil
 }
 
 // notRead gives a missing count the value that the analysis knows it by. A count that went down, as that of a
@@ -42,11 +47,14 @@ func notRead(count int64) int64 { return max(count, space.NotRead) }
 
 // adopt puts labels and clusters into the run, in the place of any that it had.
 func adopt(run *trace.Run, result *partition.Result) {
-	labels := result.Labels
-	run.Clusters = nil
+	labels, lineage := result.Labels, result.Lineage
+	run.Clusters, run.Lineages = nil, lineages(result.Tree)
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
-		labels = labels[copy(t.Cluster, labels):]
+		t.Cluster, labels = labels[:t.Len():t.Len()], labels[t.Len():]
+		if t.Lineage = nil; lineage != nil {
+			t.Lineage, lineage = lineage[:t.Len():t.Len()], lineage[t.Len():]
+		}
 	}
 	for _, c := range result.Clusters {
 		run.Clusters = append(run.Clusters, trace.Cluster{

@@ -45,10 +45,16 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 	for _, d := range o.Dims {
 		c.Dimensions = append(c.Dimensions, describeDim(d, run.Counters))
 	}
-	names := run.Names()
+	paths := c.PathsOf(run)
+	place := func(path uint32) int {
+		if o.By == partition.ByNone {
+			return -1
+		}
+		return paths(path)
+	}
 	for _, g := range result.Groups {
 		c.Groups = append(c.Groups, rundir.Group{
-			Before: groupPath(names, g.Before, o.By), After: groupPath(names, g.After, o.By),
+			Before: place(g.Before), After: place(g.After),
 			Bursts: g.Bursts, Seconds: rundir.Number(float64(g.TimeNS) / 1e9),
 			Eps: rundir.Number(g.Eps), EpsFrom: g.From.String(), Knee: rundir.Number(g.Knee), MinPts: g.MinPts,
 			Clusters: g.Clusters, Noise: g.NoiseBursts, Rare: g.From == partition.FromNone,
@@ -73,13 +79,6 @@ func epsUsed(result *partition.Result) []rundir.Number {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
-}
-
-func groupPath(names []string, path uint32, by partition.By) string {
-	if by == partition.ByNone {
-		return ""
-	}
-	return names[path]
 }
 
 func describeDim(d space.Dim, counters []trace.Counter) rundir.Dimension {

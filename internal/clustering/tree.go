@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"cmp"
+	"strconv"
 
 	"moriens/analysis/partition"
 	"moriens/analysis/refine"
@@ -58,12 +59,12 @@ func clusterOf(result *partition.Result) map[int32]int32 {
 func describeLevel(l *refine.Level) rundir.Level {
 	d := rundir.Level{Score: rundir.Number(l.Score)}
 	for _, eps := range l.Eps {
-		d.Eps = append(d.Eps, rundir.Number(eps))
+		d.Eps = append(d.Eps, sixDigits(eps))
 	}
 	for _, n := range l.Nodes {
 		node := rundir.Node{
-			ID: n.ID, Group: n.Group, Eps: rundir.Number(n.Eps), MinPts: n.MinPts, Bursts: n.Bursts,
-			Seconds: rundir.Number(float64(n.TimeNS) / 1e9), Score: rundir.Number(n.Score), Frozen: n.Frozen,
+			ID: n.ID, Group: n.Group, Eps: sixDigits(n.Eps), MinPts: n.MinPts, Bursts: n.Bursts,
+			Seconds: rundir.Number(float64(n.TimeNS) / 1e9), Score: sixDigits(n.Score), Frozen: n.Frozen,
 		}
 		for _, p := range n.Parents {
 			node.Parents = append(node.Parents, rundir.Parent(p))
@@ -71,4 +72,13 @@ func describeLevel(l *refine.Level) rundir.Level {
 		d.Nodes = append(d.Nodes, node)
 	}
 	return d
+}
+
+// sixDigits rounds what a step is described with: there are many nodes, and nothing is computed from them.
+func sixDigits(x float64) rundir.Number {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 6, 64), 64)
+	if err != nil {
+		return rundir.Number(x)
+	}
+	return rundir.Number(rounded)
 }

@@ -59,7 +59,7 @@ func TestSummary(t *testing.T) {
 		Filtered: rundir.Filtered{LongestNS: 1500},
 		Messages: rundir.Messages{Sends: 1201, Receives: 1200, Matched: 1195, Bytes: 3_400_000, LateSenderSeconds: 1.5,
 			Unmatched: []rundir.Unmatched{{Why: "records are missing", Sends: 6, Receives: 1}},
-			Requests:  rundir.Requests{EndsUnknown: 3, StartsUnknown: 1, Lost: 140_000, Late: 2, Open: 1, HandlesShared: 9, Cancelled: 9}},
+			Requests:  rundir.Requests{EndsUnknown: 3, StartsUnknown: 1, Unfollowed: 7, Lost: 140_000, Late: 2, Open: 1, HandlesShared: 9, Cancelled: 9}},
 		Notes: []string{"a note"},
 	}
 	files := []rundir.File{{Name: "manifest.json", Bytes: 2048, Content: "what was measured"}}
@@ -84,7 +84,7 @@ filtered      90   1.0 %                           up to 1.50 us
 score: 0.950 of 1 (how far the ranks do the same at the same time)
 refinement: the only one
 messages: 1,195 of 3.40 MB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
-losses: 12 MPI calls dropped, the ring was full; 3 ends of requests that were not seen to begin; 1 start of a request that was not seen to be made; 140,000 requests given up, what ends them may not have been seen; 2 events of requests read too late to be put in order; 1 request that never ended; rank 3 of world 1 died (MPI_Abort)
+losses: 12 MPI calls dropped, the ring was full; 3 ends of requests that were not seen to begin; 1 start of a request that was not seen to be made; 7 requests not followed, too many were under way at once; 140,000 requests given up, what ends them may not have been seen; 2 events of requests read too late to be put in order; 1 request that never ended; rank 3 of world 1 died (MPI_Abort)
 note: a note
 results: /tmp/r
   manifest.json  2.05 kB  what was measured

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"moriens/collector/health"
-	"moriens/trace/rundir"
 )
 
 // Progress prints how a run in progress is.
@@ -27,7 +26,21 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"losses", progressLosses(&p.Losses)},
 		{"turned away", turnedAway(p.Refused)},
 		{"memory", bytes(int64(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)))},
-	}, journal(p.Journal))})
+	}, journal(p.Journal), analysis(p.Analysis))})
+	if len(p.Members) > 0 {
+		b.WriteByte('\n')
+		t := table{head: []string{"collector", "host", "agents", "ranks", "bursts", "memory", "journal"}, left: []bool{false, true, false, false, false, false, false}}
+		for _, m := range p.Members {
+			written := "none"
+			if m.Journal != nil {
+				written = bytes(int64(m.Journal.Bytes))
+			}
+			t.rows = append(t.rows, []string{
+				Integer(m.Member), m.Host, Integer(m.Agents), Integer(m.Ranks), Integer(int(m.Bursts)), bytes(int64(max(m.Memory.ResidentBytes, m.Memory.HeapBytes))), written,
+			})
+		}
+		writeTable(b, t)
+	}
 	if len(p.Agents) > 0 {
 		b.WriteByte('\n')
 		t := table{head: []string{"host", "agent", "ranks"}, left: []bool{true, true, false}}
@@ -45,45 +58,6 @@ func Progress(w io.Writer, p *health.Page) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// Finished prints what a run directory that is complete says.
-func Finished(w io.Writer, m *rundir.Manifest, c *rundir.Clusters, dir string) error {
-	b := new(strings.Builder)
-	fmt.Fprintf(b, "moriens: %s\n\n", headline(m))
-	if m.Empty == "" {
-		t := table{
-			head: []string{"cluster", "bursts", "share", "mean", "score", "between the MPI calls"},
-			left: []bool{false, false, false, false, false, true},
-		}
-		for _, k := range c.Clusters[:min(len(c.Clusters), tableRows)] {
-			t.rows = append(t.rows, []string{
-				fmt.Sprint(k.ID), Integer(k.Bursts), percent(float64(k.Share)), Duration(float64(k.MeanNS)), score(float64(k.Score)),
-				firstName(k.Before) + " → " + firstName(k.After),
-			})
-		}
-		if rest := len(c.Clusters) - len(t.rows); rest > 0 {
-			t.rows = append(t.rows, []string{fmt.Sprintf("%d more", rest), "", "", "", "", "in " + rundir.ClustersFile})
-		}
-		writeTable(b, t)
-		b.WriteByte('\n')
-	} else {
-		fmt.Fprintf(b, "no bursts: %s\n", m.Empty)
-	}
-	fmt.Fprintf(b, "losses: %s\n", losses(m))
-	for _, note := range m.Notes {
-		fmt.Fprintf(b, "note: %s\n", note)
-	}
-	fmt.Fprintf(b, "finished %s; results: %s\n", m.Ended.Format(time.DateTime), dir)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func firstName(paths []rundir.CallPath) string {
-	if len(paths) == 0 {
-		return "?"
-	}
-	return paths[0].Name
 }
 
 type state struct {
@@ -148,6 +122,25 @@ func journal(j *health.Journal) [][]string {
 		text += "; it does not grow: " + j.Error
 	}
 	return [][]string{{"journal", text}}
+}
+
+// analysis says which stages there were, and for how long the last one is at work.
+func analysis(steps []health.Step) [][]string {
+	if len(steps) == 0 {
+		return nil
+	}
+	var parts []string
+	for _, s := range steps {
+		text := s.Name + " " + Duration(s.Seconds*1e9)
+		switch {
+		case s.GivenUp:
+			text += " (given up)"
+		case !s.Ended:
+			text += " so far"
+		}
+		parts = append(parts, text)
+	}
+	return [][]string{{"analysis", strings.Join(parts, ", ")}}
 }
 
 // span prints seconds as people say them: 1h2m3s.

@@ -37,14 +37,25 @@ n1    away for 1m1s      0
 n2    done               1
 `
 	journal := "journal      3.00 MB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
+	const members = `
+collector  host  agents  ranks  bursts   memory  journal
+        0  n0         1      2   1,000  7.00 MB     none
+        1  n1         2      1     499  3.00 MB  2.00 MB
+`
+	collectors := []health.Member{
+		{Host: "n0", Agents: 1, Ranks: 2, Bursts: 1000, Memory: health.Memory{HeapBytes: 7e6}},
+		{Member: 1, Host: "n1", Agents: 2, Ranks: 1, Bursts: 499, Memory: health.Memory{ResidentBytes: 3e6}, Journal: &health.Journal{Bytes: 2e6}},
+	}
 	for _, tt := range []struct {
 		journal *health.Journal
+		members []health.Member
 		want    string
 	}{
-		{nil, common + hosts},
-		{&health.Journal{Bytes: 3e6, Pending: 1, Syncs: 2, SyncSeconds: .01, CutBytes: 10, Error: "disk full"}, common + journal + hosts},
+		{nil, nil, common + hosts},
+		{&health.Journal{Bytes: 3e6, Pending: 1, Syncs: 2, SyncSeconds: .01, CutBytes: 10, Error: "disk full"}, nil, common + journal + hosts},
+		{nil, collectors, common + members + hosts},
 	} {
-		page.Journal = tt.journal
+		page.Journal, page.Members = tt.journal, tt.members
 		var b strings.Builder
 		if err := Progress(&b, &page); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/term"
@@ -18,8 +19,12 @@ import (
 // minRows is the height below which a terminal has no line to spare.
 const minRows = 5
 
+// plainEvery is how often a status is a line of its own where there is no terminal: logs stay short.
+const plainEvery = time.Minute
+
 // A Status is a line at the bottom of a terminal. The rows above it scroll as if the terminal were one
-// row shorter (the scroll region of ECMA-48 terminals), so that what the job prints never meets it.
+// row shorter (the scroll region of ECMA-48 terminals), so that what the job prints never meets it. Where there is no such terminal it is a plain line from
+// time to time.
 //
 // The zero Status shows nothing.
 type Status struct {
@@ -31,13 +36,16 @@ type Status struct {
 	mu            sync.Mutex
 	columns, rows int // rows is 0 while there is no line
 	text          string
+
+	plain io.Writer // where lines of their own go; nil = nowhere
+	last  time.Time // when there was one, or at first the beginning
 }
 
 // OpenStatus takes the bottom line of the terminal that f is. Where f is no terminal, or one that
-// cannot do it, the status shows nothing.
+// cannot do it, the status is a line of its own every minute.
 func OpenStatus(f *os.File) *Status {
 	if t := os.Getenv("TERM"); !term.IsTerminal(int(f.Fd())) || t == "" || t == "dumb" {
-		return &Status{}
+		return &Status{plain: f, last: time.Now()}
 	}
 	s := &Status{
 		out:     f,
@@ -60,10 +68,29 @@ func OpenStatus(f *os.File) *Status {
 	return s
 }
 
-// Show puts text on the line, cut to the terminal's width.
+// Between the parts of a status.
+const separator = " · "
+
+// fitting is text without as many of its last parts as are too much for a width; what is left of a first part that alone is too long is cut.
+func fitting(text string, columns int) string {
+	for utf8.RuneCountInString(text) > columns {
+		end := strings.LastIndex(text, separator)
+		if end < 0 {
+			return string([]rune(text)[:columns])
+		}
+		text = text[:end]
+	}
+	return text
+}
+
+// Show puts text on the line, without its last parts, " · " before each, where the terminal is too narrow for them.
 func (s *Status) Show(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.plain != nil && time.Since(s.last) >= plainEvery {
+		s.last = time.Now()
+		fmt.Fprintln(s.plain, printable(text))
+	}
 	s.text = text
 	s.draw()
 }
@@ -102,14 +129,16 @@ func (s *Status) draw() {
 	if s.rows == 0 {
 		return
 	}
-	text := strings.Map(func(r rune) rune {
+	text := fitting(printable(s.text), s.columns)
+	fmt.Fprintf(s.out, "\0337\033[%d;1H\033[7m%s\033[K\033[0m\0338", s.rows, text)
+}
+
+// printable is text without what a terminal would obey.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return -1
 		}
 		return r
-	}, s.text)
-	if utf8.RuneCountInString(text) > s.columns {
-		text = string([]rune(text)[:s.columns])
-	}
-	fmt.Fprintf(s.out, "\0337\033[%d;1H\033[7m%s\033[K\033[0m\0338", s.rows, text)
+	}, text)
 }

@@ -2,11 +2,13 @@ package console
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -32,6 +34,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 		b.WriteByte('\n')
 	}
 	writeScore(&b, c)
+	writeKept(&b, m)
 	if text := pauses(&m.Paused); text != "" {
 		fmt.Fprintf(&b, "%s\n", text)
 	}
@@ -50,6 +53,26 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	writeTable(&b, table{rows: files, left: []bool{true, false, true}})
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Finished prints the same of a run directory that is complete, and since when it is.
+func Finished(w io.Writer, m *rundir.Manifest, c *rundir.Clusters, dir string) error {
+	run, err := c.Outline()
+	if err != nil {
+		return err
+	}
+	written, err := m.Written(dir)
+	if err != nil {
+		return err
+	}
+	if err := Summary(w, run, m, c, dir, written); err != nil {
+		return err
+	}
+	if m.Empty != "" {
+		_, err = fmt.Fprintf(w, "no bursts: %s\n", m.Empty)
+	}
+	_, endErr := fmt.Fprintf(w, "finished %s\n", m.Ended.Format(time.DateTime))
+	return errors.Join(err, endErr)
 }
 
 // writeScore says how far the ranks do the same, and how the refinement ended where it had a choice.
@@ -275,6 +298,7 @@ func losses(m *rundir.Manifest) string {
 	q := &m.Messages.Requests
 	add(q.EndsUnknown, "end of a request that was not seen to begin", "ends of requests that were not seen to begin", "")
 	add(q.StartsUnknown, "start of a request that was not seen to be made", "starts of requests that were not seen to be made", "")
+	add(q.Unfollowed, "request", "requests", " not followed, too many were under way at once")
 	add(q.Lost, "request", "requests", " given up, what ends them may not have been seen")
 	add(q.Late, "event of a request", "events of requests", " read too late to be put in order")
 	add(q.Open, "request that never ended", "requests that never ended", "")

@@ -151,4 +151,5 @@ type Slurm struct {
 	Srun, Version, Job string
 	MPI                []string // plugins
 	Error              string
+	Unconfigured       bool // srun finds no configuration: this machine belongs to no cluster
 }

@@ -78,7 +78,10 @@ func judgeSlurm(s Slurm) Finding {
 		return Finding{ID: "slurm", Status: Lack, Found: "no srun on PATH", Why: "Slurm is not installed here, or not on PATH", Do: "nothing, unless your jobs are Slurm's"}
 	}
 	f := Finding{ID: "slurm", Status: OK, Found: strings.TrimSpace(s.Srun + " " + s.Version)}
-	if s.Error != "" {
+	switch {
+	case s.Unconfigured:
+		f.Status, f.Why, f.Do = Lack, s.Error, "nothing, unless your jobs are Slurm's: then set SLURM_CONF, or go to a node of the cluster"
+	case s.Error != "":
 		f.Status, f.Why, f.Do = Warn, s.Error, "ask the administrators: srun does not answer"
 	}
 	if s.Job != "" {

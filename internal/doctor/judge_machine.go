@@ -15,6 +15,10 @@ func judgeMemory(s Memory) []Finding {
 		directory = Finding{ID: "memory", Status: Fatal, Found: s.Path + " cannot be used", Why: s.Error,
 			Do: "name a directory on a memory file system with --shm or MORIENS_SHM (containers: --shm-size, or mount a tmpfs)"}
 		return []Finding{directory}
+	case s.Write != "" && s.Bytes < s.MinimumBytes:
+		directory.Status, directory.Why = Fatal, fmt.Sprintf("it is too small: a rank takes %s at least", size(s.MinimumBytes))
+		directory.Do = larger(s.Path) + ", or name another directory with --shm or MORIENS_SHM"
+		return []Finding{directory}
 	case s.Write != "" && s.Free < s.MinimumBytes:
 		directory.Status, directory.Why, directory.Do = Fatal, "it is full: "+s.Write, "remove what is in the way, or name another directory with --shm or MORIENS_SHM"
 		return append([]Finding{directory}, judgeLeftovers(s)...)
@@ -43,13 +47,17 @@ func judgeRoom(s Memory) Finding {
 	case s.Free < ranks*s.MinimumBytes:
 		f.Status = Warn
 		f.Why = fmt.Sprintf("%s are free and %d ranks take %s at least: the last ones run unrecorded", size(s.Free), s.Ranks, size(ranks*s.MinimumBytes))
-		f.Do = "make room, or mount it larger: mount -o remount,size=… " + s.Path
+		f.Do = "make room, or " + larger(s.Path)
 	case share < s.RingBytes || s.Free < whole:
 		f.Status = Warn
 		f.Why = fmt.Sprintf("rings will be smaller than the %s that MORIENS_RING says: a file takes at most a quarter of the free room by CPUs, %s", size(s.RingBytes), size(share))
-		f.Do = "make room, or mount it larger: mount -o remount,size=… " + s.Path
+		f.Do = "make room, or " + larger(s.Path)
 	}
 	return f
+}
+
+func larger(path string) string {
+	return "mount it larger: mount -o remount,size=… " + path + " (containers: --shm-size)"
 }
 
 func judgeLeftovers(s Memory) []Finding {

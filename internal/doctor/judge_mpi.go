@@ -100,6 +100,9 @@ func judgeFortran(x MPI) Finding {
 func judgeLauncher(l Launcher, libraries []MPI) Finding {
 	f := Finding{ID: "mpi.launcher", Status: OK, Found: fmt.Sprintf("%s (%s): %s", strings.Join(l.Names, ", "), l.Path, strings.TrimSpace(familyNames[l.Family]+" "+l.Version))}
 	switch {
+	case l.Error != "" && l.Family == Slurms:
+		f.Found = fmt.Sprintf("%s (%s)", strings.Join(l.Names, ", "), l.Path)
+		f.Status, f.Why, f.Do = Lack, l.Error, "see slurm"
 	case l.Error != "":
 		f.Found = fmt.Sprintf("%s (%s)", strings.Join(l.Names, ", "), l.Path)
 		f.Status, f.Why, f.Do = Warn, "--version says nothing that is known: "+l.Error, "use another, if jobs do not start"

@@ -107,6 +107,14 @@ func TestJudge(t *testing.T) {
 		{"few threads", func(m *Machine) { m.Limits.PIDs = 100 }},
 		{"a quota of CPUs", func(m *Machine) { m.Limits.Quota = 1.5 }},
 		{"no Slurm", func(m *Machine) { m.Slurm = Slurm{} }},
+		{"srun without a cluster", func(m *Machine) {
+			why := "srun: fatal: Could not establish a configuration source"
+			m.Slurm = Slurm{Srun: "/usr/bin/srun", Error: why, Unconfigured: true}
+			m.Launchers = append(m.Launchers, Launcher{Names: []string{"srun"}, Path: "/usr/bin/srun", Family: Slurms, Error: why})
+		}},
+		{"/dev/shm too small", func(m *Machine) {
+			m.Memory.Bytes, m.Memory.Free, m.Memory.Write = 40<<10, 40<<10, "allocate 69632 bytes: no space left on device"
+		}},
 		{"Slurm that does not answer", func(m *Machine) { m.Slurm = Slurm{Srun: "/usr/bin/srun", Error: "it did not answer in time"} }},
 	} {
 		m := sound()

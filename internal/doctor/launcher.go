@@ -61,7 +61,10 @@ func (l *Launcher) identify(s said) {
 	case has("slurm"):
 		l.Family = Slurms
 	case s.err != nil:
-		l.Error = s.err.Error()
+		if strings.HasPrefix(s.stderr, "srun: ") {
+			l.Family = Slurms
+		}
+		l.Error = s.complaint()
 		return
 	default:
 		l.Error = strings.SplitN(strings.TrimSpace(text), "\n", 2)[0]
@@ -78,7 +81,8 @@ func probeSlurm(ctx context.Context) Slurm {
 	s := Slurm{Srun: path, Job: os.Getenv("SLURM_JOB_ID")}
 	version := ask(ctx, nil, path, "--version")
 	if version.err != nil {
-		s.Error = version.err.Error()
+		s.Error = version.complaint()
+		s.Unconfigured = strings.Contains(version.stderr, "onfiguration")
 		return s
 	}
 	s.Version = versionNumber.FindString(version.stdout)

@@ -50,6 +50,15 @@ type said struct {
 	err            error
 }
 
+// complaint is why it failed: the last line that it said, or, if it said nothing, the error.
+func (s said) complaint() string {
+	lines := strings.Split(s.stderr, "\n")
+	if last := strings.TrimSpace(lines[len(lines)-1]); last != "" && !errors.Is(s.err, errNoAnswer) {
+		return last
+	}
+	return s.err.Error()
+}
+
 // ask starts a program with more in its environment and waits for it, no longer than childLimit. What it starts ends with it.
 func ask(ctx context.Context, env []string, program string, args ...string) said {
 	ctx, cancel := context.WithTimeout(ctx, childLimit)

@@ -161,6 +161,20 @@ func TestLaunchers(t *testing.T) {
 	}
 }
 
+// Debian's srun where there is no cluster cannot even say its version.
+func TestSrunWithoutCluster(t *testing.T) {
+	dir := t.TempDir()
+	script(t, dir, "srun", "echo 'srun: error: fetch_config: DNS SRV lookup failed' >&2; echo 'srun: fatal: Could not establish a configuration source' >&2; exit 1")
+	t.Setenv("PATH", dir)
+	why := "srun: fatal: Could not establish a configuration source"
+	if s := probeSlurm(t.Context()); s.Error != why || !s.Unconfigured || s.Version != "" {
+		t.Errorf("%+v", s)
+	}
+	if l := probeLaunchers(t.Context()); len(l) != 1 || l[0].Family != Slurms || l[0].Error != why {
+		t.Errorf("%+v", l)
+	}
+}
+
 // A child that never answers is ended, with what it has started.
 func TestNothingHangs(t *testing.T) {
 	dir := t.TempDir()

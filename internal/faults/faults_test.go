@@ -2,8 +2,10 @@ package faults
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -59,8 +61,8 @@ func TestMain(m *testing.M) {
 
 // seen counts what the rounds met, to show that the test meets what it is there for.
 var seen struct {
-	rounds, calls, dropped, restarts atomic.Int64
-	incidents                        [faults]atomic.Int64
+	rounds, calls, dropped, lost, restarts atomic.Int64
+	incidents                              [faults]atomic.Int64
 }
 
 func TestRounds(t *testing.T) {
@@ -75,7 +77,7 @@ func TestRounds(t *testing.T) {
 	}
 	all.Wait()
 	whole := seen.rounds.Load() >= 180 // not a few of them, picked by name
-	t.Logf("%d calls, %d dropped, %d restarts", seen.calls.Load(), seen.dropped.Load(), seen.restarts.Load())
+	t.Logf("%d calls, %d dropped, %d sends lost, %d restarts", seen.calls.Load(), seen.dropped.Load(), seen.lost.Load(), seen.restarts.Load())
 	for f := range faults {
 		n := seen.incidents[f].Load()
 		t.Logf("%v: %d", f, n)
@@ -142,7 +144,8 @@ func (r *round) check(p plan, killed map[int]bool) {
 			kept[name] = append(kept[name], thread.Bursts.Counters[0][i])
 		}
 	}
-	calls, dropped, open := 0, 0, 0
+	sent := r.transfers()
+	calls, dropped, open, lost := 0, 0, 0, 0
 	for rank := range p.ranks {
 		for thread := range p.threads {
 			name := fmt.Sprintf("%d.%d", rank, thread)
@@ -161,12 +164,69 @@ func (r *round) check(p plan, killed map[int]bool) {
 			open += truth.begun - truth.ended
 			r.checkThread(name, truth, kept[name])
 			delete(kept, name)
+			lost += r.checkSends(name, truth, sent[name])
+			delete(sent, name)
 		}
 	}
 	for name := range maps.Keys(kept) {
 		r.t.Errorf("thread %s was never there", name)
 	}
-	r.checkManifest(calls, dropped, open)
+	for name := range maps.Keys(sent) {
+		r.t.Errorf("thread %s was never there to send", name)
+	}
+	seen.lost.Add(int64(lost))
+	r.checkManifest(calls, dropped, open, lost)
+}
+
+// transfers are the bytes that were sent by each thread.
+func (r *round) transfers() map[string][]int64 {
+	sent := make(map[string][]int64)
+	f, err := os.Open(filepath.Join(r.out, "transfers.parquet"))
+	if errors.Is(err, fs.ErrNotExist) { // there are none
+		return sent
+	}
+	if err != nil {
+		r.t.Error(err)
+		return sent
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil {
+		err = parquet.ReadTransfers(f, info.Size(), func(x parquet.Transfer) error {
+			name := fmt.Sprintf("%d.%d", x.Rank, x.Thread)
+			sent[name] = append(sent[name], x.Bytes)
+			return nil
+		})
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+	return sent
+}
+
+// checkSends says how many sends of a thread's calls are not there; none is that was not made, or is there already. The call in which a rank was killed may have
+// sent.
+func (r *round) checkSends(name string, truth record, got []int64) (lost int) {
+	found := make(map[int]int)
+	for _, bytes := range got {
+		found[int(bytes)-1]++
+	}
+	for k := range truth.ended {
+		switch n := found[k]; {
+		case truth.dropped[k] && n > 0, n > 1:
+			r.t.Errorf("thread %s: call %d has sent %d times, dropped: %t", name, k, n, truth.dropped[k])
+		case !truth.dropped[k] && n == 0:
+			lost++
+		}
+		delete(found, k)
+	}
+	if truth.begun > truth.ended && found[truth.ended] == 1 {
+		delete(found, truth.ended)
+	}
+	if len(found) > 0 {
+		r.t.Errorf("thread %s: calls %v have sent that were never made", name, slices.Sorted(maps.Keys(found)))
+	}
+	return lost
 }
 
 // checkThread compares the bursts of a thread: the one before call k is there if calls k-1 and k are, once and in its place. The
@@ -213,10 +273,14 @@ func head(list []int64) string {
 type manifest struct {
 	MPICalls map[string]int `json:"mpi_calls"`
 	Dropped  int            `json:"dropped"`
+	Messages struct{ Sends int }
+	Losses   struct {
+		TransfersLost int `json:"transfers_lost"`
+	}
 }
 
 // checkManifest compares the counts; a few calls may be open, in which ranks were killed.
-func (r *round) checkManifest(calls, dropped, open int) {
+func (r *round) checkManifest(calls, dropped, open, lost int) {
 	data, err := os.ReadFile(filepath.Join(r.out, "manifest.json"))
 	var m manifest
 	if err == nil {
@@ -232,5 +296,11 @@ func (r *round) checkManifest(calls, dropped, open int) {
 	}
 	if m.Dropped < dropped || m.Dropped > dropped+open {
 		r.t.Errorf("dropped %d, want %d and at most %d more", m.Dropped, dropped, open)
+	}
+	if n := m.Messages.Sends; n < calls || n > calls+open {
+		r.t.Errorf("%d sends, want %d and at most %d more", n, calls, open)
+	}
+	if n := m.Losses.TransfersLost; n < lost || n > lost+open {
+		r.t.Errorf("%d sends are counted as lost, want %d and at most %d more", n, lost, open)
 	}
 }

@@ -87,6 +87,7 @@ func mpiRound(t *testing.T, seed uint64, mpi mpitest.MPI, app, library, result s
 	for _, i := range p.incidents {
 		time.Sleep(i.at - time.Since(start))
 		if i.fault == killRank {
+			waitForRecords(t, r.truth)
 			killOne(t, r.truth, i.rank)
 		} else {
 			r.happen(p, i, nil)
@@ -113,6 +114,37 @@ func shared(t *testing.T, dir string) []string {
 	return files
 }
 
+// madeBy are the calls that one process has made, by name.
+func madeBy(t *testing.T, file string) (made map[string]int, total int) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made = make(map[string]int)
+	for ; len(data) >= 64 && data[0] != 0; data = data[64:] {
+		name, n := string(data[:bytes.IndexByte(data, 0)]), int(binary.LittleEndian.Uint64(data[56:]))
+		made[name] += n
+		total += n
+	}
+	return made, total
+}
+
+// recordsWait is long for a launcher on a machine with much else to do.
+const recordsWait = 2 * time.Minute
+
+// waitForRecords waits until a rank has recorded: it goes into its second call when its first has its record. An agent that nobody has come to
+// does not know that the job is over.
+func waitForRecords(t *testing.T, dir string) {
+	for deadline := time.Now().Add(recordsWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		for _, file := range shared(t, dir) {
+			if _, total := madeBy(t, file); total > 1 {
+				return
+			}
+		}
+	}
+	t.Error("no rank has come out of MPI_Init")
+}
+
 // killOne kills a process of the job, if it has begun.
 func killOne(t *testing.T, dir string, which int) {
 	files := shared(t, dir)
@@ -131,15 +163,11 @@ func (r *round) checkCounts(killed bool) {
 	made, total := make(map[string]int), 0
 	files := shared(r.t, r.truth)
 	for _, path := range files {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		for ; len(data) >= 64 && data[0] != 0; data = data[64:] {
-			name, n := string(data[:bytes.IndexByte(data, 0)]), int(binary.LittleEndian.Uint64(data[56:]))
+		own, n := madeBy(r.t, path)
+		for name, n := range own {
 			made[name] += n
-			total += n
 		}
+		total += n
 	}
 	data, err := os.ReadFile(filepath.Join(r.out, "manifest.json"))
 	if err != nil {

@@ -16,10 +16,11 @@ import (
 
 	"moriens/cshim/ringwriter"
 	"moriens/internal/mpicall"
+	"moriens/internal/shmabi"
 )
 
 // A rank is a process of its own that writes a ring for each of its threads, with the shim's own code. The burst
-// before its k-th call has k instructions, by which it is known again. What a thread has done is in a file that outlives the process.
+// before its k-th call has k instructions, and the call sends k+1 bytes, by which both are known again; some of the first thread's meet all other ranks. What a thread has done is in a file that outlives the process.
 type rank struct {
 	Dir                 string // of the rings
 	Truth               string // directory for the files
@@ -28,8 +29,11 @@ type rank struct {
 	Seed                uint64
 }
 
-// slots of a ring: a call takes two, so that an agent that is away for a tenth of a second costs calls.
-const slots = 4096
+// meets is how many calls of a rank's first thread are between two that all ranks make together, where windows of full detail end.
+const meets = 8
+
+// slots of a ring: a call takes three, so that an agent that is away for a tenth of a second costs calls.
+const slots = 8192
 
 // args are what makes this test's program a rank.
 func (r rank) args() []string {
@@ -54,6 +58,7 @@ func (r rank) run() error {
 	if err != nil {
 		return err
 	}
+	p.Comm(ringwriter.Comm{Number: 1, ID: 99, Rank: r.Rank, Size: r.Size, Ranks: []ringwriter.Ranks{{First: 0, Stride: 1, Count: uint32(r.Size)}}})
 	var rings []*ringwriter.Ring
 	var truths []*truth
 	for thread := range r.Threads {
@@ -78,7 +83,7 @@ func (r rank) run() error {
 				}
 				t.begin()
 				enter := now()
-				if !ring.Call(call, path, enter, now(), int64(k)) {
+				if !ring.CallMeaning(call, path, enter, now(), r.meaning(thread, k)) {
 					t.drop(k)
 				}
 				t.end()
@@ -89,6 +94,17 @@ func (r rank) run() error {
 	p.Finalize()
 	p.Exit()
 	return nil
+}
+
+// meaning is what a thread's k-th call means.
+func (r rank) meaning(thread, k int) ringwriter.Meaning {
+	m := ringwriter.Meaning{Counts: []int64{int64(k)}, Transfers: []shmabi.Transfer{{
+		Kind: shmabi.SlotSent, Bytes: uint64(k) + 1, Peer: int32((r.Rank + 1) % r.Size), Tag: int32(thread), Comm: 1,
+	}}}
+	if thread == 0 && k%meets == 0 {
+		m.Collectives = []shmabi.Collective{{Sent: 8, Received: 8, Ordinal: uint32(k / meets), Root: shmabi.RankAny, Comm: 1}}
+	}
+	return m
 }
 
 func now() uint64 {

@@ -102,11 +102,11 @@ func startRound(t *testing.T, moriens string, withDisk bool) *round {
 	if withDisk {
 		r.disk = mountDisk(t, filepath.Dir(r.out))
 	}
-	r.collector = &process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out}}
+	r.collector = &process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out, "--keep-bursts", "all"}}
 	r.collector.start()
 	t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
 	var err error
-	if r.meet, err = rendezvous.Wait(r.out, 30*time.Second); err != nil {
+	if r.meet, err = rendezvous.Wait(r.out, 2*time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, r.collector.text())
 	}
 	if r.proxy, err = startProxy(r.meet, r.out, agents); err != nil {

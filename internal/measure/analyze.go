@@ -1,11 +1,11 @@
 package measure
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"time"
 
@@ -15,6 +15,9 @@ import (
 	"moriens/internal/console"
 	"moriens/internal/files"
 	"moriens/internal/hint"
+	"moriens/internal/report"
+	"moriens/internal/retention"
+	"moriens/internal/stage"
 	"moriens/trace"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
@@ -28,6 +31,7 @@ type AnalyzeConfig struct {
 	Tree    string // where to write the refinement's tree for Graphviz; empty = nowhere
 	JSON    bool   // print a Figures rather than tables
 	Options partition.Options
+	Keep    retention.Options
 	Program rundir.Program
 	Stdout  io.Writer
 	Stderr  io.Writer
@@ -46,30 +50,37 @@ func Analyze(c AnalyzeConfig) error {
 	if err != nil {
 		return err
 	}
-	watch := newStopwatch()
-	run, m, clustered, err := analyse(c, watch)
+	stages := stage.New(0)
+	content, tree, err := analyse(c, stages)
 	if err != nil {
 		os.Remove(out) // only if empty
 		return err
 	}
-	clusters := clustered.Clusters
-	m.StageSeconds = maps.Clone(watch.seconds)
-	files, err := rundir.Write(run, m, clusters, out)
+	run, m, clusters := content.Run, content.Manifest, content.Clusters
+	keep := c.Keep
+	keep.All = keep.All || m.Empty != ""
+	keep.Workers = c.Options.Workers
+	if err := retention.Reduce(context.Background(), stages, content, keep, nil); err != nil {
+		return err
+	}
+	content.Report = report.Of(content)
+	m.StageSeconds = seconds(stages)
+	var files []rundir.File
+	stages.Must("write", func() { files, err = rundir.Write(content, out) })
 	if err != nil {
 		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "make room, remove what is there, and analyse the trace once more")
 	}
 	if c.Tree != "" {
-		if err := writeTree(c.Tree, clustered.Tree); err != nil {
+		if err := writeTree(c.Tree, tree); err != nil {
 			return hint.With(fmt.Errorf("--tree: %w", err), "the results are in "+out+"; the tree is in its "+rundir.ClustersFile+" too")
 		}
 	}
-	watch.lap("write")
 
 	for _, t := range console.Troubles(m, "Paraver traces show computation as state 1, running: was this one made without states?") {
 		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if c.JSON {
-		err = json.NewEncoder(c.Stdout).Encode(figures(m, clusters, watch.seconds))
+		err = json.NewEncoder(c.Stdout).Encode(figures(m, clusters, seconds(stages)))
 	} else {
 		err = console.Summary(c.Stdout, run, m, clusters, out, files)
 	}
@@ -93,12 +104,21 @@ func readable(path string) error {
 	return err
 }
 
-func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *clustering.Result, error) {
-	read, err := prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient})
-	if err != nil {
-		return nil, nil, nil, hint.With(err, adviseReading(err, c.Lenient))
+// seconds is what each stage took.
+func seconds(s *stage.Stages) map[string]rundir.Number {
+	list := make(map[string]rundir.Number)
+	for _, x := range s.State() {
+		list[x.Name] += rundir.Number(x.Time.Seconds())
 	}
-	watch.lap("read")
+	return list
+}
+
+func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tree *clustering.Tree, err error) {
+	var read *prv.Result
+	stages.Must("read", func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient}) })
+	if err != nil {
+		return nil, nil, hint.With(err, adviseReading(err, c.Lenient))
+	}
 	run := read.Run
 	m := &rundir.Manifest{
 		Moriens: c.Program, Trace: c.Trace, Started: run.Start, Ended: run.Start,
@@ -110,18 +130,18 @@ func analyse(c AnalyzeConfig, watch *stopwatch) (*trace.Run, *rundir.Manifest, *
 	if read.Skipped > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
 	}
-	clustered, err := clustering.Cluster(run, c.Options)
+	var clustered *clustering.Result
+	stages.Must("cluster", func() { clustered, err = clustering.Cluster(run, c.Options) })
 	if err != nil {
-		return nil, nil, nil, hint.With(err, adviseClustering(err))
+		return nil, nil, hint.With(err, adviseClustering(err))
 	}
-	watch.lap("cluster")
 	m.Filtered = clustered.Filtered
 	if bursts(run) == 0 {
 		m.Empty = "no thread of the trace is ever running"
-		return run, m, clustered, nil
+	} else {
+		m.Notes = append(m.Notes, clustered.Notes...)
 	}
-	m.Notes = append(m.Notes, clustered.Notes...)
-	return run, m, clustered, nil
+	return &rundir.Content{Run: run, Manifest: m, Clusters: clustered.Clusters}, clustered.Tree, nil
 }
 
 func writeTree(path string, tree *clustering.Tree) error {

@@ -2,10 +2,7 @@ package measure
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -15,7 +12,7 @@ import (
 
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
-	"moriens/internal/hint"
+	"moriens/internal/retention"
 	"moriens/internal/testenv"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -57,7 +54,7 @@ func analyzeFile(t *testing.T, path string, change func(*AnalyzeConfig)) analysi
 	var stdout, stderr bytes.Buffer
 	c := AnalyzeConfig{
 		Trace: path, Out: filepath.Join(t.TempDir(), "run"), JSON: true, Stdout: &stdout, Stderr: &stderr,
-		Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2},
+		Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2}, Keep: retention.Options{All: true},
 	}
 	if change != nil {
 		change(&c)
@@ -155,12 +152,17 @@ func checkRunDirectory(t *testing.T, dir string, f Figures) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Bursts != f.Bursts || m.Trace == "" || len(m.StageSeconds) != 2 {
+	if m.Bursts != f.Bursts || m.Trace == "" || m.StageSeconds["read"] == 0 || m.StageSeconds["cluster"] == 0 {
 		t.Errorf("manifest: %d bursts of trace %q, stages %v", m.Bursts, m.Trace, m.StageSeconds)
 	}
 	for _, file := range m.Files {
-		if info, err := os.Stat(filepath.Join(dir, file.Name)); err != nil || info.Size() != file.Bytes {
-			t.Errorf("%s: %v", file.Name, err)
+		info, err := os.Stat(filepath.Join(dir, file.Name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if of := file.Bytes; file.Name != rundir.ReportFile && info.Size() != of || file.Name == rundir.ReportFile && of != 0 { // the page holds the manifest
+			t.Errorf("%s has %d bytes, the manifest says %d", file.Name, info.Size(), of)
 		}
 	}
 	clusters, err := rundir.ReadClusters(dir)
@@ -296,137 +298,6 @@ func TestAnalyzeConstantDimension(t *testing.T) {
 
 func itoa(n int) string { text, _ := json.Marshal(n); return string(text) }
 
-func TestAnalyzeNoBursts(t *testing.T) {
-	a := analyzeText(t, smallHeader+"2:1:1:1:1:10:50000001:1\n2:1:1:1:1:15:50000001:0\n", nil)
-	f := a.figures(t)
-	if f.Bursts != 0 || f.Clusters != 0 || f.ClusteredShare != 0 {
-		t.Errorf("%+v", f)
-	}
-	if !strings.Contains(a.stderr, "no bursts: no thread of the trace is ever running") || !strings.Contains(a.stderr, "hint: ") {
-		t.Errorf("stderr: %s", a.stderr)
-	}
-	if m, err := rundir.ReadManifest(a.dir); err != nil || m.Empty == "" || m.Losses.RanksMissing != 1 {
-		t.Errorf("%v: %+v", err, m)
-	}
-}
-
-func TestAnalyzeLenient(t *testing.T) {
-	text := smallHeader + smallBody + "nonsense\n1:1:1:1:1:200:210:1\n1:1:1:1:1:220:2"
-	a := analyzeText(t, text, nil)
-	if a.err == nil || !strings.Contains(a.err.Error(), "line 15: ") || !strings.Contains(hint.Of(a.err), "--lenient") {
-		t.Errorf("strict: %v, hint %q", a.err, hint.Of(a.err))
-	}
-	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient = true })
-	if f := a.figures(t); f.LinesSkipped != 2 || !strings.Contains(strings.Join(f.Notes, "\n"), "the first of them: line 15: ") {
-		t.Errorf("%+v", f)
-	}
-	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
-	if a.err != nil {
-		t.Fatal(a.err)
-	}
-	m, err := rundir.ReadManifest(a.dir)
-	if err != nil || m.Losses.LinesSkipped != 2 || m.Bursts != 6 {
-		t.Errorf("%v: %+v", err, m)
-	}
-	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "small.prv · 2 ranks", "cluster"} {
-		if !strings.Contains(a.stdout, want) {
-			t.Errorf("no %q in\n%s", want, a.stdout)
-		}
-	}
-}
-
-// Mistakes are told in words, with a hint, and leave no run directory behind.
-func TestAnalyzeMistakes(t *testing.T) {
-	dir := t.TempDir()
-	var z bytes.Buffer
-	w := gzip.NewWriter(&z)
-	w.Write([]byte(smallHeader + strings.Repeat("# a comment\n", 1000)))
-	w.Close()
-	at := func(name string, content []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	damaged := bytes.Clone(z.Bytes())
-	damaged[len(damaged)-8]++ // of the checksum
-	const longTrace = "#Paraver (x):9000000000000000000_ns:1(1):1:2(1:1,1:1)\n" +
-		"1:1:1:1:1:0:9000000000000000000:1\n1:1:1:2:1:0:9000000000000000000:1\n"
-	good := at("good.prv", []byte(smallHeader+smallBody))
-	withDims := func(spec string) func(*AnalyzeConfig) {
-		return func(c *AnalyzeConfig) { c.Options.Dims = dimensions(t, spec) }
-	}
-	for _, c := range []struct {
-		name, path string
-		change     func(*AnalyzeConfig)
-		want, hint string
-	}{
-		{"no file", filepath.Join(dir, "none.prv"), nil, "none.prv: no such file", "TRACE.prv"},
-		{"a directory", dir, nil, "is a directory", "TRACE.prv"},
-		{"empty", at("empty.prv", nil), nil, "line 1: not a Paraver trace", "TRACE.prv"},
-		{"no trace", at("other.prv", []byte("hello\n")), nil, "line 1: not a Paraver trace", "TRACE.prv"},
-		{"cut short", at("cut.prv.gz", z.Bytes()[:z.Len()-10]), nil, "the compressed file is cut short", "again"},
-		{"cut short in the first bytes", at("stub.prv.gz", z.Bytes()[:5]), nil, "line 1: the compressed file is cut short", "again"},
-		{"cut short and lenient", at("cut2.prv.gz", z.Bytes()[:z.Len()-10]), func(c *AnalyzeConfig) { c.Lenient = true }, "the compressed file is cut short", "again"},
-		{"damaged", at("damaged.prv.gz", damaged), nil, "the compressed file is damaged", "again"},
-		{"longer than time is", at("long.prv", []byte(longTrace)), nil, "burst 1: with this one all bursts together last over 292 years", "unit"},
-		{"absent counter", good, withDims("PAPI_L1_DCM"), "no counter PAPI_L1_DCM: the bursts have PAPI_TOT_INS, PAPI_TOT_CYC", "--dims"},
-		{"absent counter in a range", good, func(c *AnalyzeConfig) {
-			c.Options.Filter.Ranges = []space.Range{{Num: "PAPI_FP_OPS", Min: 1, Max: 2}}
-		}, "no counter PAPI_FP_OPS", "--range"},
-		{"Eps no number", good, fixed(math.NaN(), 4), "Eps NaN", ""},
-		{"MinPts 0", good, fixed(.1, 0), "MinPts 0", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			a := analyzeFile(t, c.path, c.change)
-			if a.err == nil || !strings.Contains(a.err.Error(), c.want) || !strings.Contains(hint.Of(a.err), c.hint) {
-				t.Errorf("error %v, hint %q, want %q, %q", a.err, hint.Of(a.err), c.want, c.hint)
-			}
-			if a.stdout != "" {
-				t.Errorf("stdout: %s", a.stdout)
-			}
-			if _, err := os.Stat(a.dir); !errors.Is(err, fs.ErrNotExist) {
-				t.Error("a run directory was left behind")
-			}
-		})
-	}
-	// A tree that cannot be written costs nothing else.
-	a := analyzeFile(t, good, func(c *AnalyzeConfig) { c.Tree = filepath.Join(dir, "nowhere", "tree.dot") })
-	if a.err == nil || !strings.Contains(a.err.Error(), "--tree: ") || !strings.Contains(hint.Of(a.err), a.dir) {
-		t.Errorf("tree: %v, hint %q", a.err, hint.Of(a.err))
-	}
-	if _, err := rundir.ReadManifest(a.dir); err != nil {
-		t.Error(err)
-	}
-	if a = analyzeFile(t, good, func(c *AnalyzeConfig) { c.Tree = good }); a.err == nil || !strings.Contains(a.err.Error(), "is the trace") {
-		t.Errorf("the trace as the tree: %v", a.err)
-	}
-	if text, err := os.ReadFile(good); err != nil || string(text) != smallHeader+smallBody {
-		t.Errorf("the trace is overwritten: %v", err)
-	}
-	full := filepath.Join(dir, "full")
-	os.Mkdir(full, 0o777)
-	at("full/precious", nil)
-	if a = analyzeFile(t, good, func(c *AnalyzeConfig) { c.Out = full }); a.err == nil || !strings.Contains(a.err.Error(), "is not empty") {
-		t.Errorf("a directory that is not empty: %v", a.err)
-	}
-	if entries, _ := os.ReadDir(full); len(entries) != 1 {
-		t.Errorf("%d files in the user's directory", len(entries))
-	}
-}
-
-// Eps 0 puts equal bursts together; MinPts above the number of bursts makes all of them one rare cluster.
-func TestAnalyzeLimits(t *testing.T) {
-	text := strings.Replace(smallHeader+smallBody, "42000050:1010:42000059:505", "42000050:1000:42000059:500", 1)
-	if f := analyzeText(t, text, fixed(0, 2)).figures(t); f.Clusters != 1 || f.Noise != 1 || f.Eps[0] != 0 {
-		t.Errorf("Eps 0: %+v", f)
-	}
-	if f := analyzeText(t, text, fixed(.1, 100)).figures(t); f.Clusters != 1 || f.Noise != 0 {
-		t.Errorf("MinPts 100: %+v", f)
-	}
-}
-
 // From the file to the run directory.
 func BenchmarkAnalyze(b *testing.B) {
 	path := testenv.RealTrace(b, "epoch_4proc.prv.gz")
@@ -444,7 +315,7 @@ func BenchmarkAnalyze(b *testing.B) {
 			for n := 0; b.Loop(); n++ {
 				c := AnalyzeConfig{
 					Trace: path, Out: filepath.Join(root, itoa(n)), JSON: true, Stdout: new(bytes.Buffer), Stderr: new(bytes.Buffer),
-					Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2},
+					Options: partition.Options{By: partition.ByNone, AsGiven: true, Normalise: true, Workers: 2}, Keep: retention.Options{All: true},
 				}
 				mode.change(&c)
 				if err := Analyze(c); err != nil {

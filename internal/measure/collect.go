@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -17,6 +17,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/agent/spool"
 	"moriens/analysis/partition"
+	"moriens/analysis/team"
 	"moriens/collector"
 	"moriens/collector/journal"
 	"moriens/collector/moriens"
@@ -36,13 +37,16 @@ type CollectConfig struct {
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
 	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
 	Options  partition.Options
+	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Keep     Keep
 	KeepWork bool // the journal stays
 	Program  rundir.Program
 	Log      *slog.Logger
+	Team     team.Team // the collectors of the run, each of which collects with the same config; nil = this is the only one
 }
 
 // Collect runs a collector until the agents that came are all done, or until a signal or the user ends the run. A second
-// signal ends the process.
+// signal ends the process. Of several collectors the first one talks to the user and writes the results; an error of one ends all.
 func Collect(c CollectConfig) error {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -50,37 +54,65 @@ func Collect(c CollectConfig) error {
 		signal.Notify(signals, c.Signal)
 	}
 	defer signal.Stop(signals)
-	out, err := collectOut(c.Out)
-	if err != nil {
+	if c.Team == nil {
+		c.Team = team.Solo{}
+	}
+	first := c.Team.Rank() == 0
+	out, err := filepath.Abs(c.Out)
+	if err == nil && first {
+		out, err = collectOut(out)
+	}
+	if err := team.Agree(c.Team, err); err != nil {
 		return err
 	}
 	col, err := collector.Start(collector.Config{
-		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
-		Agents: c.Agents, Options: c.Options, Log: c.Log,
+		Team: c.Team, Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
+		Agents: c.Agents, Options: c.Options, Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
 	}
-	if err := publish(col, out, signals); err != nil {
-		if !col.Journal().Resumed() {
+	if first {
+		err = publish(col, out, signals)
+	}
+	if err := team.Agree(c.Team, err); err != nil {
+		if !col.Resumed() {
 			err = errors.Join(err, col.Discard())
 		}
 		col.Close(collector.Outcome{})
 		return err
 	}
-	defer rendezvous.Remove(out)
-	announce(col, out)
-
-	by := awaitEnd(col, signals)
-	signal.Stop(signals)
-	dir, err := conclude(col.Freeze(by), out, jobOf(col.Journal(), by, c.Program), c.Options, terminal)
-	if dir == out && !c.KeepWork {
+	col.Join()
+	if first {
+		announce(col, out)
+	}
+	by, err := attend(col, signals)
+	if err != nil {
+		col.Close(collector.Outcome{})
+		return hint.With(err, "nothing that was acknowledged is lost: start the collectors again, as many as you like, with the same --out")
+	}
+	end := conclusion{
+		collector: col, by: by, out: out, options: c.Options, keep: c.Keep, to: terminal,
+		job: func() moriens.Job { return jobOf(col.Journal(), by, c.Program) },
+	}
+	dir, err := end.conclude()
+	written := []int64{0}
+	if dir == out {
+		written[0] = 1
+	}
+	err = errors.Join(err, c.Team.AllReduce(written, team.Max))
+	if written[0] != 0 && !c.KeepWork {
 		err = errors.Join(err, col.Discard())
 	}
-	// Where the run's first collector was that of a plain preload, it has left word for other nodes' agents.
-	err = errors.Join(err, removeMeeting(filepath.Dir(out), col.Rendezvous().Run))
+	if first {
+		// Where the run's first collector was that of a plain preload, it has left word for other nodes' agents.
+		err = errors.Join(err, removeMeeting(filepath.Dir(out), col.Rendezvous().Run))
+	}
 	col.Close(outcome(dir, err))
-	return err
+	if first {
+		rendezvous.Remove(out) // whoever finds it until then is told how the run has ended
+	}
+	return team.Agree(c.Team, err)
 }
 
 // roomWait is the time between two looks for room on a full disk.
@@ -91,7 +123,7 @@ const roomWait = 500 * time.Millisecond
 func publish(col *collector.Collector, out string, signals <-chan os.Signal) error {
 	for told := false; ; told = true {
 		err := rendezvous.Write(out, col.Rendezvous())
-		if err == nil || !col.Journal().Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		if err == nil || !col.Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			return err
 		}
 		if !told {
@@ -105,13 +137,31 @@ func publish(col *collector.Collector, out string, signals <-chan os.Signal) err
 	}
 }
 
-// collectOut makes the run directory, or takes that of a run that was not concluded.
+// collectOut makes the run directory of an absolute path, or takes that of a run that was not concluded.
 func collectOut(out string) (string, error) {
-	absolute, err := filepath.Abs(out)
-	if err == nil && unfinished(absolute) {
-		return absolute, nil
+	if unfinished(out) {
+		return out, nil
 	}
 	return makeOut(out)
+}
+
+// Recorded are the options that the run of a run directory was begun with, and whether it holds one whose collector was killed. All collectors of a run
+// call it, and learn what the first one has read.
+func Recorded(t team.Team, out string) (given []string, resumed bool, err error) {
+	type begun struct {
+		Given   []string
+		Resumed bool
+	}
+	found, err := team.First(t, func() (found begun, err error) {
+		if unfinished(out) {
+			found.Given, found.Resumed, err = journal.Options(filepath.Join(out, rundir.JournalDir))
+		}
+		return found, err
+	})
+	if err != nil {
+		err = hint.With(err, startAdvice(err, out))
+	}
+	return found.Given, found.Resumed, err
 }
 
 // startAdvice says what to do about a collector that does not start.
@@ -125,25 +175,38 @@ func startAdvice(err error, out string) string {
 	case errors.Is(err, segment.ErrCorrupt):
 		return "the disk has changed what was written; without that file and the later ones in " + filepath.Join(out, rundir.JournalDir) +
 			" the run can be concluded with what came before"
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "make room there, or name a run directory on another disk (--out, MORIENS_DIR)"
 	}
-	return "name addresses of this host with --listen and --http, port 0 for any, and a directory with room with --out"
+	return "name addresses of this host with --listen and --http, port 0 for any, and a run directory that you may write to with --out"
 }
+
+// tell tells the user something while the job runs.
+func tell(text, advice string) { fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
 func announce(col *collector.Collector, out string) {
 	meet, j := col.Rendezvous(), col.Journal()
-	if j.Resumed() {
+	if col.Resumed() {
 		t := j.Store().Totals()
-		fmt.Fprintf(os.Stderr, "moriens: going on with run %s, begun %s: %s bursts of %s processes are here\n", meet.Run,
-			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), console.Integer(int(t.Bursts)), console.Integer(t.Processes))
+		where := "here"
+		if len(meet.Members) > 1 {
+			where = fmt.Sprintf("at the first of %d collectors", len(meet.Members))
+		}
+		fmt.Fprintf(os.Stderr, "moriens: going on with run %s, begun %s: %s bursts of %s processes are %s\n", meet.Run,
+			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), console.Integer(int(t.Bursts)), console.Integer(t.Processes), where)
 	}
 	if col.Over() {
 		fmt.Fprintln(os.Stderr, "moriens: it had ended; analysing it")
 		return
 	}
-	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, meet.Address, out)
+	where := meet.Address
+	if n := len(meet.Members); n > 1 {
+		where += fmt.Sprintf(", one of %d collectors,", n)
+	}
+	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, where, out)
 	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
-	if j.Resumed() {
+	if col.Resumed() {
 		fmt.Fprintln(os.Stderr, "moriens: agents that still run come by themselves; where one was killed, start it again. Without them the run ends in a minute, or by `moriens finish` now")
 		return
 	}
@@ -170,9 +233,6 @@ func jobOf(j *journal.Journal, by string, program rundir.Program) moriens.Job {
 	return job
 }
 
-// gcPercent keeps an agent's memory small; what it has at a time is little, and the memory is the application's.
-const gcPercent = 60
-
 // An AgentConfig says which collector an agent reports to.
 type AgentConfig struct {
 	Dir     string        // run directory, with the collector's rendezvous
@@ -196,7 +256,7 @@ func Agent(c AgentConfig) error {
 	}
 	node, err := agent.New(agent.Config{
 		Run: meet.Run, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
-		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep, Idle: c.Idle, Version: c.Program.Version, Log: c.Log,
+		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {
 		return hint.With(err, "one agent per node is enough, however many ranks run there")
@@ -204,7 +264,6 @@ func Agent(c AgentConfig) error {
 	if err != nil {
 		return spoolHint(err)
 	}
-	debug.SetGCPercent(gcPercent)
 	defer context.AfterFunc(ctx, node.Hurry)()
 	return node.Run(context.Background())
 }
@@ -231,11 +290,19 @@ func spoolHint(err error) error {
 // meetCollector waits for the rendezvous in a run directory.
 func meetCollector(dir string, wait time.Duration) (rendezvous.Rendezvous, error) {
 	meet, err := rendezvous.Wait(dir, wait)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		err = hint.With(err, "start `moriens collect --out "+dir+"` first")
-	case err != nil:
-		err = hint.With(err, "the collector writes it; do not change it")
+	if errors.Is(err, fs.ErrNotExist) {
+		return meet, hint.With(err, "start `moriens collect --out "+dir+"` first")
 	}
-	return meet, err
+	return meet, meetHint(err)
+}
+
+// meetHint says what to do about a rendezvous that is there and cannot be read.
+func meetHint(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.ENOTDIR):
+		return hint.With(err, "name the run directory")
+	}
+	return hint.With(err, "the collector writes it; do not change it")
 }

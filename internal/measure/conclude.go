@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,26 +10,94 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"moriens/analysis/partition"
+	"moriens/analysis/team"
+	"moriens/collector"
 	"moriens/collector/moriens"
 	"moriens/collector/store"
 	"moriens/internal/console"
 	"moriens/internal/hint"
 	"moriens/internal/job"
+	"moriens/internal/report"
+	"moriens/internal/retention"
+	"moriens/internal/stage"
 	"moriens/trace/rundir"
 )
+
+// A Keep says what stays of a run, and how long it may take to find that out.
+type Keep struct {
+	retention.Options
+	Timeout time.Duration // of the end of a run; 0 = DefaultTimeout
+}
+
+// DefaultTimeout is how long the end of a run may take.
+const DefaultTimeout = time.Minute
+
+// hurriedTimeout is that after SIGTERM. With what the agents take before it has to fit into the 30 s that batch systems usually leave until SIGKILL.
+const hurriedTimeout = 12 * time.Second
+
+// untilReturned is the part of the limit in which agents come back to a collector that was started again.
+const untilReturned = .1
+
+func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
+
+// stay is how long agents that are done stay for what they may be asked about windows.
+func (k *Keep) stay() time.Duration { return k.timeout() }
 
 // An output is where people read what a run came to.
 type output struct{ summary, troubles io.Writer }
 
 var terminal = output{os.Stdout, os.Stderr}
 
-// conclude analyses what came, writes the run directory and prints what it came to; it returns where the results are. Where the
-// run directory cannot be written in full, everything is written once more to the temporary directory.
-func conclude(f store.Frozen, out string, j moriens.Job, options partition.Options, to output) (dir string, err error) {
-	r, analysisErr := moriens.Conclude(f, j, options)
-	files, err := rundir.Write(r.Run, r.Manifest, r.Clusters, out)
+// A conclusion is the end of a run.
+type conclusion struct {
+	collector *collector.Collector
+	by        string             // what ended the run before its ranks did; empty = nothing
+	job       func() moriens.Job // known when nothing more is taken
+	out       string             // run directory
+	options   partition.Options
+	keep      Keep
+	to        output
+}
+
+// conclude takes nothing more, analyses what came, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
+// several collectors at the first one, which writes them.
+// Where the run directory cannot be written in full, everything is written once more to the temporary directory.
+func (c *conclusion) conclude() (dir string, err error) {
+	limit := c.keep.timeout()
+	if c.by == signalName(syscall.SIGTERM) {
+		limit = min(limit, hurriedTimeout)
+	}
+	members := c.collector.Team()
+	stages := stage.Shared(limit, members)
+	c.collector.Follow(stages)
+	var frozen store.Frozen
+	stages.Must("freeze", func() { frozen = c.collector.Freeze(c.by) })
+	measured, err := team.First(members, func() (moriens.Job, error) { return c.job(), nil })
+	if err != nil {
+		return "", err
+	}
+	end := moriens.End{Frozen: frozen, Job: measured, Options: c.options, Keep: c.keep.Options, Stages: stages, Team: members}
+	end.Keep.Workers = c.options.Workers
+	if c.collector.Resumed() {
+		stages.Within(context.Background(), "return", untilReturned, c.collector.AwaitReturn)
+	}
+	end.Desk = c.collector.Windows()
+	r, analysisErr := moriens.Conclude(context.Background(), end)
+	c.collector.Release()
+	if r == nil {
+		return "", hint.With(analysisErr, "nothing that was acknowledged is lost: start the collectors again, as many as you like, with the same --out")
+	}
+	if members.Rank() > 0 {
+		return "", nil // the first one says all there is to say
+	}
+	r.Manifest.StageSeconds = seconds(stages)
+	r.Report = report.Of(&r.Content)
+	out := c.out
+	var files []rundir.File
+	stages.Must("write", func() { files, err = rundir.Write(&r.Content, out) })
 	if err != nil {
 		var saved string
 		var saveErr error
@@ -43,11 +112,11 @@ func conclude(f store.Frozen, out string, j moriens.Job, options partition.Optio
 		err = hint.With(fmt.Errorf("run directory %s: %w; the results are in %s", out, err, saved), advice)
 		out = saved
 	}
-	if printErr := console.Summary(to.summary, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
+	if printErr := console.Summary(c.to.summary, r.Run, r.Manifest, r.Clusters, out, files); printErr != nil && err == nil {
 		err = hint.With(fmt.Errorf("print the summary: %w", printErr), "the results are in "+out)
 	}
-	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(j.Command))) {
-		fmt.Fprintf(to.troubles, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
+	for _, t := range console.Troubles(r.Manifest, cmp.Or(r.Advice, adviseEmpty(end.Job.Command))) {
+		fmt.Fprintf(c.to.troubles, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if analysisErr != nil {
 		return out, hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)
@@ -60,7 +129,7 @@ func saveElsewhere(r *moriens.Result, name string) (dir string, files []rundir.F
 	if err != nil {
 		return "", nil, err
 	}
-	files, err = rundir.Write(r.Run, r.Manifest, r.Clusters, dir)
+	files, err = rundir.Write(&r.Content, dir)
 	return dir, files, err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/signal"
 	"syscall"
 	"time"
 
@@ -21,8 +22,32 @@ const (
 	endGrace = 10 * time.Second
 )
 
-// awaitEnd waits until the agents of a collector are done, or until the run is ended early: by a signal, or by the user's
-// command. It returns by what, "" where the agents were done.
+// attend waits for the end of a run, of several collectors too: the first one decides, the others follow it. It returns what ended the run early, and how the
+// other collectors were lost, if they were.
+func attend(col *collector.Collector, signals chan os.Signal) (by string, err error) {
+	defer signal.Stop(signals)
+	if col.Team().Rank() == 0 {
+		by = awaitEnd(col, signals)
+		select {
+		case <-col.Adjourned():
+			_, err = col.Verdict()
+		default:
+		}
+		return by, err
+	}
+	for {
+		select {
+		case s := <-signals:
+			col.Ask(signalName(s))
+			signal.Stop(signals) // another one ends the process
+		case <-col.Adjourned():
+			return col.Verdict()
+		}
+	}
+}
+
+// awaitEnd waits until the agents of a run are done, or until the run is ended early: by a signal, or by the user's
+// command. It returns by what, "" where the agents were done, or other collectors of the run are lost.
 func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -34,8 +59,18 @@ func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
 	select {
 	case <-done:
 		return ""
+	case <-col.Adjourned():
+		return ""
 	case s := <-signals:
 		by = signalName(s)
+		if !col.Complete() {
+			return ""
+		}
+	case <-col.Asked():
+		by = col.By()
+		if !col.Complete() {
+			return ""
+		}
 	case <-col.Finishing():
 		by = finishedBy
 	}

@@ -30,7 +30,7 @@ func TestExchange(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	var reads atomic.Int64
 	kind := ticks.Usual()
@@ -76,12 +76,13 @@ func TestExchange(t *testing.T) {
 
 // Streams that are cut take probes with them, but no round stays under way for ever, and what is reported is whole.
 func TestExchangeSurvivesCuts(t *testing.T) {
+	t.Parallel()
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
 	meet.Address = cutter(t, meet.Address)
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, meet, "run1")
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	kind := ticks.Usual()
 	read := func() (uint64, error) { return ticks.Now(kind) }

@@ -4,7 +4,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"moriens/trace/rundir"
 )
@@ -52,20 +51,4 @@ func peakBytes() int64 {
 		}
 	}
 	return 0
-}
-
-// A stopwatch takes the time of stages that follow each other.
-type stopwatch struct {
-	last    time.Time
-	seconds map[string]rundir.Number
-}
-
-func newStopwatch() *stopwatch {
-	return &stopwatch{time.Now(), make(map[string]rundir.Number)}
-}
-
-func (w *stopwatch) lap(stage string) {
-	now := time.Now()
-	w.seconds[stage] = rundir.Number(now.Sub(w.last).Seconds())
-	w.last = now
 }

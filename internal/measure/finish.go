@@ -33,7 +33,7 @@ func Finish(c FinishConfig) error {
 		return c.print(c.Dir, nil)
 	}
 	if err != nil {
-		return hint.With(err, "the collector writes it; do not change it")
+		return meetHint(err)
 	}
 	client, err := control.Dial(meet)
 	if err != nil {

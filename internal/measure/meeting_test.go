@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
 )
 
 func TestMeeting(t *testing.T) {
@@ -93,5 +96,19 @@ func TestMakeDir(t *testing.T) {
 	p.Dir = "/proc/run"
 	if dir, err := p.makeDir(); err == nil {
 		t.Errorf("made %s", dir)
+	}
+}
+
+// What is wrong with where a collector is looked for is said with what to do.
+func TestMeetCollectorHints(t *testing.T) {
+	dir := t.TempDir()
+	damaged, file := filepath.Join(dir, "damaged"), filepath.Join(dir, "file")
+	if err := errors.Join(os.Mkdir(damaged, 0o700), os.WriteFile(filepath.Join(damaged, rendezvous.File), []byte("{"), 0o600), os.WriteFile(file, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{dir: "moriens collect --out", damaged: "do not change it", file: "name the run directory"} {
+		if _, err := meetCollector(path, 0); !strings.Contains(hint.Of(err), want) {
+			t.Errorf("%s: %v, hint: %s", path, err, hint.Of(err))
+		}
 	}
 }

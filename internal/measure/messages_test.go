@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -149,38 +148,63 @@ func TestMessagesOfThreads(t *testing.T) {
 	}
 }
 
-// A spawned world: the messages between parents and children go by an intercommunicator whose groups are of two worlds.
-func TestMessagesBetweenWorlds(t *testing.T) {
-	r := newRig(t)
-	for w, name := range []string{"parents", "children"} {
-		for rank := range 2 {
-			p := r.process(ringwriter.Identity{Rank: rank, Size: 2, World: name})
-			p.Comm(ringwriter.Comm{Number: 3, ID: 99, Flags: shmabi.CommInter, Rank: rank, Size: 2, Ranks: []ringwriter.Ranks{{First: -1, Count: 2}}})
-			x := r.thread(p, 64)
-			at := uint64(100 * w)
-			r.meant(x, "MPI_Init", at, at+1, ringwriter.Meaning{})
-			if w == 0 {
-				r.meant(x, "MPI_Send", at+200, at+210, transfer(shmabi.SlotSent, 0, int32(1-rank), 5, 3, 10+uint64(rank)))
-			} else {
-				r.meant(x, "MPI_Recv", at+105, at+115, transfer(shmabi.SlotReceived, 0, int32(1-rank), 5, 3, 11-uint64(rank)))
+// Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not certain they have no lines.
+func TestUntoldReceives(t *testing.T) {
+	t.Parallel()
+	const untold, room = 2, 64
+	for _, c := range []struct {
+		name          string
+		sends, normal [2]int // of ranks 0 and 1: messages to rank 2, and how many of them it receives by name
+		tag           int32  // that the untold ones ask for
+		bytes         uint64
+		want          int // lines
+	}{
+		{"one sender", [2]int{3, 2}, [2]int{1, 2}, 1, 10, 5},
+		{"of any tag", [2]int{3, 2}, [2]int{1, 2}, shmabi.RankAny, 10, 5},
+		{"both have one", [2]int{2, 3}, [2]int{1, 2}, 1, 10, 3},
+		{"more than are received", [2]int{4, 2}, [2]int{1, 2}, 1, 10, 3},
+		{"another tag", [2]int{3, 2}, [2]int{1, 2}, 2, 10, 3},
+		{"no room", [2]int{3, 2}, [2]int{1, 2}, 1, room + 1, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			for rank := range 3 {
+				p := r.process(ringwriter.Identity{Rank: rank, Size: 3, World: "w"})
+				p.Comm(worldOf(rank, 3))
+				w := r.thread(p, 256)
+				at := uint64(1000)
+				if rank < 2 {
+					for i := range c.sends[rank] {
+						r.meant(w, "MPI_Send", at*uint64(i+1), at*uint64(i+1)+1, transfer(shmabi.SlotSent, 0, 2, 1, 1, c.bytes-uint64(rank)))
+					}
+				} else {
+					at = 10_000
+					receive := func(from, tag int32, bytes uint64) {
+						r.meant(w, "MPI_Irecv", at, at+1, transfer(shmabi.SlotReceived, at, from, tag, 1, room))
+						r.meant(w, "MPI_Wait", at+2, at+3, completed(shmabi.Request{Request: at, Bytes: bytes, Source: from, Tag: tag}))
+						at += 10
+					}
+					for from, n := range c.normal {
+						for range n {
+							receive(int32(from), 1, c.bytes-uint64(from))
+						}
+					}
+					for range untold {
+						receive(shmabi.RankAny, c.tag, shmabi.BytesUntold)
+					}
+				}
+				p.Finalize()
 			}
-			p.Finalize()
-		}
-	}
-	run := r.finish(byDuration).Run
-	var got [][2]int
-	for _, m := range run.Messages {
-		got = append(got, [2]int{m.From, m.To})
-	}
-	slices.SortFunc(got, func(a, b [2]int) int { return a[0] - b[0] })
-	if d := cmp.Diff([][2]int{{0, 3}, {1, 2}}, got); d != "" {
-		t.Errorf("messages between threads of worlds %v (-want +got):\n%s", run.Worlds, d)
-	}
-	if peers := run.Threads[0].Transfers; !slices.Equal(peers.Peer, []int32{1}) || !slices.Equal(peers.PeerWorld, []int32{1}) {
-		t.Errorf("%+v", peers)
-	}
-	if d := cmp.Diff([]trace.Communicator{{World: 0, ID: 1, Inter: true}, {World: 1, ID: 2, Inter: true}}, run.Communicators); d != "" {
-		t.Error(d)
+			result := r.finish(byDuration)
+			if got := len(result.Run.Messages); got != c.want {
+				t.Errorf("%d messages, want %d: %+v", got, c.want, result.Manifest.Messages.Unmatched)
+			}
+			for _, m := range result.Run.Messages {
+				if uint64(m.Bytes) != c.bytes-uint64(m.From) || m.To != 2 {
+					t.Errorf("%+v", m)
+				}
+			}
+		})
 	}
 }
 

@@ -11,12 +11,15 @@ import (
 	"moriens/agent"
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
+	"moriens/collector"
 	"moriens/collector/moriens"
 	"moriens/collector/windows"
 	"moriens/cshim/ringwriter"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
+	"moriens/internal/retention"
 	"moriens/internal/shmabi"
+	"moriens/internal/stage"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -73,8 +76,15 @@ func byOrdinals(parts []*moriensv1.WindowPart, ranks map[uint64]int32) map[[2]ui
 // The messages between windows that survive, matched by ordinals alone, are those that the whole run gives. Each is received an iteration after it was sent,
 // by a receive from anybody where i is odd.
 func TestWindowsMatchByOrdinals(t *testing.T) {
+	t.Parallel()
 	const ranks, iterations = 3, 1200
-	c := startCollector(t, "127.0.0.1:0")
+	c, err := collector.Start(collector.Config{
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(collector.Outcome{})
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	shm := t.TempDir()
@@ -182,11 +192,17 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 		processes[i].Finalize()
 	}
 	node.JobOver()
-	if err := <-done; err != nil {
+	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
 	}
-	result, err := moriens.Conclude(c.Freeze(""), moriens.Job{Run: "run1"}, byDuration)
+	result, err := moriens.Conclude(ctx, moriens.End{
+		Frozen: c.Freeze(""), Job: moriens.Job{Run: "run1"}, Options: byDuration, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: c.Windows(),
+	})
 	if err != nil {
+		t.Fatal(err)
+	}
+	c.Release()
+	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
 	want := make(map[[2]uint64]bool)

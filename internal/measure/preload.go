@@ -12,7 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -24,6 +24,7 @@ import (
 	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/collector/journal"
+	"moriens/collector/moriens"
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
 	"moriens/trace/rundir"
@@ -63,6 +64,8 @@ type PreloadConfig struct {
 	Words   io.Writer     // what the user is to be told
 	Spool   Spool
 	Options partition.Options
+	Given   []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Keep    Keep
 	Program rundir.Program
 	Log     *slog.Logger
 }
@@ -234,7 +237,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	defer p.logTo(filepath.Join(dir, LogFile))()
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(dir, rundir.JournalDir), Run: p.Run, Listen: p.listen(), Command: rendezvous.CommandPreload,
-		Version: p.Program.Version, Options: p.Options, Log: p.Log,
+		Version: p.Program.Version, Options: p.Options, Given: p.Given, Stay: p.Keep.stay(), Log: p.Log,
 	})
 	if err != nil {
 		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
@@ -242,13 +245,20 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 		}
 		return hint.With(err, startAdvice(err, dir))
 	}
-	by, agentErr := p.attend(col, signals, dir)
+	by, served, agentErr := p.attend(col, signals, dir)
 	var summary bytes.Buffer
 	to := output{&summary, p.Words}
 	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
 		to.troubles = io.Discard // that nothing came is the agent's doing, which is said below
 	}
-	results, err := conclude(col.Freeze(by), dir, jobOf(col.Journal(), by, p.Program), p.Options, to)
+	end := conclusion{
+		collector: col, by: by, out: dir, options: p.Options, keep: p.Keep, to: to,
+		job: func() moriens.Job { return jobOf(col.Journal(), by, p.Program) },
+	}
+	results, err := end.conclude()
+	if served != nil {
+		agentErr = <-served
+	}
 	if results != "" {
 		err = errors.Join(err, os.WriteFile(filepath.Join(results, SummaryFile), summary.Bytes(), 0o666))
 	}
@@ -264,19 +274,19 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 }
 
 // attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run early, and returns what
-// did.
-func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, err error) {
+// did. This node's agent then stays for what it may be asked; served tells when it has ended, nil where it has by now.
+func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, err error) {
 	if col.Over() {
-		return "", nil
+		return "", nil, nil
 	}
 	if err := rendezvous.Write(dir, col.Rendezvous()); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	node, err := p.node(uplink.At(col.Rendezvous()), true)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	served := make(chan error, 1)
+	served = make(chan error, 1)
 	go func() { served <- node.Run(context.Background()) }()
 	by = awaitEnd(col, signals)
 	if by == "" && p.lateComers(col, signals) {
@@ -285,7 +295,12 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	if by != "" {
 		node.JobOver() // should the order not reach it
 	}
-	return by, <-served
+	select {
+	case err := <-served:
+		return by, nil, err
+	default:
+		return by, served, nil
+	}
 }
 
 // lateComers waits for the agents of nodes whose ranks are missing when all that came are done, half of its patience, and says whether
@@ -334,13 +349,14 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 
 // node is this node's agent.
 func (p *preload) node(find uplink.Find, shared bool) (*agent.Node, error) {
-	if !shared {
-		debug.SetGCPercent(gcPercent)
-	}
-	node, err := agent.New(agent.Config{
+	config := agent.Config{
 		Run: p.Run, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, KeepWork: p.Spool.Keep, Shared: shared,
 		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
-	})
+	}
+	if !shared || p.Alone { // the collector of other nodes' agents minds it
+		config.Procs = runtime.GOMAXPROCS
+	}
+	node, err := agent.New(config)
 	if err != nil {
 		return nil, spoolHint(err)
 	}

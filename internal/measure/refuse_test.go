@@ -41,7 +41,7 @@ func say(t *testing.T, meet rendezvous.Rendezvous, messages ...[]byte) error {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	desc := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
 	stream, err := conn.NewStream(meet.ShowToken(ctx), desc, moriensv1.CollectorService_Report_FullMethodName, grpc.ForceCodecV2(bare{}))
@@ -71,6 +71,7 @@ func encode(t *testing.T, m *moriensv1.ReportRequest) []byte {
 
 // What is amiss costs its sender the stream and is counted by its cause; an agent that comes next is served.
 func TestRefusedMessages(t *testing.T) {
+	t.Parallel()
 	hello := encode(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: &moriensv1.Hello{Run: "run1", Agent: 1, Host: "n2"}}})
 	stranger := encode(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Hello{Hello: &moriensv1.Hello{Run: "run2", Agent: 1}}})
 	skipping := encode(t, &moriensv1.ReportRequest{Sequence: 7, Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{}}})
@@ -89,6 +90,7 @@ func TestRefusedMessages(t *testing.T) {
 		{"out_of_order", [][]byte{hello, skipping}, codes.InvalidArgument},
 	} {
 		t.Run(tt.cause, func(t *testing.T) {
+			t.Parallel()
 			c := startCollector(t, "127.0.0.1:0")
 			meet := c.Rendezvous()
 			if err := say(t, meet, tt.messages...); status.Code(err) != tt.want {
@@ -119,7 +121,7 @@ func TestControlRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if page, err := client.Status(ctx); err == nil || !strings.Contains(err.Error(), "wrong token") {
 		t.Errorf("Status = %v, %v", page, err)
@@ -218,7 +220,7 @@ func TestFinishOrder(t *testing.T) {
 	if w.Call(named(t, "MPI_Barrier"), 0, 5000, 6000) != true {
 		t.Error("the rank cannot go on")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := r.collector.WaitFinished(ctx); err != nil {
 		t.Error(err)

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,12 +19,7 @@ import (
 	"moriens/agent"
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
-	"moriens/collector/store"
-	"moriens/cshim/ringwriter"
-	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
-	"moriens/internal/shmabi"
-	"moriens/internal/ticks"
 	"moriens/internal/units"
 )
 
@@ -71,168 +65,10 @@ func child(t testing.TB, env, dir string) *exec.Cmd {
 	return cmd
 }
 
-// A planter writes a ring as fast as it is told to, and remembers what found room.
-type planter struct {
-	process *ringwriter.Process
-	ring    *ringwriter.Ring
-	paths   []uint32
-	name    uint32
-	moves   bool // calls have transfers and requests
-	at      uint64
-	enter   []uint64
-	exit    []uint64
-	marks   uint64
-	dropped uint64
-	moved   uint64 // transfers
-	open    bool   // a request is under way
-}
-
-func (p *planter) call() {
-	k := uint64(len(p.enter)) + p.dropped
-	enter := p.at + 20 + k%7
-	exit := enter + 1 + k%11
-	if k%100 == 99 {
-		p.ring.Mark(shmabi.MarkEvent, p.name, enter-1, int64(k))
-		p.marks++
-	}
-	call := mpicall.Send
-	if p.moves {
-		call = [2]mpicall.ID{mpicall.Isend, mpicall.Wait}[k%2]
-	}
-	if !p.ring.Enter(call, p.paths[k%uint64(len(p.paths))], enter) {
-		p.dropped++
-		return
-	}
-	switch {
-	case p.moves && k%2 == 0:
-		ringwriter.Add(p.ring, shmabi.Transfer{Kind: shmabi.SlotSent, Bytes: k, Request: 7 + k%5, Peer: 0, Tag: int32(k % 1000)})
-		p.open = true
-	case p.moves && p.open:
-		ringwriter.Add(p.ring, shmabi.Request{Kind: shmabi.SlotRequest, Event: shmabi.RequestCompleted, Request: 7 + (k-1)%5, Source: -1, Tag: -1})
-		p.moved++
-		p.open = false
-	}
-	p.ring.Exit(exit)
-	p.enter, p.exit, p.at = append(p.enter, enter), append(p.exit, exit), exit
-}
-
-// plant makes two processes: one with requests, the other with two threads.
-func plant(t *testing.T, dir string, slots int) []*planter {
-	t.Helper()
-	now, err := ticks.Now(shmabi.ClockMonotonicRaw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []*planter
-	for rank := range 2 {
-		process, err := ringwriter.New(dir, ringwriter.Identity{Rank: rank, Size: 2, World: "w"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		module := process.Module("/opt/app", nil)
-		var paths []uint32
-		for k := range 5 {
-			paths = append(paths, process.Path(ringwriter.Frame{Module: module, Offset: uint64(k)}))
-		}
-		name := process.Name("phase")
-		for range rank + 1 {
-			r, err := process.Thread(slots)
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, &planter{process: process, ring: r, paths: paths, name: name, moves: rank == 0, at: now})
-		}
-	}
-	return list
-}
-
-// write has all planters write until it is told to stop, some calls at a time.
-func write(planters []*planter, stop <-chan struct{}, calls int) {
-	var writers sync.WaitGroup
-	for _, p := range planters {
-		writers.Go(func() {
-			for tick := time.NewTicker(time.Millisecond); ; {
-				for range calls {
-					p.call()
-				}
-				select {
-				case <-stop:
-					tick.Stop()
-					return
-				case <-tick.C:
-				}
-			}
-		})
-	}
-	writers.Wait()
-	for i, p := range planters {
-		if i == 0 || planters[i-1].process != p.process {
-			p.process.Finalize()
-			p.process.Exit()
-		}
-	}
-}
-
-// compare sees that the collector holds what found room in the rings, each record once, and counts the rest.
-func compare(t *testing.T, f store.Frozen, planters []*planter) {
-	t.Helper()
-	rings := make(map[uint64]*store.Ring)
-	moved := uint64(0)
-	for _, p := range f.Processes {
-		for _, r := range p.Rings {
-			rings[r.Info.Ring] = r
-		}
-		if p.End == nil || p.TransfersEnd == nil {
-			t.Errorf("rank %d has no end", p.Info.Rank)
-		}
-		moved += p.TransfersEnd.GetTransfers()
-	}
-	if len(f.Processes) != 2 || len(rings) != len(planters) || f.Totals.Refused != 0 {
-		t.Fatalf("%d processes, %d rings, %d messages refused: %v", len(f.Processes), len(rings), f.Totals.Refused, f.Agents[0].Refused)
-	}
-	lost, counted, transfers := uint64(0), uint64(0), uint64(0)
-	for _, p := range planters {
-		r := rings[p.ring.ID()]
-		var enter, exit []uint64
-		marks := 0
-		for _, c := range r.Chunks {
-			at := c.Origin
-			for i := range c.Path {
-				enter = append(enter, at+c.Burst[i])
-				at += c.Burst[i] + c.Call[i]
-				exit = append(exit, at)
-			}
-		}
-		for _, m := range r.Marks {
-			marks += len(m.What)
-		}
-		if len(enter) != len(p.enter) || r.End == nil {
-			t.Fatalf("ring %016x: %d calls came, %d were written; end %v", p.ring.ID(), len(enter), len(p.enter), r.End)
-		}
-		for i := range enter {
-			if enter[i] != p.enter[i] || exit[i] != p.exit[i] {
-				t.Fatalf("ring %016x, call %d: %d to %d, written %d to %d", p.ring.ID(), i, enter[i], exit[i], p.enter[i], p.exit[i])
-			}
-		}
-		if p.dropped == 0 && uint64(marks) != p.marks {
-			t.Errorf("ring %016x: %d marks came, %d were set", p.ring.ID(), marks, p.marks)
-		}
-		// Marks and calls that found no room are counted as one.
-		counted += r.End.Dropped + uint64(marks)
-		lost += p.dropped + p.marks
-		transfers += p.moved
-	}
-	if counted != lost {
-		t.Errorf("%d records dropped or marks, %d were", counted, lost)
-	}
-	if f.Totals.Dropped == 0 && moved != transfers {
-		t.Errorf("%d transfers came, %d were made", moved, transfers)
-	}
-}
-
 // TestKilledAgent kills the agent at random moments, starts it again, and finds every record that was written at the
 // collector, once.
 func TestKilledAgent(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	c := startRun(t, "00000000000000ab", "127.0.0.1:0")
 	meet := c.Rendezvous()
@@ -275,6 +111,58 @@ func TestKilledAgent(t *testing.T) {
 	compare(t, f, planters)
 }
 
+// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, and the next agent is the same to the collector.
+func TestRemovedSpool(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := startRun(t, "00000000000000ac", "127.0.0.1:0")
+	meet := c.Rendezvous()
+	if err := rendezvous.Write(dir, meet); err != nil {
+		t.Fatal(err)
+	}
+	shm := filepath.Join(dir, "shm")
+	if err := os.Mkdir(shm, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), meet.Run), 1<<16)
+	stop, written := make(chan struct{}), make(chan struct{})
+	go func() { write(planters, stop, 6); close(written) }()
+	spool := func(more int64) (path string) { // once so much was written to the outbox, and more, and the windows know of the rings
+		t.Helper()
+		const head = 64 // more than that of an empty file
+		for range 12000 {
+			if found, _ := filepath.Glob(filepath.Join(dir, "spool", "*", "*", "identity.json")); len(found) == 1 &&
+				bytesBelow(t, dir, "outbox") > more && bytesBelow(t, dir, "state") > head {
+				return filepath.Dir(found[0])
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		t.Fatal("there is no spool")
+		return ""
+	}
+	for range 2 {
+		before := bytesBelow(t, dir, "outbox")
+		cmd := child(t, agentEnv, dir)
+		if err := os.RemoveAll(spool(before + 100)); err != nil {
+			t.Fatal(err)
+		}
+		spool(100)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	last := child(t, agentEnv, dir)
+	close(stop)
+	<-written
+	if err := last.Wait(); err != nil {
+		t.Errorf("the last agent: %v", err)
+	}
+	f := c.Stop()
+	if len(f.Agents) != 1 || f.Agents[0].Done.GetRestarts() != 2 || f.Agents[0].Done.GetWindows().GetError() != "" {
+		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
+	}
+	compare(t, f, planters)
+}
+
 // killRounds is how often TestKilledAgent kills.
 const killRounds = 20
 
@@ -314,7 +202,7 @@ func bytesBelow(t *testing.T, dir, parent string) (n int64) {
 func awaitFull(t *testing.T, dir string, maxBytes int64) {
 	t.Helper()
 	outboxes, since := int64(0), time.Now()
-	for deadline := since.Add(time.Minute); time.Since(since) < time.Second || outboxes < maxBytes/2; time.Sleep(10 * time.Millisecond) {
+	for deadline := since.Add(2 * time.Minute); time.Since(since) < time.Second || outboxes < maxBytes/2; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the outbox has %d bytes", outboxes)
 		}
@@ -327,6 +215,7 @@ func awaitFull(t *testing.T, dir string, maxBytes int64) {
 // TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
 // that has no more room than these 1 MiB the rings drop and count.
 func TestAbsentCollector(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name  string
 		max   units.Bytes
@@ -334,6 +223,7 @@ func TestAbsentCollector(t *testing.T) {
 		full  bool
 	}{{"with room", 0, 20, false}, {"without room", 1 << 20, 400, true}} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			c := startCollector(t, "127.0.0.1:0")
 			shm := t.TempDir()
 			away := &absent{meet: c.Rendezvous()}
@@ -372,9 +262,10 @@ func TestAbsentCollector(t *testing.T) {
 
 // TestFrozenCollector stops a collector for a while: the ranks do not notice, and nothing is lost.
 func TestFrozenCollector(t *testing.T) {
+	t.Parallel()
 	out, shm := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	cmd := child(t, collectEnv, out)
-	meet, err := rendezvous.Wait(out, 20*time.Second)
+	meet, err := rendezvous.Wait(out, 2*time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,7 @@ func waits(c *collector.Collector, limit time.Duration) time.Duration {
 
 // A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for those that do not.
 func TestRestartWaitsForAgents(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "journal")
 	const grace = 400 * time.Millisecond
 	c := startOn(t, dir, grace, "127.0.0.1:0")
@@ -74,7 +75,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	if !c.Over() || waits(c, time.Second) < 0 {
 		t.Error("it waits after the end")
 	}
-	if f := c.Freeze(""); f.Totals.Calls != 50*rows || f.Collector.Restarts != 3 || len(f.Clocks) != 1 || len(f.Clocks[0].Samples) != 6 {
+	if f := c.Freeze(""); f.Totals.Calls != 50*rows || f.Collector.Restarts != 3 || len(f.Clocks) != 1 || len(f.Clocks[0].Samples) != 4 { // of three starts and the end
 		t.Errorf("%+v, %+v, clocks %v", f.Totals, f.Collector, f.Clocks)
 	}
 	if err := c.Discard(); err != nil {
@@ -104,6 +105,7 @@ func TestBadAddress(t *testing.T) {
 
 // Of a job whose launcher was killed with its agent nobody may ever come; of any other somebody will.
 func TestRestartWithoutAgents(t *testing.T) {
+	t.Parallel()
 	const grace = 300 * time.Millisecond
 	for _, command := range [][]string{nil, {"mpirun", "app"}} {
 		dir := filepath.Join(t.TempDir(), "journal")

@@ -9,10 +9,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -20,7 +20,6 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
-	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
@@ -51,6 +50,8 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  partition.Options
+	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
+	Keep     Keep
 	Program  rundir.Program
 	Log      *slog.Logger
 }
@@ -58,24 +59,7 @@ type RunConfig struct {
 // Run runs a job under measurement and returns the exit status that this process should end with. An
 // error goes with a status that is not the job's own.
 func Run(c RunConfig) (status int, err error) {
-	// From here on an interrupt is for the job, and later for the analysis, never for this process.
-	signals := make(chan os.Signal, 16)
-	for _, s := range []os.Signal{
-		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
-		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGIO, syscall.SIGPWR,
-	} {
-		if !signal.Ignored(s) { // nohup and the like: the job inherits that it is ignored
-			signal.Notify(signals, s)
-		}
-	}
-
-	if c.Signal != nil {
-		signal.Notify(signals, c.Signal)
-	}
-
-	// A reader of our output that goes away must not end this process before the results are written.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-
+	signals := catch(c.Signal)
 	library, err := Library()
 	if err != nil {
 		return 1, err
@@ -94,42 +78,21 @@ func Run(c RunConfig) (status int, err error) {
 		return 1, err
 	}
 	defer os.RemoveAll(sockets)
-	col, err := collector.Start(collector.Config{
-		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
-		Listen: "unix:" + filepath.Join(sockets, socketName), Web: c.Web, Command: rendezvous.CommandRun,
-		Version: c.Program.Version, Options: c.Options, Log: c.Log,
-	})
+	p, err := c.start(out, sockets)
 	if err != nil {
-		return 1, hint.With(err, "name an address of this host with --http, port 0 for any, and a directory with room with --out")
-	}
-	run := col.Rendezvous().Run
-	// The user's own commands find the collector by it.
-	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
-		nothingRan(col, out)
 		return 1, err
 	}
 	defer rendezvous.Remove(out)
-	node, err := agent.New(agent.Config{
-		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep,
-		Shared: true, Version: c.Program.Version, Log: c.Log,
-	})
-	if err != nil {
-		nothingRan(col, out)
-		return 1, spoolHint(err)
-	}
-	agentCtx, stopAgent := context.WithCancel(context.Background())
-	defer stopAgent()
-	agentDone := make(chan error, 1)
-	go func() { agentDone <- node.Run(agentCtx) }()
+	defer p.stopAgent()
 
 	started := time.Now()
 	j, err := job.Start(c.Command, job.Preload{
-		Library: library, Run: run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath,
+		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath,
 	})
 	if err != nil {
-		stopAgent()
-		<-agentDone
-		nothingRan(col, out)
+		p.stopAgent()
+		<-p.agentDone
+		nothingRan(p.collector, out)
 		var start *job.StartError
 		if errors.As(err, &start) {
 			return start.Status, err
@@ -144,35 +107,18 @@ func Run(c RunConfig) (status int, err error) {
 		status, waitErr = j.Wait()
 		close(jobDone)
 	}()
-	by := watch(line, col, started, jobDone, signals, c.Signal, j.Pass)
+	by := watch(line, p.collector, started, jobDone, signals, c.Signal, j.Pass)
 	line.Close()
 	if by == "" && waitErr != nil {
 		return 1, waitErr
 	}
 
+	measured := moriens.Job{Program: c.Program, Run: p.run, Command: c.Command, Started: started, Ended: time.Now(), EndedBy: by}
+	if by == "" {
+		measured.ExitStatus = status
+	}
 	concluded := make(chan error, 1)
-	go func() {
-		measured := moriens.Job{Program: c.Program, Run: run, Command: c.Command, Started: started, Ended: time.Now(), EndedBy: by}
-		if by == "" {
-			measured.ExitStatus = status
-			col.Journal().JobEnded(status)
-			node.JobOver()
-		} else {
-			fmt.Fprintf(os.Stderr, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
-			col.Finish()
-			node.JobOver() // should the order not reach it
-		}
-		if err := <-agentDone; err != nil {
-			c.Log.Error("agent", "error", err)
-		}
-		dir, err := conclude(col.Freeze(by), out, measured, c.Options, terminal)
-		rendezvous.Remove(out)
-		if dir == out && !c.Spool.Keep {
-			err = errors.Join(err, col.Discard())
-		}
-		col.Close(outcome(dir, err))
-		concluded <- err
-	}()
+	go func() { concluded <- p.conclude(measured) }()
 	gaveUp, err := await(concluded, signals, c.Signal, jobDone, j.Pass)
 	if gaveUp != nil {
 		return 128 + int(gaveUp.(syscall.Signal)), err
@@ -180,7 +126,7 @@ func Run(c RunConfig) (status int, err error) {
 	if by != "" {
 		passUntil(jobDone, signals, c.Signal, j.Pass)
 		// Processes that the job has started meanwhile have made it anew.
-		if removeErr := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), run)).Remove(); removeErr != nil {
+		if removeErr := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), p.run)).Remove(); removeErr != nil {
 			c.Log.Warn("rings stay in shared memory", "error", removeErr)
 		}
 		if waitErr != nil {
@@ -191,6 +137,97 @@ func Run(c RunConfig) (status int, err error) {
 		return StatusAnalysis, err
 	}
 	return status, err
+}
+
+// catch takes the signals that would end this process. From here on an interrupt is for the job, and later for the analysis, never for this process.
+// The one that ends the measurement is among them, nil where none does.
+func catch(order os.Signal) <-chan os.Signal {
+	signals := make(chan os.Signal, 16)
+	for _, s := range []os.Signal{
+		syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGCONT,
+		syscall.SIGALRM, syscall.SIGVTALRM, syscall.SIGPROF, syscall.SIGXCPU, syscall.SIGXFSZ, syscall.SIGIO, syscall.SIGPWR,
+	} {
+		if !signal.Ignored(s) { // nohup and the like: the job inherits that it is ignored
+			signal.Notify(signals, s)
+		}
+	}
+	if order != nil {
+		signal.Notify(signals, order)
+	}
+	// A reader of our output that goes away must not end this process before the results are written.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	return signals
+}
+
+// parts are those of a run that work in this process.
+type parts struct {
+	RunConfig
+	run, out  string
+	collector *collector.Collector
+	agent     *agent.Node
+	stopAgent context.CancelFunc
+	agentDone chan struct{}
+	agentErr  error // once that is closed
+}
+
+// start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
+func (c *RunConfig) start(out, sockets string) (*parts, error) {
+	col, err := collector.Start(collector.Config{
+		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
+		Listen: "unix:" + filepath.Join(sockets, socketName), Web: c.Web, Command: rendezvous.CommandRun,
+		Version: c.Program.Version, Options: c.Options, Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+	})
+	if err != nil {
+		os.Remove(out) // only if empty
+		return nil, hint.With(err, "name an address of this host with --http, port 0 for any, and a directory with room with --out")
+	}
+	run := col.Rendezvous().Run
+	// The user's own commands find the collector by it.
+	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
+		nothingRan(col, out)
+		return nil, err
+	}
+	node, err := agent.New(agent.Config{
+		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep,
+		Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
+	})
+	if err != nil {
+		nothingRan(col, out)
+		return nil, spoolHint(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	p := &parts{RunConfig: *c, run: run, out: out, collector: col, agent: node, stopAgent: stop, agentDone: make(chan struct{})}
+	go func() {
+		defer close(p.agentDone)
+		p.agentErr = node.Run(ctx)
+	}()
+	return p, nil
+}
+
+// conclude writes the results of a job that has ended, or whose measurement has, and closes collector and agent.
+func (p *parts) conclude(measured moriens.Job) error {
+	if by := measured.EndedBy; by == "" {
+		p.collector.Journal().JobEnded(measured.ExitStatus)
+		p.agent.JobOver()
+	} else {
+		fmt.Fprintf(os.Stderr, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
+		p.collector.Finish()
+		p.agent.JobOver() // should the order not reach it
+	}
+	awaitAgent(p.collector, p.agentDone)
+	end := conclusion{
+		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, keep: p.Keep, to: terminal, job: func() moriens.Job { return measured },
+	}
+	dir, err := end.conclude()
+	rendezvous.Remove(p.out)
+	if <-p.agentDone; p.agentErr != nil {
+		p.Log.Error("agent", "error", p.agentErr)
+	}
+	if dir == p.out && !p.Spool.Keep {
+		err = errors.Join(err, p.collector.Discard())
+	}
+	p.collector.Close(outcome(dir, err))
+	return err
 }
 
 // watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that, and
@@ -227,6 +264,20 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 				console.Integer(int(p.Totals.Bursts)), console.Integer(len(p.Clusters)), 100*p.Explained))
 		}
 	}
+}
+
+// awaitAgent waits until all that the agent in this process has recorded came, or until it has ended.
+func awaitAgent(col *collector.Collector, ended <-chan struct{}) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-ended:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	col.WaitAgents(ctx) // ends with ctx at the latest
 }
 
 // await lets the analysis end in peace: a first interrupt says what is going on, a second gives up. A job that still runs gets them,
@@ -335,44 +386,6 @@ func unfinished(out string) bool {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// sweep removes what this user's runs that were killed have left on this node.
-func sweep(shm, spools string, log *slog.Logger) {
-	if n, err := ring.Sweep(shm, os.Getuid()); err != nil || n > 0 {
-		log.Warn("runs that were killed had left their rings in shared memory", "removed", n, "error", err)
-	}
-	if n, err := spool.Sweep(spools); err != nil || n > 0 {
-		log.Warn("runs that were killed had left their spools", "removed", n, "error", err)
-	}
-	if n := sweepSockets(os.TempDir()); n > 0 {
-		log.Warn("runs that were killed had left their sockets", "removed", n)
-	}
-}
-
-// A run's socket has a directory of its own.
-const (
-	socketPrefix = "moriens-socket-"
-	socketName   = "collector"
-)
-
-// sweepSockets removes the sockets of this user's runs that were killed: nobody listens there any more.
-func sweepSockets(dir string) (removed int) {
-	paths, _ := filepath.Glob(filepath.Join(dir, socketPrefix+"*", socketName)) // no such directory: none
-	for _, path := range paths {
-		parent, err := os.Lstat(filepath.Dir(path))
-		if err != nil || !parent.IsDir() || parent.Sys().(*syscall.Stat_t).Uid != uint32(os.Getuid()) {
-			continue
-		}
-		conn, err := net.DialTimeout("unix", path, time.Second)
-		if err == nil {
-			conn.Close()
-		}
-		if errors.Is(err, syscall.ECONNREFUSED) && os.RemoveAll(filepath.Dir(path)) == nil {
-			removed++
-		}
-	}
-	return removed
 }
 
 // socketDir makes a private directory whose path leaves room for a socket's name: a socket address

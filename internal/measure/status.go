@@ -74,7 +74,7 @@ func look(dir string, timeout time.Duration) (*State, error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return finished(dir)
 	case err != nil:
-		return nil, hint.With(err, "the collector writes it; do not change it")
+		return nil, meetHint(err)
 	}
 	client, err := control.Dial(meet)
 	if err != nil {
@@ -103,7 +103,7 @@ func finished(dir string) (*State, error) {
 			"name the one that moriens run, collect or analyze has made")
 	}
 	if err != nil {
-		return nil, hint.With(err, "the run directory is damaged")
+		return nil, err
 	}
 	clusters, err := rundir.ReadClusters(dir)
 	if err != nil {
@@ -141,6 +141,6 @@ func printURL(c StatusConfig) error {
 	case meet.Page == "":
 		return hint.With(errors.New("this run has no page"), "start it with --http 127.0.0.1:0")
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%s%s?token=%s\n", meet.Page, health.Path, meet.PageToken)
+	_, err = fmt.Fprintf(c.Stdout, "%s/?token=%s\n", meet.Page, meet.PageToken)
 	return err
 }

@@ -69,15 +69,21 @@ const rows = 100
 
 func sendRing(t *testing.T, outbox *spool.Outbox, messages int) {
 	t.Helper()
+	sendRingOf(t, outbox, 1, messages)
+}
+
+// sendRingOf sends a process with one ring, whose id is one more.
+func sendRingOf(t *testing.T, outbox *spool.Outbox, process uint64, messages int) {
+	t.Helper()
 	send := func(m *moriensv1.ReportRequest) {
 		if err := outbox.Commit(spool.Transaction{Messages: []*moriensv1.ReportRequest{m}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 1}}})
-	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 2, Process: 1}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: process, Size: 1}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: process + 1, Process: process}}})
 	for i := range messages {
-		c := &moriensv1.Calls{Ring: 2, First: uint64(i * rows)}
+		c := &moriensv1.Calls{Ring: process + 1, First: uint64(i * rows)}
 		for range rows {
 			c.BurstTicks = append(c.BurstTicks, uint64(i))
 			c.CallTicks = append(c.CallTicks, 1)
@@ -86,13 +92,13 @@ func sendRing(t *testing.T, outbox *spool.Outbox, messages int) {
 		}
 		send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 	}
-	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 2, Calls: uint64(messages * rows)}}})
+	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: process + 1, Calls: uint64(messages * rows)}}})
 	send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 }
 
 func flush(t *testing.T, u *uplink.Uplink) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -102,7 +108,7 @@ func flush(t *testing.T, u *uplink.Uplink) {
 // checkRing sees that each message is there once and in order.
 func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
@@ -197,7 +203,7 @@ func TestStreamRefuses(t *testing.T) {
 			outbox := openOutbox(t)
 			u, done := startUplink(t, outbox, meet, tt.run)
 			sendRing(t, outbox, 1)
-			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 			defer cancel()
 			if err := u.Flush(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Flush: %v, want %q", err, tt.want)
@@ -220,7 +226,7 @@ func TestStreamChecksCertificate(t *testing.T) {
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, meet, "run1")
 	sendRing(t, outbox, 1)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		err := u.Flush(ctx)
 		cancel()

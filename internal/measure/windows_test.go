@@ -70,6 +70,7 @@ func lines(parts []*moriensv1.WindowPart) map[windows.Window][]line {
 
 // A node with room for all windows and one with room for some: what the one keeps the other keeps too, what is pinned stays on both, and what comes back is what the ranks wrote.
 func TestWindowsOfSeveralNodes(t *testing.T) {
+	t.Parallel()
 	const ranks, perNode, iterations, sends = 4, 2, 4000, 8
 	c := startCollector(t, "127.0.0.1:0")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
@@ -250,7 +251,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	result, err := moriens.Conclude(c.Freeze(""), moriens.Job{Run: "run1"}, byDuration)
+	result, err := concludeAll(t, c.Freeze(""), moriens.Job{Run: "run1"}, byDuration)
 	if err != nil {
 		t.Fatal(err)
 	}

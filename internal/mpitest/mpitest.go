@@ -6,14 +6,17 @@ import (
 	"bufio"
 	"debug/elf"
 	"fmt"
+	"hash/fnv"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"moriens/internal/testenv"
 )
@@ -66,7 +69,8 @@ func exists(path string) bool {
 // Library builds libmoriens.so and gives its path.
 func Library(t testing.TB) string {
 	t.Helper()
-	return makeLibrary(t, "all", "libmoriens.so")
+	_, bin := makeShim(t, "all")
+	return filepath.Join(bin, "libmoriens.so")
 }
 
 // Program builds the moriens command, and libmoriens.so beside it, and gives its path.
@@ -79,25 +83,60 @@ func Program(t testing.TB) string {
 	return path
 }
 
+// Program builds the moriens command with the tag mpi, as make build-mpi does, and gives its path.
+func (m MPI) Program(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(Root(t), "build", "test", "moriens-mpi-"+m.Name)
+	m.Go(t, Root(t), "build", "-tags", "mpi", "-o", path, "./cmd/moriens")
+	return path
+}
+
+// Go runs a command of Go in a directory, to build what is linked to the MPI library: go test -c -tags mpi.
+func (m MPI) Go(t testing.TB, dir string, args ...string) {
+	t.Helper()
+	testenv.Need(t, "pkg-config", m.CC)
+	module := "ompi"
+	path := os.Getenv("PKG_CONFIG_PATH")
+	if m.Name == MPICH.Name {
+		module = "mpich"
+		path = filepath.Join(Root(t), "internal", "mpix", "mpich") + ":" + path
+	}
+	flags, err := exec.Command("pkg-config", "--cflags", module).Output()
+	if err != nil {
+		testenv.Lacking(t, "no "+module+" that pkg-config knows")
+	}
+	// The flags keep what Go has built for one MPI library from being taken for the other: it does not know of those of pkg-config.
+	build := exec.Command("go", args...)
+	build.Dir, build.Env = dir, append(os.Environ(), "CGO_ENABLED=1", "PKG_CONFIG_PATH="+path, "CGO_CFLAGS=-g -O2 "+strings.TrimSpace(string(flags)))
+	run(t, build)
+}
+
 // SanitizedLibrary builds libmoriens.so with AddressSanitizer and UndefinedBehaviorSanitizer and gives
 // what LD_PRELOAD must then hold.
 func SanitizedLibrary(t testing.TB) string {
 	t.Helper()
-	library := makeLibrary(t, "asan", "libmoriens-asan.so")
+	build, _ := makeShim(t, "asan")
 	runtime := strings.TrimSpace(run(t, exec.Command("gcc", "-print-file-name=libasan.so")))
-	return runtime + ":" + library
+	return runtime + ":" + filepath.Join(build, "libmoriens-asan.so")
 }
 
-// makeLibrary has make bring the library up to date in build/test, one test process at a time: it takes
-// longer to build than most tests take to run.
-func makeLibrary(t testing.TB, target, name string) string {
+// RacePrograms builds the programs that have the shim in them under ThreadSanitizer, and gives their directory.
+func RacePrograms(t testing.TB) string {
+	t.Helper()
+	build, _ := makeShim(t, "tsan")
+	return build
+}
+
+// makeShim has make bring a target of cshim up to date, one test process at a time: it takes longer to build than most tests take to run.
+// Objects are those of make itself; the library for tests is not the one in bin, which somebody may use.
+func makeShim(t testing.TB, target string) (build, bin string) {
 	t.Helper()
 	testenv.Need(t, "make", "gcc")
-	dir := filepath.Join(Root(t), "build", "test")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	build, bin = filepath.Join(Root(t), "build", "cshim"), filepath.Join(Root(t), "build", "test")
+	if err := os.MkdirAll(bin, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := os.Create(filepath.Join(dir, "lock"))
+	lock, err := os.Create(filepath.Join(bin, "lock"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +144,8 @@ func makeLibrary(t testing.TB, target, name string) string {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		t.Fatal(err)
 	}
-	run(t, exec.Command("make", "-s", "-j", strconv.Itoa(runtime.NumCPU()), "-C", filepath.Join(Root(t), "cshim"), "BIN="+dir, "BUILD="+dir, target))
-	return filepath.Join(dir, name)
+	run(t, exec.Command("make", "-s", "-j", strconv.Itoa(runtime.NumCPU()), "-C", filepath.Join(Root(t), "cshim"), "BIN="+bin, target))
+	return build, bin
 }
 
 // App builds a mini-app, such as planted, or, if it is named x.so, a plugin from x.c, with more options
@@ -115,18 +154,21 @@ func (m MPI) App(t testing.TB, name string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.CXX)
 	source := filepath.Join(Root(t), "testdata", "miniapp", strings.TrimSuffix(name, ".so"))
-	out := filepath.Join(t.TempDir(), name)
 	// MPICH's header tells gcc that a null status array is too small.
-	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow", "-o", out}
+	args := []string{"-O2", "-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"}
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")
 	}
+	compiler := m.CC
 	if exists(source + ".cc") {
-		run(t, exec.Command(m.CXX, append(append(args, "-Wno-cast-function-type", source+".cc"), options...)...))
+		compiler, args = m.CXX, append(args, "-Wno-cast-function-type", source+".cc")
 	} else {
-		run(t, exec.Command(m.CC, append(append(args, source+".c", "-lpthread", "-ldl"), options...)...))
+		args = append(args, source+".c", "-lpthread", "-ldl")
 	}
-	return out
+	args = append(args, options...)
+	return m.kept(t, name, args, func(dir string) {
+		run(t, exec.Command(compiler, append(args, "-o", filepath.Join(dir, name))...))
+	})
 }
 
 // Bindings are those of Fortran: the macros that make a mini-app use mpif.h, the module mpi or mpi_f08.
@@ -136,19 +178,70 @@ var Bindings = []string{"MPIF_H", "USE_MPI", "F08"}
 func (m MPI) Fortran(t testing.TB, name, binding string, options ...string) string {
 	t.Helper()
 	testenv.Need(t, m.CC, m.FC)
-	dir := t.TempDir()
 	source := filepath.Join(Root(t), "testdata", "miniapp")
-	planted := filepath.Join(dir, "planted.o")
-	run(t, exec.Command(m.CC, "-O2", "-g", "-fPIC", "-c", "-o", planted, filepath.Join(source, "planted_fortran.c")))
-	out := filepath.Join(dir, name)
 	// mpif.h declares nothing: to the compiler, calls with other buffers contradict each other.
-	args := []string{"-O2", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", "-J" + dir, "-D" + binding, "-o", out}
-	args = append(args, options...)
+	args := append([]string{"-O2", "-g", "-ffree-line-length-none", "-fallow-argument-mismatch", "-D" + binding}, options...)
 	if strings.HasSuffix(name, ".so") {
 		args = append(args, "-shared", "-fPIC")
 	}
-	run(t, exec.Command(m.FC, append(args, filepath.Join(source, strings.TrimSuffix(name, ".so")+".F90"), planted)...))
+	args = append(args, filepath.Join(source, strings.TrimSuffix(name, ".so")+".F90"))
+	return m.kept(t, name, args, func(dir string) {
+		planted := filepath.Join(dir, "planted.o")
+		run(t, exec.Command(m.CC, "-O2", "-g", "-fPIC", "-c", "-o", planted, filepath.Join(source, "planted_fortran.c")))
+		run(t, exec.Command(m.FC, append(args, "-J"+dir, "-o", filepath.Join(dir, name), planted)...))
+	})
+}
+
+// kept gives what such a compilation has left in build/test, where nothing it may be made of is newer; else it has it done, in a directory of its own.
+// What is compiled with files from outside the repository is not kept.
+func (m MPI) kept(t testing.TB, name string, args []string, compile func(dir string)) string {
+	t.Helper()
+	root := Root(t)
+	if slices.ContainsFunc(args, func(arg string) bool { return strings.Contains(arg, "/") && !strings.Contains(arg, root) }) {
+		dir := t.TempDir()
+		compile(dir)
+		return filepath.Join(dir, name)
+	}
+	hash := fnv.New64a()
+	fmt.Fprintf(hash, "%q", args)
+	out := filepath.Join(root, "build", "test", "apps", m.Name, fmt.Sprintf("%016x", hash.Sum64()), name)
+	if info, err := os.Stat(out); err == nil && !info.ModTime().Before(newest(t, filepath.Join(root, "testdata", "miniapp"), filepath.Join(root, "cshim", "include"))) {
+		return out
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(out), "new-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	compile(dir)
+	if err := os.Rename(filepath.Join(dir, name), out); err != nil { // another test may do the same
+		t.Fatal(err)
+	}
 	return out
+}
+
+// newest is when something in one of the directories was changed last.
+func newest(t testing.TB, dirs ...string) (changed time.Time) {
+	t.Helper()
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.ModTime().After(changed) {
+				changed = info.ModTime()
+			}
+		}
+	}
+	return changed
 }
 
 // Libraries lists the MPI libraries of a Fortran program, by path.

@@ -33,7 +33,7 @@ type npyHeader struct {
 func readNPY(r *bufio.Reader, fileSize int64) (Matrix, error) {
 	h, err := readHeader(r)
 	if err != nil {
-		return Matrix{}, fmt.Errorf(".npy header: %w", err)
+		return Matrix{}, badHeader(err)
 	}
 	if h.rows == 0 || h.dims == 0 {
 		return Matrix{}, errEmpty
@@ -49,27 +49,46 @@ func readNPY(r *bufio.Reader, fileSize int64) (Matrix, error) {
 			return m, err
 		}
 		if n < len(want) {
-			return m, fmt.Errorf("truncated: %d of %d numbers", len(m.Coords)+n/h.size, total)
+			return m, h.truncated(len(m.Coords) + n/h.size)
 		}
-		for ; len(want) > 0; want = want[h.size:] {
-			v := h.number(want)
-			if v-v != 0 {
-				row, column := len(m.Coords)/h.dims, len(m.Coords)%h.dims
-				if h.byColumns {
-					row, column = len(m.Coords)%h.rows, len(m.Coords)/h.rows
-				}
-				return m, check(v, "row", row, column)
-			}
-			m.Coords = append(m.Coords, v)
+		if m.Coords, err = h.numbers(m.Coords, want, len(m.Coords)); err != nil {
+			return m, err
 		}
 	}
 	if _, err := r.ReadByte(); err != io.EOF {
-		return m, fmt.Errorf("more than the %d × %d numbers of its shape", h.rows, h.dims)
+		return m, h.tooLong()
 	}
 	if h.byColumns {
 		m.Coords = byRows(m.Coords, h.rows, h.dims)
 	}
 	return m, nil
+}
+
+func badHeader(err error) error { return fmt.Errorf(".npy header: %w", err) }
+
+func (h *npyHeader) truncated(numbers int) error {
+	return fmt.Errorf("truncated: %d of %d numbers", numbers, h.rows*h.dims)
+}
+
+func (h *npyHeader) tooLong() error {
+	return fmt.Errorf("more than the %d × %d numbers of its shape", h.rows, h.dims)
+}
+
+// numbers appends the numbers of b, of which the first is the file's number at, from 0.
+func (h *npyHeader) numbers(to []float64, b []byte, at int) ([]float64, error) {
+	for ; len(b) > 0; b = b[h.size:] {
+		v := h.number(b)
+		if v-v != 0 {
+			row, column := at/h.dims, at%h.dims
+			if h.byColumns {
+				row, column = at%h.rows, at/h.rows
+			}
+			return to, check(v, "row", row, column)
+		}
+		to = append(to, v)
+		at++
+	}
+	return to, nil
 }
 
 func (h *npyHeader) number(b []byte) float64 {

@@ -1,6 +1,8 @@
 // Package points reads plain points, one a row, from files of two formats: CSV, with or without a line of
 // names, and NumPy's .npy with float32 or float64. It knows the format by the content.
 //
+// A .npy file may be read by ranges of rows, by several processes.
+//
 // Out come float64 coordinates in whatever unit the file has. The package never drops a row: what is
 // ragged, truncated, empty or not finite is an error that says where.
 package points
@@ -27,9 +29,9 @@ func (m Matrix) Rows() int { return len(m.Coords) / m.Dims }
 
 // ReadFile reads a file of points, of which there has to be one at least.
 func ReadFile(path string) (Matrix, error) {
-	f, err := os.Open(path)
+	f, err := open(path)
 	if err != nil {
-		return Matrix{}, hint.With(err, "give a file of points, CSV or .npy")
+		return Matrix{}, err
 	}
 	defer f.Close()
 	var size int64 // 0 for a pipe and the like
@@ -38,10 +40,22 @@ func ReadFile(path string) (Matrix, error) {
 	}
 	m, err := read(f, size)
 	if err != nil {
-		return Matrix{}, hint.With(fmt.Errorf("%s: %w", path, err),
-			"points are rows of numbers: CSV, or .npy with float32 or float64 and the shape (rows, dimensions)")
+		return Matrix{}, badFile(path, err)
 	}
 	return m, nil
+}
+
+func open(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, hint.With(err, "give a file of points, CSV or .npy")
+	}
+	return f, nil
+}
+
+func badFile(path string, err error) error {
+	return hint.With(fmt.Errorf("%s: %w", path, err),
+		"points are rows of numbers: CSV, or .npy with float32 or float64 and the shape (rows, dimensions)")
 }
 
 var errEmpty = errors.New("no points in it")

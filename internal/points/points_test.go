@@ -3,6 +3,7 @@ package points_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"moriens/internal/hint"
 	"moriens/internal/points"
@@ -124,6 +127,80 @@ func TestReadFile(t *testing.T) {
 	os.WriteFile(path, []byte("1,2\n"), 0o644)
 	if m, err := points.ReadFile(path); err != nil || m.Rows() != 1 {
 		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// Ranges of rows, one after the other, are the whole file: the same numbers, or the same error.
+func TestRowsProperty(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		rows, dims := rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(1, 5).Draw(t, "dimensions")
+		order := rapid.SampledFrom([]binary.ByteOrder{little, big}).Draw(t, "order")
+		descr := map[binary.ByteOrder]string{little: "<", big: ">"}[order]
+		var data any
+		finite := rapid.Float32Range(-1e6, 1e6)
+		single := rapid.SliceOfN(finite, rows*dims, rows*dims).Draw(t, "numbers")
+		if bad := rapid.IntRange(0, 4*rows*dims).Draw(t, "not finite"); bad < len(single) {
+			single[bad] = float32(math.NaN())
+		}
+		if data, descr = any(single), descr+"f4"; rapid.Bool().Draw(t, "double") {
+			double := make([]float64, len(single))
+			for i, v := range single {
+				double[i] = float64(v)
+			}
+			data, descr = double, descr[:1]+"f8"
+		}
+		fortran := rapid.SampledFrom([]string{"False", "True"}).Draw(t, "by columns")
+		file := npy(header(descr, fortran, fmt.Sprintf("%d, %d", rows, dims)), order, data)
+		switch length := rapid.IntRange(0, 9).Draw(t, "length"); {
+		case slices.ContainsFunc(single, func(v float32) bool { return v != v }): // one mistake at a time
+		case length == 0:
+			file = file[:len(file)-min(rows, 3)]
+		case length == 1:
+			file += "more"
+		}
+		path := filepath.Join(dir, "points.npy")
+		if err := os.WriteFile(path, []byte(file), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		whole, want := points.ReadFile(path)
+		var got points.Matrix
+		r, err := points.OpenRows(path)
+		if err == nil {
+			defer r.Close()
+			got.Dims = r.Dims
+			for begin := 0; begin < r.Count && err == nil; {
+				end := rapid.IntRange(begin, r.Count).Draw(t, "end")
+				var part points.Matrix
+				part, err = r.Read(begin, end)
+				got.Coords = append(got.Coords, part.Coords...)
+				begin = end
+			}
+		}
+		if (err == nil) != (want == nil) || err != nil && (err.Error() != want.Error() || hint.Of(err) != hint.Of(want)) {
+			t.Fatalf("error %v, want %v", err, want)
+		}
+		if want == nil && (got.Dims != whole.Dims || !slices.Equal(got.Coords, whole.Coords)) {
+			t.Fatalf("%+v, want %+v", got, whole)
+		}
+	})
+}
+
+func TestRowsOfOtherFiles(t *testing.T) {
+	csv := filepath.Join(t.TempDir(), "points.csv")
+	os.WriteFile(csv, []byte("1,2\n"), 0o644)
+	for _, path := range []string{csv, os.DevNull} {
+		if _, err := points.OpenRows(path); !errors.Is(err, points.ErrWhole) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := points.OpenRows(csv + "absent"); err == nil || errors.Is(err, points.ErrWhole) || hint.Of(err) == "" {
+		t.Errorf("absent: %v", err)
+	}
+	// A shape whose bytes no int64 holds.
+	os.WriteFile(csv, []byte(npy(header("<f8", "False", "2147483647, 2147483647"), little, []float64{1, 2})), 0o644)
+	if _, err := points.OpenRows(csv); err == nil || !strings.Contains(err.Error(), "truncated: 2 of") {
+		t.Errorf("a huge shape: %v", err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"syscall"
@@ -34,6 +35,8 @@ func NewRun() string { return NewSecret(8) }
 type Rendezvous struct {
 	Run     string `json:"run"`     // MORIENS_RUN of the job
 	Address string `json:"address"` // host:port, or unix:PATH
+	// Members are the addresses of all collectors of a run that has several, the first one's, Address, included; empty where there is one.
+	Members []string `json:"members,omitempty"`
 	// Fingerprint is the SHA-256 of the collector's TLS certificate (DER), in hexadecimal; empty on a
 	// Unix socket.
 	Fingerprint string `json:"fingerprint,omitempty"`
@@ -134,6 +137,11 @@ func parse(data []byte) (Rendezvous, error) {
 }
 
 func (r Rendezvous) check() error {
+	for i, address := range r.Members {
+		if address == "" || strings.HasPrefix(address, unixPrefix) || i == 0 && address != r.Address {
+			return fmt.Errorf("%q is no address of collector %d of %d", address, i, len(r.Members))
+		}
+	}
 	switch {
 	case r.Run == "" || r.Address == "" || r.Token == "":
 		return errors.New("run, address or token is missing")
@@ -147,8 +155,22 @@ func (r Rendezvous) check() error {
 	return nil
 }
 
+const unixPrefix = "unix:"
+
 // Unix says whether the collector listens on a Unix socket of this host.
-func (r Rendezvous) Unix() bool { return strings.HasPrefix(r.Address, "unix:") }
+func (r Rendezvous) Unix() bool { return strings.HasPrefix(r.Address, unixPrefix) }
+
+// Equal says whether both lead to the same collectors.
+func (r Rendezvous) Equal(o Rendezvous) bool { return reflect.DeepEqual(r, o) }
+
+// At is the rendezvous of one of several collectors, by its number.
+func (r Rendezvous) At(member uint32) (Rendezvous, error) {
+	if int64(member) >= int64(len(r.Members)) {
+		return r, fmt.Errorf("%s names %d collectors, and none of number %d", File, len(r.Members), member)
+	}
+	r.Address = r.Members[member]
+	return r, nil
+}
 
 // Wait polls for the rendezvous until it is there or the time is up.
 func Wait(dir string, timeout time.Duration) (Rendezvous, error) {

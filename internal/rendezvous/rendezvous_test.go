@@ -27,7 +27,7 @@ func TestWriteRead(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if got, err := Read(dir); got != sound || err != nil {
+	if got, err := Read(dir); !got.Equal(sound) || err != nil {
 		t.Errorf("Read = %+v, %v", got, err)
 	}
 	entries, _ := os.ReadDir(dir)
@@ -81,7 +81,7 @@ func TestWait(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		Write(dir, sound)
 	}()
-	if got, err := Wait(dir, 10*time.Second); got != sound || err != nil {
+	if got, err := Wait(dir, 10*time.Second); !got.Equal(sound) || err != nil {
 		t.Errorf("Wait = %+v, %v", got, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The bytes are
@@ -41,6 +42,24 @@ func (l *Log) ReadFile(number uint64, take func(end Position, record []byte) err
 	}
 	_, err = l.scan(f, number, 0, take)
 	return errors.Join(err, f.Close())
+}
+
+// First is the first record of the log in a directory, nil where it has none. Nothing is changed: ErrCorrupt may be an unfinished write too.
+func First(dir, kind string) (record []byte, err error) {
+	l := &Log{dir: dir}
+	copy(l.kind[:], kind)
+	if l.files, err = list(dir); err != nil || len(l.files) == 0 {
+		return nil, err
+	}
+	errFound := errors.New("found")
+	err = l.ReadFile(l.files[0].Number, func(_ Position, r []byte) error {
+		record = slices.Clone(r)
+		return errFound
+	})
+	if errors.Is(err, errFound) {
+		err = nil
+	}
+	return record, err
 }
 
 // scan reads frames from an offset on, 0 for the first, and returns the end of the last whole one; 0 where not even the head is whole.
@@ -119,7 +138,8 @@ type window struct {
 	r   int // unread bytes of buf are buf[r:]
 }
 
-const windowBytes = 1 << 20
+// aheadBytes is how much is read at a time.
+const aheadBytes = 256 << 10
 
 func newWindow(f *os.File, from, to int64) *window {
 	return &window{in: io.NewSectionReader(f, from, to-from)}
@@ -128,10 +148,14 @@ func newWindow(f *os.File, from, to int64) *window {
 // next returns the next n bytes, valid until it is called again.
 func (w *window) next(n int) ([]byte, error) {
 	if have := len(w.buf) - w.r; have < n {
-		grown := make([]byte, have, max(n, windowBytes))
-		copy(grown, w.buf[w.r:])
-		got, err := io.ReadAtLeast(w.in, grown[have:cap(grown)], n-have)
-		w.buf, w.r = grown[:have+got], 0
+		to := w.buf
+		if cap(to) < n {
+			to = make([]byte, max(n, aheadBytes))
+		}
+		to = to[:cap(to)]
+		copy(to, w.buf[w.r:])
+		got, err := io.ReadAtLeast(w.in, to[have:], n-have)
+		w.buf, w.r = to[:have+got], 0
 		if err != nil {
 			return nil, err
 		}

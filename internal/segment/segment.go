@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,8 @@ import (
 	"syscall"
 
 	"github.com/klauspost/compress/zstd"
+
+	"moriens/internal/files"
 )
 
 const (
@@ -46,8 +49,12 @@ var ErrCorrupt = errors.New("corrupt segment")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// windowBytes is how far back a record is looked for what comes again: what an encoder keeps for good is little more.
+const windowBytes = 512 << 10
+
 var (
-	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false))
+	encoder, _ = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		zstd.WithWindowSize(windowBytes), zstd.WithLowerEncoderMem(true))
 	decoder, _ = zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxRecord), zstd.WithDecoderConcurrency(1))
 )
 
@@ -82,6 +89,12 @@ type Log struct {
 	plain bool // records are not compressed
 }
 
+// Removed says whether somebody has removed the file that is written to: nobody finds again what is written.
+func (l *Log) Removed() bool {
+	info, err := l.file.Stat()
+	return err == nil && info.Sys().(*syscall.Stat_t).Nlink == 0
+}
+
 // Compress says whether records are compressed from now on. They are if nobody says that they are not.
 func (l *Log) Compress(on bool) { l.plain = !on }
 
@@ -94,7 +107,7 @@ func Open(dir, kind string, fileBytes int64) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := syncDir(filepath.Dir(dir)); err != nil {
+	if err := files.SyncDir(filepath.Dir(dir)); err != nil {
 		return nil, err
 	}
 	l := &Log{dir: dir, limit: fileBytes}
@@ -279,7 +292,7 @@ func (l *Log) Rotate() error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(l.writeHead(f), syncDir(l.dir)); err != nil {
+	if err := errors.Join(l.writeHead(f), files.SyncDir(l.dir)); err != nil {
 		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
 	if l.file != nil {
@@ -290,26 +303,13 @@ func (l *Log) Rotate() error {
 	return nil
 }
 
-// syncDir makes a file's name safe from the death of the machine; file systems that cannot are left at that.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, syscall.EINVAL) {
-		return err
-	}
-	return nil
-}
-
 // Remove removes a file that is not written to any more.
 func (l *Log) Remove(number uint64) error {
 	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == number })
 	if i < 0 || i == len(l.files)-1 {
 		return fmt.Errorf("segments in %s: file %d is not there or is written to", l.dir, number)
 	}
-	if err := os.Remove(l.path(number)); err != nil {
+	if err := os.Remove(l.path(number)); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody else has removed it
 		return err
 	}
 	l.files = slices.Delete(l.files, i, i+1)

@@ -22,6 +22,7 @@ var structures = map[string]reflect.Type{
 	"moriens_transfer": reflect.TypeFor[Transfer](), "moriens_collective": reflect.TypeFor[Collective](),
 	"moriens_request": reflect.TypeFor[Request](), "moriens_mark": reflect.TypeFor[Mark](),
 	"moriens_log_comm": reflect.TypeFor[LogComm](), "moriens_log_ranks": reflect.TypeFor[LogRanks](), "moriens_log_name": reflect.TypeFor[LogName](),
+	"moriens_log_origin": reflect.TypeFor[LogOrigin](),
 }
 
 func cName(typ reflect.Type, field reflect.StructField) string {

@@ -61,6 +61,8 @@ const (
 	RequestCancelled = 0x4
 	RequestFreed     = 0x5
 	RequestMatched   = 0x6
+
+	BytesUntold = 0xffffffffffffffff
 )
 
 const (
@@ -75,6 +77,16 @@ const (
 	CommFile    = 0x4
 	CommGuessed = 0x8
 	CommCut     = 0x10
+	CommMet     = 0x20
+)
+
+const (
+	OriginDerived   = 0x1
+	OriginSpawned   = 0x2
+	OriginParent    = 0x3
+	OriginAccepted  = 0x4
+	OriginConnected = 0x5
+	OriginJoined    = 0x6
 )
 
 const (
@@ -93,6 +105,7 @@ const (
 	LogCommBytes   = 0x28
 	LogRanksBytes  = 0xc
 	LogNameBytes   = 0x10
+	LogOriginBytes = 0x28
 )
 
 type (
@@ -243,6 +256,15 @@ type (
 	LogName struct {
 		Entry    LogEntry
 		Name     uint32
+		Reserved uint32
+	}
+	LogOrigin struct {
+		How      uint32
+		Parent   uint32
+		Key      uint64
+		Began    uint64
+		Ended    uint64
+		Length   uint32
 		Reserved uint32
 	}
 )

@@ -66,6 +66,8 @@ const (
 	RequestCancelled = C.MORIENS_REQUEST_CANCELLED
 	RequestFreed     = C.MORIENS_REQUEST_FREED
 	RequestMatched   = C.MORIENS_REQUEST_MATCHED
+
+	BytesUntold = C.MORIENS_BYTES_UNTOLD
 )
 
 const (
@@ -80,6 +82,16 @@ const (
 	CommFile    = C.MORIENS_COMM_FILE
 	CommGuessed = C.MORIENS_COMM_GUESSED
 	CommCut     = C.MORIENS_COMM_CUT
+	CommMet     = C.MORIENS_COMM_MET
+)
+
+const (
+	OriginDerived   = C.MORIENS_ORIGIN_DERIVED
+	OriginSpawned   = C.MORIENS_ORIGIN_SPAWNED
+	OriginParent    = C.MORIENS_ORIGIN_PARENT
+	OriginAccepted  = C.MORIENS_ORIGIN_ACCEPTED
+	OriginConnected = C.MORIENS_ORIGIN_CONNECTED
+	OriginJoined    = C.MORIENS_ORIGIN_JOINED
 )
 
 const (
@@ -98,6 +110,7 @@ const (
 	LogCommBytes   = C.sizeof_struct_moriens_log_comm
 	LogRanksBytes  = C.sizeof_struct_moriens_log_ranks
 	LogNameBytes   = C.sizeof_struct_moriens_log_name
+	LogOriginBytes = C.sizeof_struct_moriens_log_origin
 )
 
 type (
@@ -117,4 +130,5 @@ type (
 	LogComm    C.struct_moriens_log_comm
 	LogRanks   C.struct_moriens_log_ranks
 	LogName    C.struct_moriens_log_name
+	LogOrigin  C.struct_moriens_log_origin
 )

@@ -48,9 +48,10 @@ subroutine messages()
   call expect(got == 10 + before, 'Waitall')
   M('Irecv') MPI_Irecv(got, 1, MPI_INTEGER, before, 1, MPI_COMM_WORLD, requests(1) E)
   M('Issend') MPI_Issend(value, 1, MPI_INTEGER, next, 1, MPI_COMM_WORLD, requests(2) E)
-  M('Waitany') MPI_Waitany(2, requests, position, status E)
+  ! Of the first alone: which of the two is complete first is up to the machine.
+  M('Waitany') MPI_Waitany(1, requests, position, status E)
   ! MPICH 4.0.2 counts from 0 in mpi_f08.
-  call expect(position >= 0 .and. position <= 2, 'Waitany')
+  call expect(position >= 0 .and. position <= 1, 'Waitany')
   M('Waitsome') MPI_Waitsome(2, requests, done, indices, MPI_STATUSES_IGNORE E)
   call expect(done == 1, 'Waitsome')
   M('Testall') MPI_Testall(2, requests, flag, MPI_STATUSES_IGNORE E)

@@ -16,13 +16,14 @@ func (c Colour) RGBA() (r, g, b, a uint32) {
 	return uint32(c.R) * 0x101, uint32(c.G) * 0x101, uint32(c.B) * 0x101, 0xffff
 }
 
-// Greys are for what is no cluster.
+// Greys, and what is near to them, are for what is no cluster.
 var (
 	MPI        = Colour{0xe4, 0xe4, 0xe4}
 	Filtered   = Colour{0xc2, 0xc2, 0xc2}
 	Noise      = Colour{0x6b, 0x6b, 0x6b}
 	Missing    = Colour{0x2b, 0x2b, 0x2b}
 	Background = Colour{0xff, 0xff, 0xff}
+	Dropped    = Colour{0xf4, 0xf1, 0xe8} // time of which no detail is kept
 )
 
 // Cluster returns the colour of a cluster by its number, 1 and up; beyond Len colours they come round again.

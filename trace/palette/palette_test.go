@@ -3,7 +3,7 @@ package palette
 import "testing"
 
 func TestColours(t *testing.T) {
-	seen := map[Colour]int32{Noise: 0, MPI: 0, Filtered: 0, Missing: 0, Background: 0}
+	seen := map[Colour]int32{Noise: 0, MPI: 0, Filtered: 0, Missing: 0, Background: 0, Dropped: 0}
 	for id := int32(1); id <= int32(Len); id++ {
 		c := Cluster(id)
 		if other, ok := seen[c]; ok {

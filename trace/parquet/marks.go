@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"fmt"
 	"io"
 	"strconv"
 
@@ -92,4 +93,65 @@ func writeRows[T any](w io.Writer, times []string, all func(put func(T) error) e
 		return err
 	}
 	return out.Close()
+}
+
+// ReadPhases reads what WritePhases wrote and hands each phase, by its name and not by a number, to put.
+func ReadPhases(in io.ReaderAt, bytes int64, put func(world, rank, thread int, name string, p trace.Phase) error) error {
+	return readRows(in, bytes, func(r *phaseRow) error {
+		if r.DurationNS < 0 || r.Depth < 0 {
+			return fmt.Errorf("a phase of %d ns at depth %d", r.DurationNS, r.Depth)
+		}
+		return put(int(r.World), int(r.Rank), int(r.Thread), r.Name, trace.Phase{
+			Depth: r.Depth, BeginNS: r.BeginNS, EndNS: r.BeginNS + r.DurationNS, Unfinished: r.Unfinished,
+		})
+	})
+}
+
+// ReadEvents reads what WriteEvents wrote and hands each event, by its name and not by a number, to put.
+func ReadEvents(in io.ReaderAt, bytes int64, put func(world, rank, thread int, name string, e trace.Event) error) error {
+	return readRows(in, bytes, func(r *eventRow) error {
+		return put(int(r.World), int(r.Rank), int(r.Thread), r.Name, trace.Event{TimeNS: r.TimeNS, Value: r.Value})
+	})
+}
+
+// readRows hands every row of a file to each, in batches.
+func readRows[T any](in io.ReaderAt, bytes int64, each func(*T) error) (err error) {
+	// The library panics on some malformed pages.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("malformed parquet file: %v", p)
+		}
+	}()
+	f, err := pq.OpenFile(in, bytes)
+	if err != nil {
+		return err
+	}
+	if err := checkFormat(f); err != nil {
+		return err
+	}
+	want := pq.SchemaOf(new(T))
+	for _, column := range want.Columns() {
+		a, _ := want.Lookup(column...)
+		b, ok := f.Schema().Lookup(column...)
+		if !ok || b.Node.Type().Kind() != a.Node.Type().Kind() || !b.Node.Required() {
+			return fmt.Errorf("no column %s, or one of another type", column[0])
+		}
+	}
+	rows := pq.NewGenericReader[T](f)
+	defer rows.Close()
+	batch := make([]T, rowsPerBatch)
+	for {
+		n, err := rows.Read(batch)
+		for i := range batch[:n] {
+			if err := each(&batch[i]); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
 }

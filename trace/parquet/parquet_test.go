@@ -25,6 +25,7 @@ type bursts struct {
 	Cluster             []int32
 	Counters            [][]int64
 	Weight              []float64
+	Nodes               []string
 }
 
 func content(run *trace.Run) (all []bursts) {
@@ -34,10 +35,15 @@ func content(run *trace.Run) (all []bursts) {
 		if b.Len() == 0 {
 			continue
 		}
-		x := bursts{t.World, t.Rank, t.Thread, b.StartNS, b.DurationNS, nil, nil, b.Cluster, b.Counters, b.Weight}
+		x := bursts{t.World, t.Rank, t.Thread, b.StartNS, b.DurationNS, nil, nil, b.Cluster, b.Counters, b.Weight, nil}
 		for k := range b.StartNS {
 			x.Before = append(x.Before, names[b.Before[k]])
 			x.After = append(x.After, names[b.After[k]])
+			nodes := ""
+			if b.Lineage != nil {
+				nodes = run.Lineages[b.Lineage[k]]
+			}
+			x.Nodes = append(x.Nodes, nodes)
 		}
 		all = append(all, x)
 	}
@@ -54,6 +60,9 @@ func TestRoundTrip(t *testing.T) {
 					b.Weight = append(b.Weight, 1.5)
 				}
 			}
+		}
+		if rapid.Bool().Draw(t, "refined") {
+			tracetest.Refine(t, run)
 		}
 		var file bytes.Buffer
 		n, err := Write(&file, run)

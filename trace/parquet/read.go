@@ -15,7 +15,9 @@ import (
 )
 
 // ReadFile reads a file that Write wrote; see Read.
-func ReadFile(path string) (*trace.Run, error) {
+func ReadFile(path string) (*trace.Run, error) { return readFile(path, Read) }
+
+func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, error)) (*T, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -25,11 +27,11 @@ func ReadFile(path string) (*trace.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := Read(f, info.Size())
+	x, err := read(f, info.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return run, nil
+	return x, nil
 }
 
 // Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
@@ -45,10 +47,13 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
-		return nil, fmt.Errorf("bursts of format %q, not %d", v, FormatVersion)
+	if err := checkFormat(f); err != nil {
+		return nil, err
 	}
-	r := &reader{run: &trace.Run{CallPaths: []trace.CallPath{{}}}, paths: map[string]uint32{trace.CallPath{}.String(): 0}}
+	r := &reader{
+		run:   &trace.Run{CallPaths: []trace.CallPath{{}}},
+		paths: map[string]uint32{trace.CallPath{}.String(): 0}, lineages: map[string]uint32{"": 0},
+	}
 	if err := r.columns(f); err != nil {
 		return nil, err
 	}
@@ -60,6 +65,9 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	for i := range r.run.Threads {
 		t := &r.run.Threads[i]
 		b := &t.Bursts
+		if r.run.Lineages == nil {
+			b.Lineage = nil
+		}
 		t.BeginNS = b.StartNS[0]
 		t.EndNS = b.StartNS[b.Len()-1] + b.DurationNS[b.Len()-1]
 		r.run.DurationNS = max(r.run.DurationNS, t.EndNS)
@@ -68,10 +76,18 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	return r.run, nil
 }
 
+func checkFormat(f *pq.File) error {
+	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
+		return fmt.Errorf("format %q, not %d", v, FormatVersion)
+	}
+	return nil
+}
+
 type reader struct {
-	run   *trace.Run
-	paths map[string]uint32
-	place []int // in the file, of leading and then of the counters
+	run      *trace.Run
+	paths    map[string]uint32
+	lineages map[string]uint32
+	place    []int // in the file, of leading and then of the counters; -1 = not there
 }
 
 func (r *reader) columns(f *pq.File) error {
@@ -81,6 +97,9 @@ func (r *reader) columns(f *pq.File) error {
 			continue // its name alone is not the phase
 		}
 		c, ok := f.Schema().Lookup(name)
+		if !ok && i == columnNodes {
+			continue // of an earlier version
+		}
 		if !ok {
 			return fmt.Errorf("no column %s", name)
 		}
@@ -90,11 +109,11 @@ func (r *reader) columns(f *pq.File) error {
 			want = pq.Int32
 		case columnWeight:
 			want = pq.Double
-		case columnBefore, columnAfter:
+		case columnBefore, columnAfter, columnNodes:
 			want = pq.ByteArray
 		}
-		if c.Node.Type().Kind() != want || !c.Node.Required() {
-			return fmt.Errorf("column %s is of type %s, not required %s", name, c.Node.Type(), want)
+		if c.Node.Type().Kind() != want || c.Node.Repeated() || c.Node.Required() == (i == columnNodes) {
+			return fmt.Errorf("column %s is of type %s, not %s, or it is not as often there", name, c.Node.Type(), want)
 		}
 		r.place[i] = c.ColumnIndex
 	}
@@ -180,6 +199,9 @@ func (r *reader) row(columns []*columnReader, k int) error {
 		return fmt.Errorf("no cluster %d", label)
 	}
 	b.Cluster = append(b.Cluster, label)
+	if nodes := columns[columnNodes]; nodes != nil {
+		b.Lineage = append(b.Lineage, r.lineage(nodes.values[k]))
+	}
 	b.Before = append(b.Before, r.path(columns[columnBefore].values[k]))
 	b.After = append(b.After, r.path(columns[columnAfter].values[k]))
 	for c := range b.Counters {
@@ -200,6 +222,20 @@ func (r *reader) path(v pq.Value) uint32 {
 	i := uint32(len(r.run.CallPaths))
 	r.run.CallPaths = append(r.run.CallPaths, parsePath(name))
 	r.paths[name] = i
+	return i
+}
+
+func (r *reader) lineage(v pq.Value) uint32 {
+	i, known := r.lineages[string(v.ByteArray())] // null is not known, 0
+	if !known {
+		if r.run.Lineages == nil {
+			r.run.Lineages = []string{""}
+		}
+		i = uint32(len(r.run.Lineages))
+		nodes := string(v.ByteArray())
+		r.run.Lineages = append(r.run.Lineages, nodes)
+		r.lineages[nodes] = i
+	}
 	return i
 }
 

@@ -32,7 +32,7 @@ const (
 var codec compress.Codec = &pq.Snappy
 
 // The columns before and after those of the counters.
-var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "weight", "call_path_before", "call_path_after", "phase"}
+var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "weight", "call_path_before", "call_path_after", "phase", "nodes"}
 
 // Places in leading.
 const (
@@ -46,6 +46,7 @@ const (
 	columnBefore
 	columnAfter
 	columnPhase
+	columnNodes
 	firstCounter
 )
 
@@ -99,7 +100,7 @@ func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
 			"start_ns":         as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"duration_ns":      as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"weight":           as(pq.Leaf(pq.DoubleType), &pq.RLEDictionary),
-			"call_path_before": path(), "call_path_after": path(), "phase": pq.Optional(path()),
+			"call_path_before": path(), "call_path_after": path(), "phase": pq.Optional(path()), "nodes": pq.Optional(path()),
 		},
 		order: slices.Clone(leading),
 	}

@@ -23,7 +23,7 @@ func Write(w io.Writer, run *trace.Run) (rows int64, err error) {
 		pq.KeyValueMetadata(keyUnit+"duration_ns", unitTime),
 		pq.SortingWriterConfig(pq.SortingColumns(
 			pq.Ascending("world"), pq.Ascending("rank"), pq.Ascending("thread"), pq.Ascending("start_ns"))),
-		pq.SkipPageBounds("call_path_before"), pq.SkipPageBounds("call_path_after"),
+		pq.SkipPageBounds("call_path_before"), pq.SkipPageBounds("call_path_after"), pq.SkipPageBounds("nodes"),
 	}
 	for _, c := range run.Counters {
 		if c.Unit != "" {
@@ -34,8 +34,7 @@ func Write(w io.Writer, run *trace.Run) (rows int64, err error) {
 	b := newBatch(run, out)
 	for i := range run.Threads {
 		if err := b.thread(i); err != nil {
-			t := &run.Threads[i]
-			return b.rows, fmt.Errorf("world %d rank %d thread %d: %w", t.World, t.Rank, t.Thread, err)
+			return b.rows, fmt.Errorf("%s: %w", run.Threads[i].Name(), err)
 		}
 	}
 	return b.rows, out.Close()
@@ -49,6 +48,7 @@ type batch struct {
 	values  []pq.Value
 	paths   []pq.Value // by call path
 	names   []pq.Value // by mark name
+	nodes   []pq.Value // by lineage
 	rows    int64
 	inGroup int
 }
@@ -60,6 +60,9 @@ func newBatch(run *trace.Run, out *pq.GenericWriter[any]) *batch {
 	}
 	for _, name := range run.MarkNames {
 		b.names = append(b.names, pq.ByteArrayValue([]byte(name)))
+	}
+	for _, nodes := range run.Lineages {
+		b.nodes = append(b.nodes, pq.ByteArrayValue([]byte(nodes)))
 	}
 	return b
 }
@@ -100,7 +103,7 @@ func check(run *trace.Run, i int) error {
 	b := &t.Bursts
 	n := b.Len()
 	same := len(b.DurationNS) == n && len(b.Before) == n && len(b.After) == n && len(b.Cluster) == n &&
-		(b.Weight == nil || len(b.Weight) == n) && (b.Phase == nil || len(b.Phase) == n) && len(b.Counters) == len(run.Counters)
+		(b.Weight == nil || len(b.Weight) == n) && (b.Phase == nil || len(b.Phase) == n) && (b.Lineage == nil || len(b.Lineage) == n) && len(b.Counters) == len(run.Counters)
 	for k := range b.Counters {
 		same = same && len(b.Counters[k]) == n
 	}
@@ -113,6 +116,9 @@ func check(run *trace.Run, i int) error {
 		}
 		if int(b.Before[k]) >= len(run.CallPaths) || int(b.After[k]) >= len(run.CallPaths) {
 			return fmt.Errorf("burst %d: no call path %d or %d", k, b.Before[k], b.After[k])
+		}
+		if b.Lineage != nil && int(b.Lineage[k]) >= max(len(run.Lineages), 1) {
+			return fmt.Errorf("burst %d: no lineage %d", k, b.Lineage[k])
 		}
 	}
 	return nil
@@ -155,6 +161,12 @@ func (b *batch) write(t *trace.Thread, from, to int) error {
 				return pq.NullValue().Level(0, 0, columnPhase)
 			}
 			return b.names[t.Phases[bursts.Phase[k]].Name].Level(0, 1, columnPhase)
+		},
+		columnNodes: func(k int) pq.Value {
+			if bursts.Lineage == nil || bursts.Lineage[k] == 0 {
+				return pq.NullValue().Level(0, 0, columnNodes)
+			}
+			return b.nodes[bursts.Lineage[k]].Level(0, 1, columnNodes)
 		},
 	} {
 		if err := put(column, value); err != nil {

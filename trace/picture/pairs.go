@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"moriens/analysis/team"
 	"moriens/trace"
 )
 
@@ -19,13 +20,65 @@ type pairs struct {
 	names []string     // from the lowest up
 }
 
-func newPairs(run *trace.Run) *pairs {
-	timeNS := make(map[pair]int64)
+// pairTimes adds up the computing time between each pair of call paths. A call follows mostly the one that it followed before, so that few bursts
+// have their pair looked up.
+func pairTimes(run *trace.Run) map[pair]int64 {
+	type latest struct {
+		before uint32
+		number int // of the pair, plus 1
+	}
+	last := make([]latest, len(run.CallPaths))
+	numbers := make(map[pair]int)
+	var timeNS []int64
 	for i := range run.Threads {
 		b := &run.Threads[i].Bursts
 		for k, d := range b.DurationNS {
-			timeNS[pair{b.Before[k], b.After[k]}] += d
+			p := pair{b.Before[k], b.After[k]}
+			l := &last[p.after]
+			if l.number == 0 || l.before != p.before {
+				if numbers[p] == 0 {
+					timeNS = append(timeNS, 0)
+					numbers[p] = len(timeNS)
+				}
+				*l = latest{p.before, numbers[p]}
+			}
+			timeNS[l.number-1] += d
 		}
+	}
+	sums := make(map[pair]int64, len(numbers))
+	for p, number := range numbers {
+		sums[p] = timeNS[number-1]
+	}
+	return sums
+}
+
+// sharedPairTimes is pairTimes of all members.
+func sharedPairTimes(run *trace.Run, owners team.Threads) (map[pair]int64, error) {
+	own := pairTimes(run)
+	if owners.Size() == 1 {
+		return own, nil
+	}
+	var list []int64
+	for p, ns := range own {
+		list = append(list, int64(p.before), int64(p.after), ns)
+	}
+	all, err := team.Gather(owners, list)
+	if err != nil {
+		return nil, err
+	}
+	sums := make(map[pair]int64)
+	for _, list := range all {
+		for ; len(list) >= 3; list = list[3:] {
+			sums[pair{uint32(list[0]), uint32(list[1])}] += list[2]
+		}
+	}
+	return sums, nil
+}
+
+func newPairs(run *trace.Run, owners team.Threads) (*pairs, error) {
+	timeNS, err := sharedPairTimes(run, owners)
+	if err != nil {
+		return nil, err
 	}
 	list := make([]pair, 0, len(timeNS))
 	for p := range timeNS {
@@ -48,7 +101,7 @@ func newPairs(run *trace.Run) *pairs {
 		p.row[list[i]] = len(p.names)
 		p.names = append(p.names, shown[i])
 	}
-	return p
+	return p, nil
 }
 
 // pairNames writes "Send → Wait", with the place in the program where the functions alone do not tell the pairs apart.
@@ -102,11 +155,13 @@ func short(place string) string {
 }
 
 // of spreads the points of a row by a fixed hash, so that density shows.
-func (p *pairs) of(t *trace.Thread, thread, burst int) (float64, bool) {
+func (p *pairs) of(t *trace.Thread, thread, burst int) float64 {
 	row := p.row[pair{t.Bursts.Before[burst], t.Bursts.After[burst]}]
-	spread := float64(mix(burst, thread+1)>>11) / (1 << 53)
-	return float64(row) + jitter*(2*spread-1), true
+	spread := float64(lot(burst, thread+1)>>11) / (1 << 53)
+	return float64(row) + jitter*(2*spread-1)
 }
+
+func (p *pairs) has(*trace.Thread, int) bool { return true }
 
 func labelRows(p *plot.Plot, names []string) {
 	ticks := make(fixedTicks, len(names))

@@ -1,11 +1,14 @@
 // Package picture draws a run: the burst space (Scatter) and the ranks over time (Timeline), as SVG of at most a few
 // hundred kilobytes to 3 MB however long the run. A trace.Run comes in, with times in nanoseconds; the axes are in the SI unit that suits.
 //
+// Several members may have the threads of a run, each the calls and bursts of some: then drawing is collective, and the first member writes.
+//
 // What is too much to draw is thinned or binned by fixed rules, and the caption says so. The package takes no
 // randomness and no clock: the same run gives the same bytes.
 package picture
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"io"
@@ -18,9 +21,13 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"moriens/analysis/team"
 	"moriens/trace"
 	"moriens/trace/palette"
 )
+
+// DefaultBytes is about how many bytes the marks of a picture take, at most, where there is room for them.
+const DefaultBytes = 300_000
 
 // Sizes in points of 1/72 inch.
 const (
@@ -90,7 +97,11 @@ func (s *sheet) plotArea() draw.Canvas {
 }
 
 func (s *sheet) write(w io.Writer) error {
-	_, err := s.svg.WriteTo(w)
+	var b bytes.Buffer
+	if _, err := s.svg.WriteTo(&b); err != nil {
+		return err
+	}
+	_, err := w.Write(compact(b.Bytes()))
 	return err
 }
 
@@ -127,16 +138,16 @@ func legendHeight(entries []entry) vg.Length {
 	return vg.Length(titleHeight + 2*margin + footHeight + legendLine*(len(entries)+1))
 }
 
-// shares lists the clusters present by their number, and then what is in none, with each one's share of computing time.
-func shares(run *trace.Run, mpi bool) []entry {
-	var timeNS [4]int64 // unclustered, noise, filtered, missing
-	byCluster := make([]int64, len(run.Clusters)+1)
-	var total, other int64
+// shares lists the clusters present by their number, and then what is in none, with each one's share of computing time. It is collective.
+func shares(run *trace.Run, owners team.Threads, mpi bool) ([]entry, error) {
+	const noClusters = 4 // unclustered, noise, filtered, missing
+	sums := make([]int64, 1+noClusters+len(run.Clusters)+1)
+	total, timeNS, byCluster := &sums[0], sums[1:1+noClusters], sums[1+noClusters:]
 	for i := range run.Threads {
 		b := &run.Threads[i].Bursts
 		for k, label := range b.Cluster {
 			d := b.DurationNS[k]
-			total += d
+			*total += d
 			switch {
 			case label > 0 && int(label) < len(byCluster):
 				byCluster[label] += d
@@ -145,11 +156,15 @@ func shares(run *trace.Run, mpi bool) []entry {
 			}
 		}
 	}
+	if err := owners.AllReduce(sums, team.Sum); err != nil {
+		return nil, err
+	}
+	other := int64(0)
 	percent := func(ns int64) string {
-		if total == 0 {
+		if *total == 0 {
 			return "–"
 		}
-		p := 100 * float64(ns) / float64(total)
+		p := 100 * float64(ns) / float64(*total)
 		if p > 0 && p < .05 {
 			return "< 0.1 %"
 		}
@@ -161,7 +176,7 @@ func shares(run *trace.Run, mpi bool) []entry {
 		if run.Clusters[id-1].Bursts == 0 {
 			continue
 		}
-		small := float64(byCluster[id]) < smallShare*float64(total)
+		small := float64(byCluster[id]) < smallShare*float64(*total)
 		if len(entries) >= maxLegend || len(entries) >= shortLegend && small {
 			more++
 			other += byCluster[id]
@@ -183,7 +198,7 @@ func shares(run *trace.Run, mpi bool) []entry {
 	if mpi {
 		entries = append(entries, entry{palette.MPI, "in MPI", ""})
 	}
-	return entries
+	return entries, nil
 }
 
 func colourOf(label int32) palette.Colour {

@@ -2,20 +2,26 @@ package picture
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/xml"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"moriens/trace"
+	"moriens/trace/overview"
 	"moriens/trace/palette"
 	"moriens/trace/tracetest"
 )
@@ -76,10 +82,10 @@ func loop(ranks, threads, perThread, clusters int) *trace.Run {
 func drawBoth(t testing.TB, name string, run *trace.Run, dimensions []Dimension) (scatter, timeline string) {
 	t.Helper()
 	var s, l bytes.Buffer
-	if err := Scatter(&s, run, dimensions); err != nil {
+	if err := Scatter(&s, run, dimensions, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
-	if err := Timeline(&l, run); err != nil {
+	if err := Timeline(&l, run, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
 	for kind, b := range map[string]*bytes.Buffer{"scatter": &s, "timeline": &l} {
@@ -109,6 +115,7 @@ func wellFormed(t testing.TB, svg []byte) {
 			t.Fatal(err)
 		}
 	}
+	svg = regexp.MustCompile(`base64,[^"]+`).ReplaceAll(svg, nil)
 	for _, bad := range []string{"NaN", "Inf"} {
 		if i := bytes.Index(svg, []byte(bad)); i >= 0 {
 			t.Fatalf("%s at byte %d", bad, i)
@@ -160,7 +167,7 @@ func TestPictures(t *testing.T) {
 
 func TestUnknownDimension(t *testing.T) {
 	for _, name := range []string{"PAPI_FP_OPS", "IPC", "PAPI_TOT_INS/none", "none/duration", ""} {
-		if err := Scatter(io.Discard, tracetest.Small(), []Dimension{{name, true}}); err == nil || !strings.Contains(err.Error(), "no such counter") {
+		if err := Scatter(io.Discard, tracetest.Small(), []Dimension{{name, true}}, DefaultBytes); err == nil || !strings.Contains(err.Error(), "no such counter") {
 			t.Errorf("dimension %q: %v", name, err)
 		}
 	}
@@ -171,12 +178,12 @@ func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		run := tracetest.Run(r)
 		var b bytes.Buffer
-		if err := Scatter(&b, run, nil); err != nil {
+		if err := Scatter(&b, run, nil, DefaultBytes); err != nil {
 			r.Fatal(err)
 		}
 		wellFormed(t, b.Bytes())
 		b.Reset()
-		if err := Timeline(&b, run); err != nil {
+		if err := Timeline(&b, run, DefaultBytes); err != nil {
 			r.Fatal(err)
 		}
 		wellFormed(t, b.Bytes())
@@ -205,7 +212,7 @@ func TestShown(t *testing.T) {
 		Bursts: trace.Bursts{StartNS: []int64{6, 13, 29}, DurationNS: []int64{5, 12, 3}, Cluster: []int32{1, 2, 1}},
 	}
 	got := fmt.Sprint(l.shown(th))
-	if want := fmt.Sprint([]int32{inMPI, 2, 1, 1, nothing}); got != want {
+	if want := fmt.Sprint([]int32{overview.InMPI, 2, 1, 1, nothing}); got != want {
 		t.Errorf("bins hold %s, want %s", got, want)
 	}
 }
@@ -226,8 +233,64 @@ func TestShownIsInProportion(t *testing.T) {
 	for _, label := range l.shown(th) {
 		shown[label]++
 	}
-	if shown[3] < 249 || shown[3] > 251 || shown[3]+shown[inMPI] != 1000 {
+	if shown[3] < 249 || shown[3] > 251 || shown[3]+shown[overview.InMPI] != 1000 {
 		t.Errorf("shown %v, want 250 bins of cluster 3", shown)
+	}
+}
+
+// The rows are there pixel by pixel: a bin has the colour of what it shows.
+func TestTimelineImage(t *testing.T) {
+	run := loop(3, 1, 200, 4)
+	var b bytes.Buffer
+	if err := Timeline(&b, run, DefaultBytes); err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`<image preserveAspectRatio="none" [^>]*"data:image/png;base64,([^"]+)"`).FindSubmatch(b.Bytes())
+	if found == nil {
+		t.Fatal("there is no image")
+	}
+	text, err := base64.StdEncoding.DecodeString(string(found[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := png.Decode(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := img.Bounds().Size(); size != image.Pt(maxBins, 3*rowPixels) {
+		t.Fatalf("the image has %v pixels", size)
+	}
+	l := &lanes{bins: maxBins, endNS: run.DurationNS}
+	for rank := range run.Threads {
+		for bin, label := range l.shown(&run.Threads[rank]) {
+			want := color.Color(color.Transparent)
+			switch label {
+			case nothing:
+			case overview.InMPI:
+				want = palette.MPI
+			default:
+				want = colourOf(label)
+			}
+			for line := range rowPixels {
+				same(t, img.At(bin, rank*rowPixels+line), want)
+			}
+		}
+	}
+}
+
+func same(t *testing.T, got, want color.Color) {
+	t.Helper()
+	r, g, b, a := got.RGBA()
+	wr, wg, wb, wa := want.RGBA()
+	if r != wr || g != wg || b != wb || a != wa {
+		t.Fatalf("colour %v, want %v", got, want)
+	}
+}
+
+// Whatever the clusters and greys, there are no more colours than a palette holds.
+func TestColoursFitAPalette(t *testing.T) {
+	if n := palette.Len + 5; n > 256 {
+		t.Errorf("%d colours", n)
 	}
 }
 
@@ -243,13 +306,14 @@ func TestShownAddsUp(t *testing.T) {
 }
 
 func TestQuotas(t *testing.T) {
-	limits := quotas([]int{10_000_000, 100_000, 50, 0})
+	const points = 20_000
+	limits := quotas([]int{10_000_000, 100_000, 50, 0}, points)
 	part := func(i int) float64 { return float64(limits[i]) / math.MaxUint64 }
 	if limits[2] != math.MaxUint64 {
 		t.Error("of a cluster of 50 bursts not all are drawn")
 	}
-	if sum := 1e7*part(0) + 1e5*part(1) + 50; sum > maxPoints || sum < .9*maxPoints {
-		t.Errorf("%.0f points drawn, budget %d", sum, maxPoints)
+	if sum := 1e7*part(0) + 1e5*part(1) + 50; sum > points || sum < .9*points {
+		t.Errorf("%.0f points drawn, budget %d", sum, points)
 	}
 	if part(0) >= part(1) {
 		t.Error("the large cluster is not thinned more than the small one")
@@ -296,7 +360,7 @@ func TestColours(t *testing.T) {
 func BenchmarkScatter(b *testing.B) {
 	run := loop(100, 1, 10_000, 20)
 	for b.Loop() {
-		if err := Scatter(io.Discard, run, nil); err != nil {
+		if err := Scatter(io.Discard, run, nil, DefaultBytes); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -305,7 +369,7 @@ func BenchmarkScatter(b *testing.B) {
 func BenchmarkTimeline(b *testing.B) {
 	run := loop(100, 1, 10_000, 20)
 	for b.Loop() {
-		if err := Timeline(io.Discard, run); err != nil {
+		if err := Timeline(io.Discard, run, DefaultBytes); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -12,15 +12,17 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"moriens/analysis/team"
+	"moriens/internal/mix"
 	"moriens/trace"
 )
 
 const (
-	maxPoints     = 20_000
 	maxPairs      = 12
 	pointRadius   = 1.5
 	jitter        = .36 // of a row, either way
 	scatterHeight = 560
+	pointBytes    = 15 // what a point takes
 )
 
 // A Dimension is one axis of the burst space: "duration", a counter, a ratio "A/B" of two, or "IPC".
@@ -30,9 +32,14 @@ type Dimension struct {
 }
 
 // Scatter draws the bursts in up to two dimensions. With one the other axis is the pair of MPI calls round the burst,
-// the points of a pair spread over its row. At most 20,000 are drawn: of every cluster a part chosen by a fixed hash, of
+// the points of a pair spread over its row. As many are drawn at most as about so many bytes hold: of every cluster a part chosen by a fixed hash, of
 // small clusters more, so that none vanishes.
-func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension) error {
+func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension, bytes int) error {
+	return SharedScatter(w, run, team.Threads{}, dimensions, bytes)
+}
+
+// SharedScatter is Scatter where several members have the threads.
+func SharedScatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dimension, bytes int) error {
 	if len(dimensions) == 0 {
 		dimensions = []Dimension{{"duration", true}}
 	}
@@ -49,10 +56,20 @@ func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension) error {
 		}
 		y = a
 	} else {
-		p := newPairs(run)
+		p, err := newPairs(run, owners)
+		if err != nil {
+			return err
+		}
 		y, rows = p, p.names
 	}
-	points, total, lacking := sample(run, x, y)
+	points, total, lacking, err := sample(run, owners, x, y, max(1, bytes/pointBytes))
+	if err != nil {
+		return err
+	}
+	entries, err := shares(run, owners, false)
+	if err != nil || owners.Rank() != 0 {
+		return err
+	}
 	p := plot.New()
 	style(p)
 	x.label(&p.X)
@@ -62,7 +79,6 @@ func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension) error {
 	} else {
 		labelRows(p, rows)
 	}
-	entries := shares(run, false)
 	drawn := 0
 	for _, l := range points {
 		drawn += len(l.xy)
@@ -94,9 +110,10 @@ func caption(drawn, total, lacking int) string {
 	return strings.Join(parts, " ")
 }
 
-// A value gives a burst its place on an axis.
+// A value gives a burst its place on an axis, if it has one.
 type value interface {
-	of(t *trace.Thread, thread, burst int) (v float64, ok bool)
+	has(t *trace.Thread, burst int) bool
+	of(t *trace.Thread, thread, burst int) float64
 }
 
 type axis struct {
@@ -148,12 +165,24 @@ func count(t *trace.Thread, quantity, burst int) (n int64, ok bool) {
 	return n, n != trace.NoCount
 }
 
-func (a *axis) of(t *trace.Thread, _, burst int) (float64, bool) {
+// has is false where a counter was not read, and where the value has no logarithm.
+func (a *axis) has(t *trace.Thread, burst int) bool {
 	n, ok := count(t, a.numerator, burst)
+	if a.divisor != noQuantity {
+		divisor, counted := count(t, a.divisor, burst)
+		ok = ok && counted && divisor != 0
+		if divisor < 0 {
+			n = -n
+		}
+	}
+	return ok && (!a.dimension.Log || n > 0)
+}
+
+func (a *axis) of(t *trace.Thread, _, burst int) float64 {
+	n, _ := count(t, a.numerator, burst)
 	v := float64(n)
 	if a.divisor != noQuantity {
-		n, counted := count(t, a.divisor, burst)
-		ok = ok && counted && n != 0
+		n, _ := count(t, a.divisor, burst)
 		v /= float64(n)
 	} else if a.numerator == burstDuration {
 		v /= 1e9
@@ -161,7 +190,7 @@ func (a *axis) of(t *trace.Thread, _, burst int) (float64, bool) {
 	if a.dimension.Log {
 		v = math.Log10(v)
 	}
-	return v, ok && !math.IsNaN(v) && !math.IsInf(v, 0)
+	return v
 }
 
 func (a *axis) ticks() plot.Ticker {
@@ -183,14 +212,8 @@ func (a *axis) label(p *plot.Axis) {
 	p.Tick.Marker = a.ticks()
 }
 
-// mix spreads the bits of a burst's place evenly (the finaliser of splitmix64, Steele et al., OOPSLA'14).
-func mix(thread, burst int) uint64 {
-	z := uint64(thread)<<32 ^ uint64(burst)
-	z += 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return z ^ z>>31
-}
+// lot is a burst's, the same in every picture.
+func lot(thread, burst int) uint64 { return mix.Bits(uint64(thread)<<32 ^ uint64(burst)) }
 
 type xy struct{ x, y float64 }
 
@@ -203,60 +226,125 @@ type layer struct {
 // A cloud is drawn layer by layer: what is in no cluster first, then clusters from the largest to the smallest.
 type cloud []layer
 
-func sample(run *trace.Run, x, y value) (points cloud, total, lacking int) {
+// sample draws points, the same ones at all members.
+func sample(run *trace.Run, owners team.Threads, x, y value, most int) (points cloud, total, lacking int, err error) {
 	const first = trace.LabelMissing
-	counts := make([]int, 1-first)
+	counts, err := countLabels(run, owners)
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	for _, n := range counts {
+		total += n
+	}
+	limits := quotas(counts, most)
+	list := make([]threadDots, len(run.Threads))
+	without := []int64{0}
 	for i := range run.Threads {
-		for _, label := range run.Threads[i].Bursts.Cluster {
-			for int(label-first) >= len(counts) {
-				counts = append(counts, 0)
+		t, d := &run.Threads[i], &list[i]
+		for k, label := range t.Bursts.Cluster {
+			place := label - first
+			if !x.has(t, k) || !y.has(t, k) {
+				without[0]++
+			} else if limits[place] == math.MaxUint64 || lot(i, k) < limits[place] {
+				d.label, d.xy = append(d.label, label), append(d.xy, x.of(t, i, k), y.of(t, i, k))
 			}
-			counts[label-first]++
-			total++
 		}
 	}
-	limits := quotas(counts)
+	if err := owners.AllReduce(without, team.Sum); err != nil {
+		return nil, 0, 0, err
+	}
+	if err := shareDots(owners, list); err != nil {
+		return nil, 0, 0, err
+	}
 	points = make(cloud, len(counts))
 	for i := range points {
 		points[i].label = int32(i) + first
 	}
-	for i := range run.Threads {
-		t := &run.Threads[i]
-		for k, label := range t.Bursts.Cluster {
-			place := label - first
-			vx, okX := x.of(t, i, k)
-			vy, okY := y.of(t, i, k)
-			if !okX || !okY {
-				lacking++
-			} else if limits[place] == math.MaxUint64 || mix(i, k) < limits[place] {
-				points[place].xy = append(points[place].xy, xy{vx, vy})
-			}
+	for _, d := range list {
+		for k, label := range d.label {
+			l := &points[label-first]
+			l.xy = append(l.xy, xy{d.xy[2*k], d.xy[2*k+1]})
 		}
 	}
-	return points, total - lacking, lacking
+	lacking = int(without[0])
+	return points, total - lacking, lacking, nil
 }
 
-// quotas shares maxPoints out among labels: up to 100 bursts of each, the rest by the root of their number. It returns
+// countLabels says how many bursts there are of each label, from LabelMissing on.
+func countLabels(run *trace.Run, owners team.Threads) ([]int, error) {
+	const first = trace.LabelMissing
+	highest := []int64{0}
+	for i := range run.Threads {
+		for _, label := range run.Threads[i].Bursts.Cluster {
+			highest[0] = max(highest[0], int64(label))
+		}
+	}
+	if err := owners.AllReduce(highest, team.Max); err != nil {
+		return nil, err
+	}
+	counts := make([]int64, highest[0]-int64(first)+1)
+	for i := range run.Threads {
+		for _, label := range run.Threads[i].Bursts.Cluster {
+			counts[label-first]++
+		}
+	}
+	if err := owners.AllReduce(counts, team.Sum); err != nil {
+		return nil, err
+	}
+	list := make([]int, len(counts))
+	for i, n := range counts {
+		list[i] = int(n)
+	}
+	return list, nil
+}
+
+// threadDots are points of a thread: label, and place in two numbers.
+type threadDots struct {
+	label []int32
+	xy    []float64
+}
+
+// shareDots gives each member the points of all threads.
+func shareDots(owners team.Threads, list []threadDots) error {
+	labels, places := make([][]int32, len(list)), make([][]float64, len(list))
+	for i := range list {
+		labels[i], places[i] = list[i].label, list[i].xy
+	}
+	labels, err := team.ByThread(owners, labels)
+	if err != nil {
+		return err
+	}
+	if places, err = team.ByThread(owners, places); err != nil {
+		return err
+	}
+	for i := range list {
+		list[i] = threadDots{labels[i], places[i]}
+	}
+	return nil
+}
+
+// quotas shares points out among labels: up to 100 bursts of each, the rest by the root of their number. It returns
 // for each label the hash below which a burst is drawn.
-func quotas(counts []int) []uint64 {
+func quotas(counts []int, points int) []uint64 {
+	most := float64(points)
 	limits := make([]uint64, len(counts))
 	total, labels := 0, 0
 	for _, n := range counts {
 		total += n
 		labels += min(n, 1)
 	}
-	least := math.Min(100, maxPoints/2/math.Max(float64(labels), 1))
+	least := math.Min(100, most/2/math.Max(float64(labels), 1))
 	scale := math.Inf(1)
-	if total > maxPoints {
-		// The largest scale at which sum(min(n, least + scale·√n)) stays within maxPoints.
-		lo, hi := 0.0, float64(maxPoints)
+	if total > points {
+		// The largest scale at which sum(min(n, least + scale·√n)) stays within points.
+		lo, hi := 0.0, most
 		for range 60 {
 			scale = (lo + hi) / 2
 			sum := 0.0
 			for _, n := range counts {
 				sum += math.Min(float64(n), least+scale*math.Sqrt(float64(n)))
 			}
-			if sum > maxPoints*.98 {
+			if sum > most*.98 {
 				hi = scale
 			} else {
 				lo = scale

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"fmt"
+	"image"
 	"image/color"
 	"io"
 	"slices"
@@ -10,7 +11,9 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"moriens/analysis/team"
 	"moriens/trace"
+	"moriens/trace/overview"
 	"moriens/trace/palette"
 )
 
@@ -18,39 +21,60 @@ const (
 	maxRows   = 128
 	maxBins   = 2000
 	minBins   = 250
-	allBins   = 40_000 // of a picture
-	minLabel  = 11     // points of height between two labels
-	rowGap    = .12    // of a row, either side, where rows are thick
-	thinRow   = 6      // points
+	binBytes  = .6  // what a bin of a row takes, about
+	minLabel  = 11  // points of height between two labels
+	rowGap    = .12 // of a row, either side, where rows are thick
+	thinRow   = 6   // points
 	maxLabels = 64
 
 	minRowPoints, maxRowPoints = 4.5, 36
-	axisPoints                 = 44 // the time axis with its labels
+	// Pixels of height of a row: so many that the gap hides where those of two rows blur, as they do when they are drawn larger than they are.
+	thinRowPixels, rowPixels = 2, 8
+	axisPoints               = 44 // the time axis with its labels
 )
 
-// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000; a bin shows one
-// of the clusters, noise or MPI in it, in proportion along the row. Of more than 128 threads 128 are drawn, evenly chosen.
-func Timeline(w io.Writer, run *trace.Run) error {
+// Timeline draws the threads over time. Time is cut into equal bins, at most 2,000 and otherwise as many as about so many bytes hold, but 250 at least; a bin shows
+// one of the clusters, noise or MPI in it, in proportion along the row. Of more than 128 threads 128 are drawn, evenly chosen.
+func Timeline(w io.Writer, run *trace.Run, bytes int) error {
+	return SharedTimeline(w, run, team.Threads{}, bytes)
+}
+
+// SharedTimeline is Timeline where several members have the threads.
+func SharedTimeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error {
 	rows := chooseRows(run)
 	n := max(len(rows), 1)
-	bins := min(maxBins, max(minBins, allBins/n))
-	entries := shares(run, true)
+	bins := min(maxBins, max(minBins, int(float64(bytes)/binBytes)/n))
+	endNS := max(run.DurationNS, 1)
+	l := &lanes{rows: rows, bins: bins, endNS: endNS, pixels: rowPixels}
+	entries, err := shares(run, owners, true)
+	if err != nil {
+		return err
+	}
+	atZero, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Calls.Len() > 0 && t.Calls.EnterNS[0] == 0 }))
+	if err != nil {
+		return err
+	}
+	paused, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Pauses) > 0 }))
+	if err != nil {
+		return err
+	}
+	if err := l.show(run, owners); err != nil || owners.Rank() != 0 {
+		return err
+	}
 	rowPoints := min(maxRowPoints, max(minRowPoints, 480/float64(n)))
 	plotHeight := vg.Length(rowPoints*float64(n)) + axisPoints
 	height := max(plotHeight+titleHeight+footHeight+margin, legendHeight(entries))
-	endNS := max(run.DurationNS, 1)
 
 	p := plot.New()
 	style(p)
 	p.X.Min, p.X.Max = 0, float64(endNS)/1e9
-	p.X.Label.Text = timeLabel(run)
+	p.X.Label.Text = timeLabel(len(run.Threads) == 0 || atZero)
 	p.X.Tick.Marker = linTicks{"s"}
 	p.Y.Min, p.Y.Max = -.5, float64(n)-.5
 	p.Y.Tick.Length = 0
 	p.Y.Tick.Marker, p.Y.Label.Text = labelThreads(run, rows, rowPoints)
-	l := &lanes{run: run, rows: rows, bins: bins, endNS: endNS, gap: rowGap}
 	if rowPoints < thinRow {
-		l.gap = 0
+		l.pixels = thinRowPixels
 	}
 	p.Add(l)
 
@@ -58,7 +82,7 @@ func Timeline(w io.Writer, run *trace.Run) error {
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), thousands(len(run.Threads)))
 	}
-	if slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Pauses) > 0 }) {
+	if paused {
 		text += " Nothing is drawn where the program had paused recording."
 	}
 	s := newSheet(height, title(run)+": ranks over time", text)
@@ -76,12 +100,7 @@ func Timeline(w io.Writer, run *trace.Run) error {
 }
 
 // timeLabel says what time 0 is: of a job that was measured the first call's entry, of a trace that was read what its writer took.
-func timeLabel(run *trace.Run) string {
-	measured := len(run.Threads) == 0
-	for i := range run.Threads {
-		calls := &run.Threads[i].Calls
-		measured = measured || calls.Len() > 0 && calls.EnterNS[0] == 0
-	}
+func timeLabel(measured bool) string {
 	if measured {
 		return "time since the first MPI_Init"
 	}
@@ -130,65 +149,89 @@ func labelThreads(run *trace.Run, rows []int, rowPoints float64) (ticks fixedTic
 
 // lanes are the rows of a timeline.
 type lanes struct {
-	run   *trace.Run
-	rows  []int
-	bins  int
-	endNS int64
-	gap   float64 // between rows, of a row, either side
+	rows   []int // threads
+	bins   int
+	endNS  int64
+	pixels int       // of height of a row
+	labels [][]int32 // by row and bin
 }
 
-// nothing and inMPI stand for what is no burst; labels of bursts lie above.
-const (
-	nothing int32 = -100
-	inMPI   int32 = -99
-)
+// show chooses the labels of all rows, each at the member that has its thread.
+func (l *lanes) show(run *trace.Run, owners team.Threads) error {
+	byThread := make([][]int32, len(run.Threads))
+	for _, thread := range l.rows {
+		if owners.Mine(thread) {
+			byThread[thread] = l.shown(&run.Threads[thread])
+		}
+	}
+	byThread, err := team.ByThread(owners, byThread)
+	if err != nil {
+		return err
+	}
+	for _, thread := range l.rows {
+		l.labels = append(l.labels, byThread[thread])
+	}
+	return nil
+}
 
-// Plot draws every colour as one path of boxes, the light ground of MPI first.
+// nothing stands for what is neither a burst nor a call; their labels lie above.
+const nothing = overview.InMPI - 1
+
+// Plot draws the rows as one image of a pixel a bin: half a byte of it where a box would take twenty.
 func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
-	paths := make(map[int32]*vg.Path)
-	seconds := func(bin int) float64 { return float64(l.endNS) / 1e9 * float64(bin) / float64(l.bins) }
-	box := func(label int32, row, from, to int) {
-		path := paths[label]
-		if path == nil {
-			path = new(vg.Path)
-			paths[label] = path
-		}
-		left, right := tenth(x(seconds(from))), tenth(x(seconds(to)))
-		low, high := tenth(y(float64(row)-.5+l.gap)), tenth(y(float64(row)+.5-l.gap))
-		path.Move(vg.Point{X: left, Y: low})
-		path.Line(vg.Point{X: right, Y: low})
-		path.Line(vg.Point{X: right, Y: high})
-		path.Line(vg.Point{X: left, Y: high})
-		path.Close()
-	}
-	for i, thread := range l.rows {
-		row := len(l.rows) - 1 - i
-		labels := l.shown(&l.run.Threads[thread])
-		for from := 0; from < len(labels); {
-			to := from + 1
-			for to < len(labels) && labels[to] == labels[from] {
-				to++
+	colours := color.Palette{color.Transparent}
+	index := map[int32]uint8{nothing: 0}
+	var shown [][]uint8
+	for _, labels := range l.labels {
+		line := make([]uint8, len(labels))
+		for i, label := range labels {
+			at, ok := index[label]
+			if !ok {
+				at = l.colour(label, &colours)
+				index[label] = at
 			}
-			if labels[from] != nothing {
-				box(labels[from], row, from, to)
-			}
-			from = to
+			line[i] = at
+		}
+		shown = append(shown, line)
+	}
+	img := image.NewPaletted(image.Rect(0, 0, l.bins, len(l.rows)*l.pixels), colours)
+	for row, line := range shown {
+		for k := range l.pixels {
+			copy(img.Pix[(row*l.pixels+k)*img.Stride:], line)
 		}
 	}
-	order := make([]int32, 0, len(paths))
-	for label := range paths {
-		order = append(order, label)
+	left, right := x(0), x(float64(l.endNS)/1e9)
+	c.DrawImage(vg.Rectangle{Min: vg.Point{X: left, Y: y(-.5)}, Max: vg.Point{X: right, Y: y(float64(len(l.rows)) - .5)}}, img)
+	if l.pixels == thinRowPixels {
+		return
 	}
-	slices.Sort(order)
-	for _, label := range order {
-		rgb := palette.MPI
-		if label != inMPI {
-			rgb = colourOf(label)
-		}
-		c.SetColor(color.NRGBA{rgb.R, rgb.G, rgb.B, 0xff})
-		c.Fill(*paths[label])
+	var gaps vg.Path
+	for row := range len(l.rows) + 1 {
+		bottom, top := tenth(y(float64(row)-.5-rowGap)), tenth(y(float64(row)-.5+rowGap))
+		bottom, top = max(bottom, y(-.5)-1), min(top, y(float64(len(l.rows))-.5)+1) // not as far as the axis
+		gaps.Move(vg.Point{X: left, Y: bottom})
+		gaps.Line(vg.Point{X: right, Y: bottom})
+		gaps.Line(vg.Point{X: right, Y: top})
+		gaps.Line(vg.Point{X: left, Y: top})
+		gaps.Close()
 	}
+	c.SetColor(palette.Background)
+	c.Fill(gaps)
+}
+
+// colour finds a label's colour in a palette, or puts it there.
+func (l *lanes) colour(label int32, colours *color.Palette) uint8 {
+	rgb := palette.MPI
+	if label != overview.InMPI {
+		rgb = colourOf(label)
+	}
+	at := slices.Index(*colours, color.Color(rgb))
+	if at < 0 {
+		at = len(*colours)
+		*colours = append(*colours, rgb)
+	}
+	return uint8(at)
 }
 
 // shown chooses for each bin one of the labels in it, so that along the row each label has the share of the
@@ -196,9 +239,10 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 // (error diffusion). Were the most time in a bin to decide, a cluster of short bursts between long MPI calls
 // would not be seen at all.
 func (l *lanes) shown(t *trace.Thread) []int32 {
-	b := binner{bins: l.bins, endNS: l.endNS, labels: make([]int32, l.bins)}
-	for i := range b.labels {
-		b.labels[i] = nothing
+	bins := overview.Bins{Count: l.bins, EndNS: l.endNS}
+	labels := make([]int32, l.bins)
+	for i := range labels {
+		labels[i] = nothing
 	}
 	sums := make(map[int32]int64) // of the bin at work
 	owed := make(map[int32]int64)
@@ -213,61 +257,18 @@ func (l *lanes) shown(t *trace.Thread) []int32 {
 			}
 		}
 		if total > 0 {
-			b.labels[bin] = chosen
+			labels[bin] = chosen
 			owed[chosen] -= total
 		}
 		clear(sums)
 	}
-	add := func(label int32, fromNS, toNS int64) {
-		for fromNS < toNS {
-			at := b.of(fromNS)
-			if at != bin {
-				flush()
-				bin = at
-			}
-			end := min(toNS, b.edge(at+1))
-			if end <= fromNS {
-				end = toNS // beyond the last bin
-			}
-			sums[label] += end - fromNS
-			fromNS = end
+	bins.Each(t, func(at int, label int32, ns int64) {
+		if at != bin {
+			flush()
+			bin = at
 		}
-	}
-	call, burst := 0, 0
-	for call < t.Calls.Len() || burst < t.Bursts.Len() {
-		if burst == t.Bursts.Len() || call < t.Calls.Len() && t.Calls.EnterNS[call] <= t.Bursts.StartNS[burst] {
-			add(inMPI, t.Calls.EnterNS[call], t.Calls.ExitNS[call])
-			call++
-			continue
-		}
-		start := t.Bursts.StartNS[burst]
-		add(t.Bursts.Cluster[burst], start, start+t.Bursts.DurationNS[burst])
-		burst++
-	}
+		sums[label] += ns
+	})
 	flush()
-	return b.labels
-}
-
-type binner struct {
-	bins   int
-	endNS  int64
-	labels []int32
-}
-
-// edge is the first nanosecond of a bin. The quotient and the rest are taken apart because the product may overflow.
-func (b *binner) edge(bin int) int64 {
-	n := int64(b.bins)
-	return b.endNS/n*int64(bin) + b.endNS%n*int64(bin)/n
-}
-
-// of is the bin of a time.
-func (b *binner) of(ns int64) int {
-	bin := min(b.bins-1, max(0, int(float64(ns)/float64(b.endNS)*float64(b.bins))))
-	for bin > 0 && ns < b.edge(bin) {
-		bin--
-	}
-	for bin < b.bins-1 && ns >= b.edge(bin+1) {
-		bin++
-	}
-	return bin
+	return labels
 }

@@ -77,6 +77,7 @@ func TestBadTraces(t *testing.T) {
 		{"type without value", body("2:1:1:1:1:300:42000050"), 6, "a type without its value"},
 		{"type beyond 32 bits", body("2:1:1:1:1:300:4294967296:1"), 6, "event type 4294967296 out of range"},
 		{"negative type", body("2:1:1:1:1:300:-1:1"), 6, "event type -1 out of range"},
+		{"no polls", body("2:1:1:1:1:300:50000001:39:90000102:0"), 6, "a run of 0 polls"},
 		{"negative cluster", body("2:1:1:1:1:300:90000001:-1"), 6, "cluster event of value -1"},
 		{"huge cluster", body("2:1:1:1:1:300:90000001:2000000000"), 6, "cluster event of value 2000000000"},
 		{"message of no sender", body("3:1:1:9:1:300:300:0:1:2:2:400:400:8:0"), 6, "sender: application 1: no task 9"},
@@ -144,6 +145,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("#Paraver (x):9:1(1):1:1(4000000:1)\n1:0:1:1:3999999:0:-1:1\n2:0:1:1:1:0:90000001:65541\n"), []byte{}, []byte("LEVEL APPL SIZE 1000000000\n"))
 	f.Add([]byte("#Paraver (x):9_ns:0:1:1(1)\n1:0:1:1:1:3:3:1\n1:0:1:1:1:3:3:1\n2:0:1:1:1:3:41999999:1:42000000:1:41999999:2:42000000:1\n# c\n4:x\n"), []byte("7 42000000 [\n"), []byte{})
 	f.Add([]byte("\x1f\x8b\x08"), []byte{}, []byte{})
+	f.Add([]byte("#Paraver (x):90_ns:1(1):1:1(1:1)\n1:0:1:1:1:0:20:1000\n2:0:1:1:1:20:90000101:1\n1:0:1:1:1:20:22:4\n2:0:1:1:1:20:50000001:1\n1:0:1:1:1:22:38:1\n2:0:1:1:1:22:50000001:0\n2:0:1:1:1:38:90000101:2\n2:0:1:1:1:40:90000101:0\n"),
+		[]byte("EVENT_TYPE\n9 90000101 moriens window\nVALUES\n0 Dropped\n1 representative, phase 0, 20 to 38 ns: x\n2 y\n"), []byte{})
 	f.Fuzz(func(t *testing.T, prv, pcf, row []byte) {
 		for _, lenient := range []bool{false, true} {
 			r, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), Lenient: lenient})

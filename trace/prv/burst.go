@@ -21,6 +21,7 @@ type threadReader struct {
 	openEvent                 callEvent
 	bursts                    trace.Bursts
 	collectives               trace.Collectives
+	pauses                    []trace.Pause
 	nextCall                  []uint32 // by burst: the number of the call that follows it
 
 	pending      []pendingBurst // a burst and those of zero length at its end; taken from first on
@@ -28,6 +29,8 @@ type threadReader struct {
 	free         [][]int64
 	clusterAt    int64 // time and label of a cluster that began where no burst had
 	clusterLabel int32
+	kept         []trace.Span
+	inWindow     bool  // the last of kept has not ended
 	set          int64 // active counter set
 	setKnown     bool
 	index        int // in Run.Threads
@@ -65,6 +68,9 @@ func (t *threadReader) state(beginNS, endNS int64, state int64) error {
 		return nil
 	}
 	t.touch(beginNS, endNS)
+	if state == statePaused {
+		t.pauses = append(t.pauses, trace.Pause{BeginNS: beginNS, EndNS: endNS})
+	}
 	if state != stateRunning {
 		return nil
 	}
@@ -91,6 +97,9 @@ type eventLine struct {
 	label        int32       // of a cluster's begin; 0 where none begins
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
+	polls        int64            // of the call that begins; 0 where the line does not say
+	windowed     bool             // a window begins or ends
+	window       int64
 	sets         bool
 	set          int64
 	setBefore    int // how many of counters come before the set
@@ -109,6 +118,11 @@ func (l *eventLine) reset(timeNS int64) {
 func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms commsByID) error {
 	t.touch(l.timeNS, l.timeNS)
 	t.finishBefore(l.timeNS)
+	if l.windowed {
+		if err := t.window(l.window, l.timeNS); err != nil {
+			return err
+		}
+	}
 	callEnds, callBegins := false, false
 	for _, c := range l.calls {
 		if c.value == 0 {
@@ -138,6 +152,9 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 	for _, c := range l.calls {
 		if err := t.call(c, l.timeNS, path); err != nil {
 			return err
+		}
+		if c.value != 0 {
+			t.polls(l.polls)
 		}
 		if c.value != 0 && l.collective.seen {
 			t.collective(&l.collective, t.calls.Len()-1, comms)
@@ -253,21 +270,25 @@ func (t *threadReader) close(counters int) trace.Thread {
 		t.calls.ExitNS[t.calls.Len()-1] = t.endNS
 		t.calls.Unfinished = true
 	}
-	b := &t.bursts
-	for len(b.Counters) < counters {
-		b.Counters = append(b.Counters, noCounts(b.Len()))
+	if t.inWindow {
+		t.kept[len(t.kept)-1].EndNS = t.endNS
 	}
-	b.Before, b.After = make([]uint32, b.Len()), make([]uint32, b.Len())
-	for i, next := range t.nextCall {
-		if next > 0 {
-			b.Before[i] = t.calls.Path[next-1]
-		}
-		if int(next) < t.calls.Len() {
-			b.After[i] = t.calls.Path[next]
-		}
+	for len(t.bursts.Counters) < counters {
+		t.bursts.Counters = append(t.bursts.Counters, noCounts(t.bursts.Len()))
 	}
-	return trace.Thread{
+	t.bursts.Before, t.bursts.After = make([]uint32, t.bursts.Len()), make([]uint32, t.bursts.Len())
+	th := trace.Thread{
 		World: t.world, Rank: t.rank, Thread: t.thread, Node: t.node,
-		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts, Collectives: t.collectives,
+		BeginNS: t.beginNS, EndNS: t.endNS, Calls: t.calls, Bursts: t.bursts, Collectives: t.collectives, Pauses: t.pauses, Kept: t.kept,
 	}
+	at := 0
+	for i, next := range t.nextCall {
+		if next > 0 && !apart(&th, &at, i, int(next)-1) {
+			th.Bursts.Before[i] = th.Calls.Path[next-1]
+		}
+		if int(next) < th.Calls.Len() && !apart(&th, &at, i, int(next)) {
+			th.Bursts.After[i] = th.Calls.Path[next]
+		}
+	}
+	return th
 }

@@ -41,7 +41,7 @@ type cursor struct {
 
 func newCursor(run *trace.Run, thread int) (*cursor, error) {
 	t := &run.Threads[thread]
-	if n := t.Calls.Len(); len(t.Calls.ExitNS) != n || len(t.Calls.Path) != n {
+	if n := t.Calls.Len(); len(t.Calls.ExitNS) != n || len(t.Calls.Path) != n || t.Calls.Count != nil && len(t.Calls.Count) != n {
 		return nil, fmt.Errorf("columns of the calls differ in length")
 	}
 	for i, p := range t.Calls.Path {
@@ -61,6 +61,12 @@ func newCursor(run *trace.Run, thread int) (*cursor, error) {
 	x := &t.Collectives
 	if n := x.Len(); len(x.Comm) != n || len(x.Sent) != n || len(x.Received) != n || len(x.Root) != n {
 		return nil, fmt.Errorf("columns of the collectives differ in length")
+	}
+	if err := checkKept(run, t); err != nil {
+		return nil, err
+	}
+	if err := checkDetail(run, t); err != nil {
+		return nil, err
 	}
 	c := &cursor{t: t, thread: thread, object: appendObject(nil, t)}
 	c.schedule()

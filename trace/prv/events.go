@@ -19,6 +19,8 @@ const (
 	classCaller
 	classCluster
 	classCollective
+	classPolls
+	classWindow
 )
 
 // An eventKind is what a reader does with an event type.
@@ -72,25 +74,8 @@ func (r *reader) events(line []byte) error {
 				return err
 			}
 		}
-		switch kind.class {
-		case classCounter:
-			l.counters = append(l.counters, counterDelta{int(kind.column), value})
-		case classMPI:
-			l.calls = append(l.calls, callEvent{kind.eventType, value})
-		case classCaller:
-			l.callers = append(l.callers, callEvent{kind.eventType, value})
-		case classCollective:
-			l.collective.take(kind.eventType, value)
-		case classCluster:
-			if value == clusterEnd {
-				l.clusterEnded = true
-			} else if label, ok := clusterLabel(value); ok {
-				l.label = label
-			} else {
-				return fmt.Errorf("cluster event of value %d", value)
-			}
-		case classSet:
-			l.sets, l.set, l.setBefore = true, value, len(l.counters)
+		if err := l.take(kind, value); err != nil {
+			return err
 		}
 	}
 	t, err := r.object(v[:4])
@@ -103,6 +88,38 @@ func (r *reader) events(line []byte) error {
 	return t.events(l, r.pathOfEvent, r.commsByID)
 }
 
+// take takes one event of the line.
+func (l *eventLine) take(kind *eventKind, value int64) error {
+	switch kind.class {
+	case classCounter:
+		l.counters = append(l.counters, counterDelta{int(kind.column), value})
+	case classMPI:
+		l.calls = append(l.calls, callEvent{kind.eventType, value})
+	case classCaller:
+		l.callers = append(l.callers, callEvent{kind.eventType, value})
+	case classPolls:
+		if value < 1 {
+			return fmt.Errorf("a run of %d polls", value)
+		}
+		l.polls = value
+	case classCollective:
+		l.collective.take(kind.eventType, value)
+	case classCluster:
+		if value == clusterEnd {
+			l.clusterEnded = true
+		} else if label, ok := clusterLabel(value); ok {
+			l.label = label
+		} else {
+			return fmt.Errorf("cluster event of value %d", value)
+		}
+	case classWindow:
+		l.windowed, l.window = true, value
+	case classSet:
+		l.sets, l.set, l.setBefore = true, value, len(l.counters)
+	}
+	return nil
+}
+
 func (r *reader) kind(eventType uint32) (eventKind, error) {
 	k := eventKind{eventType: eventType}
 	switch {
@@ -110,6 +127,10 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classSet
 	case eventType == typeCluster:
 		k.class = classCluster
+	case eventType == typePolls:
+		k.class = classPolls
+	case eventType == typeWindow:
+		k.class = classWindow
 	case eventType >= typeMPI && eventType <= typeMPILast:
 		k.class = classMPI
 	case eventType >= typeSendSize && eventType <= typeCommunicator:

@@ -61,6 +61,9 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	for i, name := range stateNames {
 		fmt.Fprintf(out, "%-4d %s\n", i, name)
 	}
+	if run.Windows != nil {
+		fmt.Fprintf(out, "%-4d Dropped\n", stateDropped)
+	}
 	out.WriteString("\n\nSTATES_COLOR\n")
 	colours := max(len(stateNames), clusterNoise+1+len(run.Clusters))
 	for i := range colours {
@@ -70,9 +73,13 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		}
 		fmt.Fprintf(out, "%-4d {%d,%d,%d}\n", i, colour.R, colour.G, colour.B)
 	}
+	if c := palette.Dropped; run.Windows != nil && colours <= stateDropped {
+		fmt.Fprintf(out, "%-4d {%d,%d,%d}\n", stateDropped, c.R, c.G, c.B)
+	}
 	writeCallLabels(out, c)
 	writeCallerLabels(out, c.callers)
 	writeCollectiveLabels(out, run)
+	writePollLabels(out, run)
 	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Cluster ID\nVALUES\n", typeCluster)
 	for value, label := range []string{"End", "Missing data", "Filtered", "Range-filtered", "Threshold-filtered", "Noise"} {
 		fmt.Fprintf(out, "%-4d %s\n", value, label)
@@ -81,6 +88,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		id := run.Clusters[i].ID
 		fmt.Fprintf(out, "%-4d Cluster %d\n", id+clusterNoise, id)
 	}
+	writeWindowLabels(out, run)
 	writeMarkLabels(out, run)
 	if len(run.Counters) > 0 {
 		out.WriteString("\n\nEVENT_TYPE\n")

@@ -9,29 +9,41 @@ import (
 	"moriens/trace"
 )
 
-// A markLine is what a program has said on a thread at one time, or a pause of the recording that begins then.
+// A markLine is an event on a thread that is neither a call nor a burst, or a state in which there are neither.
 type markLine struct {
 	timeNS    int64
 	thread    int
-	eventType uint32 // 0: a pause
-	value     int64  // of a pause, its end
+	eventType uint32 // 0: a state
+	state     int
+	value     int64 // of a state, its end
+	place     int   // at its time: first, before all else, or behind
 }
 
-// markLines lists them in the order of time, those of a thread at one time so that phases nest. A phase's value is its name's number + 1.
+// Places of a markLine.
+const (
+	behind = 0
+	first  = -1
+)
+
+// markLines lists what a run's programs have said, pauses of the recording, and kept and dropped time: in the order of time, those of a thread at one time so that phases nest. A phase's value is its name's number + 1.
 func markLines(run *trace.Run) []markLine {
 	var lines []markLine
 	for i := range run.Threads {
 		t := &run.Threads[i]
 		lines = appendPhases(lines, i, t.Phases)
 		for _, e := range t.Events {
-			lines = append(lines, markLine{e.TimeNS, i, typeUserEvent + e.Name, e.Value})
+			lines = append(lines, markLine{timeNS: e.TimeNS, thread: i, eventType: typeUserEvent + e.Name, value: e.Value})
 		}
+		at := 0
 		for _, p := range t.Pauses {
-			lines = append(lines, markLine{p.BeginNS, i, 0, p.EndNS})
+			if run.Windows == nil || keeps(t, &at, p.BeginNS, p.EndNS) {
+				lines = append(lines, markLine{timeNS: p.BeginNS, thread: i, state: statePaused, value: p.EndNS})
+			}
 		}
+		lines = appendWindows(lines, run, i)
 	}
 	slices.SortStableFunc(lines, func(a, b markLine) int {
-		return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.thread, b.thread))
+		return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.place, b.place), cmp.Compare(a.thread, b.thread))
 	})
 	return lines
 }
@@ -41,27 +53,27 @@ func appendPhases(lines []markLine, thread int, phases []trace.Phase) []markLine
 	var open []trace.Phase
 	endTo := func(depth int32) {
 		for n := len(open); n > int(depth); n = len(open) {
-			lines = append(lines, markLine{open[n-1].EndNS, thread, typePhase + uint32(open[n-1].Depth), 0})
+			lines = append(lines, markLine{timeNS: open[n-1].EndNS, thread: thread, eventType: typePhase + uint32(open[n-1].Depth)})
 			open = open[:n-1]
 		}
 	}
 	for _, p := range phases {
 		endTo(p.Depth)
 		open = append(open, p)
-		lines = append(lines, markLine{p.BeginNS, thread, typePhase + uint32(p.Depth), int64(p.Name) + 1})
+		lines = append(lines, markLine{timeNS: p.BeginNS, thread: thread, eventType: typePhase + uint32(p.Depth), value: int64(p.Name) + 1})
 	}
 	endTo(0)
 	return lines
 }
 
-// marksBefore writes the marks and pauses before a time, each on a line of its own.
+// marksBefore writes the mark lines before a time, and those that come first at that time.
 func (w *traceWriter) marksBefore(nowNS int64) {
-	for len(w.marks) > 0 && w.marks[0].timeNS < nowNS {
+	for len(w.marks) > 0 && (w.marks[0].timeNS < nowNS || w.marks[0].timeNS == nowNS && w.marks[0].place == first) {
 		m := w.marks[0]
 		w.marks = w.marks[1:]
 		if m.eventType == 0 {
 			b := appendObject(append(w.line[:0], '1', ':'), &w.run.Threads[m.thread])
-			w.line = fmt.Appendf(b, "%d:%d:%d\n", m.timeNS, m.value, statePaused)
+			w.line = fmt.Appendf(b, "%d:%d:%d\n", m.timeNS, m.value, m.state)
 		} else {
 			b := appendObject(append(w.line[:0], '2', ':'), &w.run.Threads[m.thread])
 			w.line = fmt.Appendf(b, "%d:%d:%d\n", m.timeNS, m.eventType, m.value)

@@ -8,8 +8,8 @@ import (
 	"moriens/trace"
 )
 
-// run makes the model of what was read.
-func (r *reader) run(n *names) *trace.Run {
+// run makes the model of what was read. Windows that do not fit what is there are a fault, or skipped.
+func (r *reader) run(n *names) (*trace.Run, error) {
 	h := r.header
 	run := &trace.Run{
 		Start: h.start, DurationNS: h.endNS,
@@ -54,6 +54,12 @@ func (r *reader) run(n *names) *trace.Run {
 	}
 	slices.SortStableFunc(run.Messages, func(a, b trace.Message) int { return cmp.Compare(a.SendNS, b.SendNS) })
 	settleRoots(run)
+	if err := r.windows(run); err != nil {
+		if !r.lenient {
+			return nil, err
+		}
+		r.skip(err)
+	}
 	run.SummariseClusters()
-	return run
+	return run, nil
 }

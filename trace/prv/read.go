@@ -81,7 +81,11 @@ func Read(in io.Reader, o Options) (*Result, error) {
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	return &Result{Run: r.run(names), Skipped: r.skipped, FirstSkipped: r.firstSkipped}, nil
+	run, err := r.run(names)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Run: run, Skipped: r.skipped, FirstSkipped: r.firstSkipped}, nil
 }
 
 type reader struct {
@@ -101,6 +105,7 @@ type reader struct {
 	event       eventLine
 	kinds       []eventKind // by place in the line, of the line before
 	pathOfEvent func(callEvent) uint32
+	dropped     bool // a state said so
 
 	skipped      int
 	firstSkipped error
@@ -235,6 +240,7 @@ func (r *reader) state(line []byte) error {
 	if err := r.order(begin, v[4]); err != nil {
 		return err
 	}
+	r.dropped = r.dropped || v[6] == stateDropped
 	return t.state(begin, end, v[6])
 }
 

@@ -16,12 +16,14 @@ type labels struct {
 	calls    map[callEvent]string
 	callers  map[callEvent]string // by typeCaller or typeCallerLine: all levels share their labels
 	counters map[uint32]trace.Counter
+	windows  []trace.Window // without their threads
+	windowed bool           // typeWindow is there
 }
 
 // readLabels takes the labels of calls and counters. Labels only name things, and traces carry all sorts of .pcf:
 // a line that makes no sense is passed over.
 func readLabels(in io.Reader) (*labels, error) {
-	l := &labels{make(map[callEvent]string), make(map[callEvent]string), make(map[uint32]trace.Counter)}
+	l := &labels{calls: make(map[callEvent]string), callers: make(map[callEvent]string), counters: make(map[uint32]trace.Counter)}
 	var types []uint32 // of the EVENT_TYPE section, for its values
 	inTypes, inValues := false, false
 	err := textLines(in, func(line string) {
@@ -43,6 +45,7 @@ func readLabels(in io.Reader) (*labels, error) {
 				return
 			}
 			types = append(types, uint32(t))
+			l.windowed = l.windowed || t == typeWindow
 			if t >= typePreset && t < typeCountersEnd {
 				l.counters[uint32(t)] = counterOfLabel(label)
 			}
@@ -50,6 +53,9 @@ func readLabels(in io.Reader) (*labels, error) {
 			for _, t := range types {
 				if t >= typeMPI && t <= typeMPILast && number != 0 && rest != "" {
 					l.calls[callEvent{t, number}] = rest
+				}
+				if t == typeWindow && number == int64(len(l.windows))+firstWindow && number <= maxWindow {
+					l.windows = append(l.windows, parseWindow(rest))
 				}
 				if base, _, ok := callerLevel(t); ok && rest != "" {
 					l.callers[callEvent{base, number}] = rest

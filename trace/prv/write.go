@@ -134,7 +134,7 @@ func (w *traceWriter) body() error {
 	for i := range w.run.Threads {
 		c, err := newCursor(w.run, i)
 		if err != nil {
-			return fmt.Errorf("world %d rank %d thread %d: %w", w.run.Threads[i].World, w.run.Threads[i].Rank, w.run.Threads[i].Thread, err)
+			return fmt.Errorf("%s: %w", w.run.Threads[i].Name(), err)
 		}
 		if !c.done() {
 			q = append(q, c)
@@ -148,8 +148,7 @@ func (w *traceWriter) body() error {
 		}
 		w.marksBefore(c.nextNS)
 		if err := w.joint(c); err != nil {
-			t := &w.run.Threads[c.thread]
-			return fmt.Errorf("world %d rank %d thread %d: %w", t.World, t.Rank, t.Thread, err)
+			return fmt.Errorf("%s: %w", w.run.Threads[c.thread].Name(), err)
 		}
 		if c.done() {
 			heap.Pop(&q)
@@ -246,6 +245,9 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 		event(code.eventType, code.value)
 		for _, caller := range w.coding.callers.events[c.t.Calls.Path[beginning.index]] {
 			event(caller.eventType, caller.value)
+		}
+		if n, is := several(&c.t.Calls, beginning.index); is {
+			event(typePolls, n)
 		}
 		if i, is := c.collectiveOf(beginning.index); is {
 			collective(w.run, c.t, i, event)

@@ -22,6 +22,7 @@ type Clusters struct {
 	Score         Number        `json:"score"` // of all clusters and noise, 0–1; null = not defined
 	NoiseScore    Number        `json:"noise_score"`
 	Total         Shares        `json:"total"`
+	Paths         []CallPath    `json:"call_paths"` // those that groups and clusters name
 	Groups        []Group       `json:"groups"`
 	Clusters      []Cluster     `json:"clusters"`
 	Refinement    Refinement    `json:"refinement"`
@@ -51,8 +52,8 @@ type Shares struct {
 
 // A Group is a set of bursts that were clustered apart from the others.
 type Group struct {
-	Before   string `json:"before"` // call path, empty with By "none"
-	After    string `json:"after"`
+	Before   int    `json:"before"` // index into Clusters.Paths, -1 with By "none"
+	After    int    `json:"after"`
 	Bursts   int    `json:"bursts"` // filtered and incomplete ones not counted
 	Seconds  Number `json:"seconds"`
 	Eps      Number `json:"eps"`      // 0 in a rare group
@@ -64,7 +65,7 @@ type Group struct {
 	Rare     bool   `json:"rare"`
 }
 
-// A Cluster is trace.Cluster with its call paths written out.
+// A Cluster is trace.Cluster in the words of the file.
 type Cluster struct {
 	ID       int32         `json:"id"`
 	Colour   string        `json:"colour"` // "#rrggbb", the one of every picture and of trace.pcf
@@ -77,16 +78,21 @@ type Cluster struct {
 	MinPts   int           `json:"min_pts"`
 	Rare     bool          `json:"rare"`
 	Score    Number        `json:"score"` // null = not defined
-	Before   []CallPath    `json:"before"`
-	After    []CallPath    `json:"after"`
+	Before   []PathBursts  `json:"before"`
+	After    []PathBursts  `json:"after"`
 	Counters []CounterStat `json:"counters"`
 }
 
-// A CallPath is one call path and how many bursts of the cluster touch it.
+// A PathBursts says how many bursts of a cluster touch a call path.
+type PathBursts struct {
+	Path   int `json:"path"` // index into Clusters.Paths
+	Bursts int `json:"bursts"`
+}
+
+// A CallPath is one call path.
 type CallPath struct {
 	Name     string  `json:"name"` // trace.Run.Names
 	Function string  `json:"function"`
-	Bursts   int     `json:"bursts"`
 	Frames   []Frame `json:"frames"` // innermost first
 }
 
@@ -108,29 +114,29 @@ type CounterStat struct {
 	Std  Number `json:"std"` // population
 }
 
-// Describe fills in the clusters and the totals from the run.
-func (c *Clusters) Describe(run *trace.Run) {
-	t := tally(run)
+// describe fills in the clusters and the totals from the run, and from what was counted of it.
+func (c *Clusters) describe(run *trace.Run, f *figures) {
+	t := &f.Total
 	c.Total = Shares{
-		Bursts: t.bursts, Seconds: seconds(t.timeNS),
-		Clustered: share(t.clusterNS, t.timeNS), ClusteredBursts: t.clustered,
-		Noise: share(t.noiseNS, t.timeNS), NoiseBursts: t.noise,
-		Filtered: share(t.filteredNS, t.timeNS), FilteredBursts: t.filtered,
-		Missing: share(t.missingNS, t.timeNS), MissingBursts: t.missing,
+		Bursts: t.Bursts, Seconds: seconds(t.TimeNS),
+		Clustered: share(t.ClusterNS, t.TimeNS), ClusteredBursts: t.Clustered,
+		Noise: share(t.NoiseNS, t.TimeNS), NoiseBursts: t.Noise,
+		Filtered: share(t.FilteredNS, t.TimeNS), FilteredBursts: t.Filtered,
+		Missing: share(t.MissingNS, t.TimeNS), MissingBursts: t.Missing,
 	}
-	c.Phases = describePhaseBursts(run)
+	c.Phases = describePhaseBursts(run, f)
 	c.Clusters = make([]Cluster, len(run.Clusters))
-	names := run.Names()
+	paths := c.PathsOf(run)
 	for i := range run.Clusters {
-		c.Clusters[i] = describeCluster(run, &run.Clusters[i], names)
+		c.Clusters[i] = describeCluster(run, &run.Clusters[i], paths)
 	}
 }
 
-func describeCluster(run *trace.Run, x *trace.Cluster, names []string) Cluster {
+func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) int) Cluster {
 	d := Cluster{
 		ID: x.ID, Colour: palette.Cluster(x.ID).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
 		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare, Score: Number(x.Score),
-		Before: describePaths(run, x.Before, names), After: describePaths(run, x.After, names), Counters: []CounterStat{},
+		Before: describePaths(x.Before, paths), After: describePaths(x.After, paths), Counters: []CounterStat{},
 	}
 	if x.Score == 0 {
 		d.Score = Number(math.NaN())
@@ -141,14 +147,34 @@ func describeCluster(run *trace.Run, x *trace.Cluster, names []string) Cluster {
 	return d
 }
 
-func describePaths(run *trace.Run, counts []trace.PathCount, names []string) []CallPath {
-	paths := make([]CallPath, len(counts))
+func describePaths(counts []trace.PathCount, paths func(path uint32) int) []PathBursts {
+	list := make([]PathBursts, len(counts))
 	for i, n := range counts {
-		p := run.CallPaths[n.Path]
-		paths[i] = CallPath{Name: names[n.Path], Function: p.Function, Bursts: n.Bursts, Frames: []Frame{}}
-		for _, f := range p.Frames {
-			paths[i].Frames = append(paths[i].Frames, Frame{f.Module, f.BuildID, fmt.Sprintf("%#x", f.Offset), f.Function, f.File, f.Line})
-		}
+		list[i] = PathBursts{paths(n.Path), n.Bursts}
 	}
-	return paths
+	return list
+}
+
+// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names tell them apart.
+func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
+	names := run.Names()
+	places := make(map[string]int, len(c.Paths))
+	for i := range c.Paths {
+		places[c.Paths[i].Name] = i
+	}
+	return func(path uint32) int {
+		name := names[path]
+		place, there := places[name]
+		if !there {
+			place = len(c.Paths)
+			places[name] = place
+			p := run.CallPaths[path]
+			x := CallPath{Name: name, Function: p.Function, Frames: []Frame{}}
+			for _, f := range p.Frames {
+				x.Frames = append(x.Frames, Frame{f.Module, f.BuildID, fmt.Sprintf("%#x", f.Offset), f.Function, f.File, f.Line})
+			}
+			c.Paths = append(c.Paths, x)
+		}
+		return place
+	}
 }

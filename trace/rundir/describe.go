@@ -71,20 +71,9 @@ func describeHosts(run *trace.Run) []Host {
 	return hosts
 }
 
-func countCalls(run *trace.Run) map[string]int64 {
-	byPath := make([]int64, len(run.CallPaths))
-	for i := range run.Threads {
-		calls := &run.Threads[i].Calls
-		for k, p := range calls.Path {
-			if calls.Count == nil {
-				byPath[p]++
-			} else {
-				byPath[p] += calls.Count[k]
-			}
-		}
-	}
+func countCalls(run *trace.Run, f *figures) map[string]int64 {
 	byName := make(map[string]int64)
-	for p, n := range byPath {
+	for p, n := range f.Calls {
 		if n > 0 {
 			name := run.CallPaths[p].Function
 			if name == "" {
@@ -96,38 +85,8 @@ func countCalls(run *trace.Run) map[string]int64 {
 	return byName
 }
 
-type total struct {
-	bursts, clustered, noise, filtered, missing       int
-	longestFilteredNS                                 int64
-	timeNS, clusterNS, noiseNS, filteredNS, missingNS int64
-}
-
-func tally(run *trace.Run) total {
-	var t total
-	for i := range run.Threads {
-		b := &run.Threads[i].Bursts
-		t.bursts += b.Len()
-		for k, d := range b.DurationNS {
-			t.timeNS += d
-			switch c := b.Cluster[k]; {
-			case c == trace.LabelNoise:
-				t.noise++
-				t.noiseNS += d
-			case c == trace.LabelFiltered:
-				t.filtered++
-				t.filteredNS += d
-				t.longestFilteredNS = max(t.longestFilteredNS, d)
-			case c == trace.LabelMissing:
-				t.missing++
-				t.missingNS += d
-			case c > 0:
-				t.clustered++
-				t.clusterNS += d
-			}
-		}
-	}
-	return t
-}
+// plainVersion is what MPI.String puts behind a library's name.
+var plainVersion = regexp.MustCompile(`^\d[\w.]*$`)
 
 // The texts of MPI_Get_library_version of the implementations in use.
 var mpiLibraries = []struct {
@@ -141,9 +100,14 @@ var mpiLibraries = []struct {
 	{"MPICH", regexp.MustCompile(`(?i)MPICH Version\s*:\s*([\w.]+)`)},
 }
 
-// ParseMPILibrary takes apart what MPI_Get_library_version returns. An unknown text is the library's name up to
+// ParseMPILibrary takes apart what MPI_Get_library_version returns, or MPI.String. An unknown text is the library's name up to
 // its first line's end, without a version.
 func ParseMPILibrary(text string) MPI {
+	for _, l := range mpiLibraries {
+		if version, ok := strings.CutPrefix(text, l.name+" "); ok && plainVersion.MatchString(version) {
+			return MPI{Library: l.name, Version: version}
+		}
+	}
 	for _, l := range mpiLibraries {
 		if m := l.re.FindStringSubmatch(text); m != nil {
 			return MPI{Library: l.name, Version: m[1]}

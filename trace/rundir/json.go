@@ -1,12 +1,14 @@
 package rundir
 
 import (
-	"bytes"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 	"strconv"
+
+	"moriens/internal/hint"
 )
 
 // A Number is a float64 that JSON can hold: NaN and the infinities are written as null and read back as NaN.
@@ -31,38 +33,40 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// encode gives the same bytes for the same value: indented, object keys in the order of the fields, maps sorted,
-// and < > & as they are.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
 // ReadManifest reads manifest.json of a run directory.
 func ReadManifest(dir string) (*Manifest, error) {
 	m := new(Manifest)
-	return m, readJSON(filepath.Join(dir, ManifestFile), m)
+	return m, readJSON(os.DirFS(dir), ManifestFile, ManifestFormat, m)
 }
 
 // ReadClusters reads clusters.json of a run directory.
 func ReadClusters(dir string) (*Clusters, error) {
 	c := new(Clusters)
-	return c, readJSON(filepath.Join(dir, ClustersFile), c)
+	return c, readJSON(os.DirFS(dir), ClustersFile, ClustersFormat, c)
 }
 
-func readJSON(path string, v any) error {
-	text, err := os.ReadFile(path)
+// readJSON checks the file's version before it looks at the rest, which another version may hold in another way.
+func readJSON(dir fs.FS, name string, format int, v any) error {
+	text, err := fs.ReadFile(dir, name)
 	if err != nil {
 		return err
 	}
+	var version struct {
+		Format  *int    `json:"format"`
+		Moriens Program `json:"moriens"`
+	}
+	if err := json.Unmarshal(text, &version); err != nil {
+		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
+	}
+	switch {
+	case version.Format == nil:
+		return hint.With(fmt.Errorf("%s says no format: moriens has not written it", name), adviseDirectory)
+	case *version.Format != format:
+		return hint.With(fmt.Errorf("%s is of format %d, this moriens reads %d", name, *version.Format, format),
+			"read it with the moriens that wrote it: moriens version says which formats one knows")
+	}
 	if err := json.Unmarshal(text, v); err != nil {
-		return &os.PathError{Op: "read", Path: path, Err: err}
+		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
 	}
 	return nil
 }

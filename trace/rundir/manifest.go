@@ -1,14 +1,18 @@
 package rundir
 
 import (
-	"cmp"
+	"strings"
 	"time"
 
 	"moriens/trace"
 )
 
-// FormatVersion is the version of manifest.json and clusters.json; it grows when a field changes its meaning.
-const FormatVersion = 1
+// Versions of the files; one grows when a field changes its meaning.
+const (
+	ManifestFormat  = 1
+	ClustersFormat  = 2
+	StructureFormat = 2
+)
 
 // A Manifest is manifest.json. docs/format/manifest.md gives each field's unit.
 type Manifest struct {
@@ -51,6 +55,7 @@ type Manifest struct {
 	Filtered         Filtered          `json:"filtered"`
 	StageSeconds     map[string]Number `json:"stage_seconds"`
 	Kept             Kept              `json:"kept"`
+	Reduction        Reduction         `json:"reduction"`
 	Files            []File            `json:"files"`
 }
 
@@ -65,6 +70,9 @@ type MPI struct {
 	Library string `json:"library"`
 	Version string `json:"version"`
 }
+
+// String returns library and version as people say them: "Open MPI 4.1.4".
+func (m MPI) String() string { return strings.TrimSpace(m.Library + " " + m.Version) }
 
 // A World is one MPI_COMM_WORLD.
 type World struct {
@@ -144,6 +152,7 @@ type Losses struct {
 	MarksNameless       int64      `json:"marks_nameless"`
 	WindowsEvicted      int64      `json:"windows_evicted"`
 	SpoolEvictedBytes   int64      `json:"spool_evicted_bytes"`
+	TransfersLost       int64      `json:"transfers_lost"`
 	MarksInsideCalls    int64      `json:"marks_inside_calls"`
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`
 	PhasesUnfinished    int64      `json:"phases_unfinished"`
@@ -170,14 +179,6 @@ type Filtered struct {
 	Ranges        []string `json:"ranges"` // "QUANTITY=MIN..MAX"
 }
 
-// Kept says what of the run is in the directory.
-type Kept struct {
-	How    string `json:"how"` // e.g. "everything"
-	Ranks  int    `json:"ranks"`
-	Calls  int    `json:"calls"`
-	Bursts int    `json:"bursts"`
-}
-
 // A File is one file of the directory.
 type File struct {
 	Name    string `json:"name"`
@@ -186,9 +187,10 @@ type File struct {
 }
 
 // Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
-// ranks missing, messages, communicators, computing time, the filtered bursts' number and share, and how much was kept (Kept.How
-// stands if it is set). It leaves alone what only the measurement knows.
-func (m *Manifest) Describe(run *trace.Run) {
+// ranks missing, messages, communicators, computing time, the filtered bursts' number and share. It leaves alone what only the measurement knows.
+func (m *Manifest) Describe(run *trace.Run) { m.describe(run, figuresOf(run)) }
+
+func (m *Manifest) describe(run *trace.Run, f *figures) {
 	m.Worlds = describeWorlds(run)
 	m.Hosts = describeHosts(run)
 	m.Ranks, m.Seconds, m.Losses.RanksMissing = 0, 0, 0
@@ -201,26 +203,18 @@ func (m *Manifest) Describe(run *trace.Run) {
 			m.MPI = w.MPI
 		}
 	}
-	m.MPICalls = countCalls(run)
+	m.MPICalls = countCalls(run, f)
 	m.Counters = nil
 	for _, c := range run.Counters {
 		m.Counters = append(m.Counters, Counter(c))
 	}
-	describeMessages(&m.Messages, run)
-	m.Communicators = describeCommunicators(run)
-	m.Phases, m.Events = describePhases(run), describeEvents(run)
-	m.Paused.describe(run)
-	t := tally(run)
-	m.Bursts = t.bursts
-	m.ComputingSeconds = seconds(t.timeNS)
-	m.Filtered.Bursts = t.filtered
-	m.Filtered.Share = share(t.filteredNS, t.timeNS)
-	m.Filtered.LongestNS = t.longestFilteredNS
-	m.Kept = Kept{How: cmp.Or(m.Kept.How, "everything"), Bursts: t.bursts}
-	for _, w := range m.Worlds {
-		m.Kept.Ranks += w.RanksRecorded
-	}
-	for _, n := range m.MPICalls {
-		m.Kept.Calls += int(n)
-	}
+	describeMessages(&m.Messages, run, f)
+	m.Communicators = describeCommunicators(run, f)
+	m.Phases, m.Events = describePhases(run, f), describeEvents(run, f)
+	m.Paused.describe(f)
+	m.Bursts = f.Total.Bursts
+	m.ComputingSeconds = seconds(f.Total.TimeNS)
+	m.Filtered.Bursts = f.Total.Filtered
+	m.Filtered.Share = share(f.Total.FilteredNS, f.Total.TimeNS)
+	m.Filtered.LongestNS = f.Total.LongestFilteredNS
 }

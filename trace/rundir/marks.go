@@ -51,47 +51,12 @@ type PhaseCluster struct {
 	Seconds Number `json:"seconds"`
 }
 
-// describePhases sums the phases up by name, those with the most time first. A phase inside one of its own name adds to their number and not
-// to their time.
-func describePhases(run *trace.Run) []Phase {
-	type sum struct {
-		count, threads, unfinished int
-		ns, ownNS, computingNS     int64
-		lastThread                 int
-	}
-	sums := make([]sum, len(run.MarkNames))
-	for i := range run.Threads {
-		t := &run.Threads[i]
-		var open []int // of t.Phases
-		for k, p := range t.Phases {
-			for len(open) > 0 && int(p.Depth) <= len(open)-1 {
-				open = open[:len(open)-1]
-			}
-			s := &sums[p.Name]
-			if s.threads == 0 || s.lastThread != i {
-				s.threads++
-				s.lastThread = i
-			}
-			s.count++
-			if p.Unfinished {
-				s.unfinished++
-			}
-			d := p.EndNS - p.BeginNS
-			s.ownNS += d
-			if len(open) > 0 {
-				sums[t.Phases[open[len(open)-1]].Name].ownNS -= d
-			}
-			if !slices.ContainsFunc(open, func(o int) bool { return t.Phases[o].Name == p.Name }) {
-				s.ns += d
-				s.computingNS += computing(t, p)
-			}
-			open = append(open, k)
-		}
-	}
+// describePhases lists the phases by name, those with the most time first.
+func describePhases(run *trace.Run, f *figures) []Phase {
 	list := []Phase{}
-	for name, s := range sums {
-		if s.count > 0 {
-			list = append(list, Phase{run.MarkNames[name], s.count, s.threads, seconds(s.ns), seconds(s.ownNS), seconds(s.computingNS), s.unfinished})
+	for name, s := range f.Phases {
+		if s.Count > 0 {
+			list = append(list, Phase{run.MarkNames[name], s.Count, s.Threads, seconds(s.NS), seconds(s.OwnNS), seconds(s.ComputingNS), s.Unfinished})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Phase) int { return cmp.Compare(b.Seconds, a.Seconds) })
@@ -112,79 +77,37 @@ func computing(t *trace.Thread, p trace.Phase) int64 {
 	return sum
 }
 
-func describeEvents(run *trace.Run) []Event {
-	events := make([]Event, len(run.MarkNames))
-	mean := make([]float64, len(run.MarkNames))
-	for i := range run.Threads {
-		for _, e := range run.Threads[i].Events {
-			d := &events[e.Name]
-			if d.Count == 0 {
-				d.Min, d.Max = e.Value, e.Value
-			}
-			d.Count++
-			d.Min, d.Max = min(d.Min, e.Value), max(d.Max, e.Value)
-			mean[e.Name] += (float64(e.Value) - mean[e.Name]) / float64(d.Count)
-		}
-	}
+func describeEvents(run *trace.Run, f *figures) []Event {
 	list := []Event{}
-	for name, e := range events {
+	for name, e := range f.Events {
 		if e.Count > 0 {
-			e.Name, e.Mean = run.MarkNames[name], Number(mean[name])
-			list = append(list, e)
+			list = append(list, Event{run.MarkNames[name], e.Count, e.Min, e.Max, Number(e.Sum.over(e.Count))})
 		}
 	}
 	return list
 }
 
 // describe leaves alone what only the measurement knows: how many calls were left out.
-func (p *Paused) describe(run *trace.Run) {
-	p.Pauses, p.Seconds = 0, 0
-	ns := int64(0)
-	for i := range run.Threads {
-		for _, pause := range run.Threads[i].Pauses {
-			p.Pauses++
-			ns += pause.EndNS - pause.BeginNS
-		}
-	}
-	p.Seconds = seconds(ns)
-}
+func (p *Paused) describe(f *figures) { p.Pauses, p.Seconds = f.Pauses, seconds(f.PausedNS) }
 
 // describePhaseBursts is the table of phases by clusters; empty where no thread has a phase.
-func describePhaseBursts(run *trace.Run) []PhaseBursts {
+func describePhaseBursts(run *trace.Run, f *figures) []PhaseBursts {
 	list := []PhaseBursts{}
-	type key struct {
-		name    int // -1: of no phase
-		cluster int32
-	}
-	type sum struct {
-		bursts int
-		ns     int64
-	}
-	sums := make(map[key]sum)
-	phases, total := false, int64(0)
-	for i := range run.Threads {
-		t := &run.Threads[i]
-		phases = phases || len(t.Phases) > 0
-		for k, d := range t.Bursts.DurationNS {
-			at := key{-1, t.Bursts.Cluster[k]}
-			if t.Bursts.Phase != nil && t.Bursts.Phase[k] >= 0 {
-				at.name = int(t.Phases[t.Bursts.Phase[k]].Name)
-			}
-			s := sums[at]
-			sums[at] = sum{s.bursts + 1, s.ns + d}
-			total += d
-		}
-	}
-	if !phases {
+	if !f.Has.Phases {
 		return list
+	}
+	sums := make(map[phaseBurst]phaseBurstFigures)
+	for _, x := range f.InPhases {
+		s := sums[x.Of]
+		sums[x.Of] = phaseBurstFigures{x.Of, s.Bursts + x.Bursts, s.NS + x.NS}
 	}
 	rows := make([]PhaseBursts, len(run.MarkNames)+1) // the first: of no phase
 	ns := make([]int64, len(rows))
 	for at, s := range sums {
-		row := &rows[at.name+1]
-		row.Clusters = append(row.Clusters, PhaseCluster{at.cluster, s.bursts, seconds(s.ns)})
-		row.Bursts += s.bursts
-		ns[at.name+1] += s.ns
+		row := &rows[at.Name+1]
+		row.Clusters = append(row.Clusters, PhaseCluster{at.Cluster, s.Bursts, seconds(s.NS)})
+		row.Bursts += s.Bursts
+		ns[at.Name+1] += s.NS
 	}
 	for i, row := range rows {
 		if row.Bursts == 0 {
@@ -193,7 +116,7 @@ func describePhaseBursts(run *trace.Run) []PhaseBursts {
 		if row.Outside = i == 0; !row.Outside {
 			row.Name = run.MarkNames[i-1]
 		}
-		row.Seconds, row.Share = seconds(ns[i]), share(ns[i], total)
+		row.Seconds, row.Share = seconds(ns[i]), share(ns[i], f.Total.TimeNS)
 		slices.SortFunc(row.Clusters, func(a, b PhaseCluster) int {
 			return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.ID, b.ID))
 		})

@@ -25,6 +25,7 @@ type Requests struct {
 	EndsUnknown   int64 `json:"ends_unknown"`
 	StartsUnknown int64 `json:"starts_unknown"`
 	Lost          int64 `json:"lost"`
+	Unfollowed    int64 `json:"unfollowed"`
 	Open          int64 `json:"open"`
 	HandlesShared int64 `json:"handles_shared"`
 	Cancelled     int64 `json:"cancelled"`
@@ -45,18 +46,21 @@ type Communicator struct {
 }
 
 // describeMessages counts what the run itself tells of messages; the rest of m stands.
-func describeMessages(m *Messages, run *trace.Run) {
-	m.Matched, m.Bytes, m.Sends, m.Receives = int64(len(run.Messages)), 0, 0, 0
+func describeMessages(m *Messages, run *trace.Run, f *figures) {
+	m.Matched, m.Bytes, m.Sends, m.Receives = int64(len(run.Messages)), 0, f.Sends, f.Receives
 	for _, x := range run.Messages {
 		m.Bytes += x.Bytes
 	}
-	for i := range run.Threads {
-		for _, kind := range run.Threads[i].Transfers.Kind {
-			switch kind {
-			case trace.Sent:
-				m.Sends++
-			case trace.Received:
-				m.Receives++
+	if t := run.Traffic; t != nil {
+		m.Matched, m.Bytes, m.Sends, m.Receives = t.Matched, t.MatchedBytes, 0, 0
+		for i := range t.Ranks {
+			for _, x := range t.Ranks[i].Sites {
+				switch x.Kind {
+				case trace.Sent:
+					m.Sends += x.Count
+				case trace.Received:
+					m.Receives += x.Count
+				}
 			}
 		}
 	}
@@ -64,45 +68,28 @@ func describeMessages(m *Messages, run *trace.Run) {
 	m.Sends, m.Receives = max(m.Sends, m.Matched), max(m.Receives, m.Matched)
 }
 
-func describeCommunicators(run *trace.Run) []Communicator {
+func describeCommunicators(run *trace.Run, f *figures) []Communicator {
 	list := make([]Communicator, len(run.Communicators))
 	for i, c := range run.Communicators {
-		list[i] = Communicator{World: c.World, ID: c.ID, Kind: communicatorKind(c), Ranks: len(c.Ranks)}
-	}
-	at := func(comm int32) *Communicator {
-		if comm < 0 || int(comm) >= len(list) {
-			return new(Communicator)
+		x := &f.Communicators[i]
+		list[i] = Communicator{
+			World: c.World, ID: c.ID, Kind: c.Kind(), Ranks: len(c.Ranks),
+			CollectiveCalls: x.CollectiveCalls, CollectiveSent: x.CollectiveSent, CollectiveReceived: x.CollectiveReceived,
 		}
-		return &list[comm]
+		if run.Traffic == nil {
+			list[i].Transfers, list[i].TransferBytes = x.Transfers, x.TransferBytes
+		}
 	}
-	for i := range run.Threads {
-		t := &run.Threads[i]
-		for k, kind := range t.Transfers.Kind {
-			if kind == trace.Received { // counted where it was sent
-				continue
+	if run.Traffic == nil {
+		return list
+	}
+	for i := range run.Traffic.Ranks {
+		for _, x := range run.Traffic.Ranks[i].Routes {
+			if x.Kind != trace.Received && x.Comm >= 0 && int(x.Comm) < len(list) { // counted where it was sent
+				list[x.Comm].Transfers += x.Count
+				list[x.Comm].TransferBytes += x.Bytes
 			}
-			c := at(t.Transfers.Comm[k])
-			c.Transfers++
-			c.TransferBytes += t.Transfers.Bytes[k]
-		}
-		for k, comm := range t.Collectives.Comm {
-			c := at(comm)
-			c.CollectiveCalls++
-			c.CollectiveSent += t.Collectives.Sent[k]
-			c.CollectiveReceived += t.Collectives.Received[k]
 		}
 	}
 	return list
-}
-
-func communicatorKind(c trace.Communicator) string {
-	switch {
-	case c.Window:
-		return "window"
-	case c.File:
-		return "file"
-	case c.Inter:
-		return "intercommunicator"
-	}
-	return "communicator"
 }

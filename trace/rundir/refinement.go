@@ -1,5 +1,10 @@
 package rundir
 
+import (
+	"encoding/json"
+	"fmt"
+)
+
 // A Refinement says how the clusters came about, step by step.
 type Refinement struct {
 	Rules  string  `json:"rules"`  // "none" (Eps given), "default" or "strict"
@@ -20,22 +25,57 @@ type Level struct {
 	Nodes []Node   `json:"nodes"`
 }
 
-// A Node is a cluster at a step.
+// A Node is a cluster at a step. In the file it is a list of these, for there are many.
 type Node struct {
-	ID      int32    `json:"id"`      // 0 = noise
-	Cluster int32    `json:"cluster"` // in the step that its group has chosen: its number among the clusters; else 0
-	Group   int      `json:"group"`   // index into groups; -1 for noise
-	Eps     Number   `json:"eps"`
-	MinPts  int      `json:"min_pts"`
-	Bursts  int      `json:"bursts"`
-	Seconds Number   `json:"seconds"`
-	Score   Number   `json:"score"` // null = not defined
-	Frozen  bool     `json:"frozen"`
-	Parents []Parent `json:"parents"`
+	ID      int32 // 0 = noise
+	Cluster int32 // in the step that its group has chosen: its number among the clusters; else 0
+	Group   int   // index into groups; -1 for noise
+	Eps     Number
+	MinPts  int
+	Bursts  int
+	Seconds Number
+	Score   Number // null = not defined
+	Frozen  bool
+	Parents []Parent
 }
 
-// A Parent is a node of the step before and how many bursts came from it.
+func (n *Node) columns() []any {
+	return []any{&n.ID, &n.Cluster, &n.Group, &n.Eps, &n.MinPts, &n.Bursts, &n.Seconds, &n.Score, &n.Frozen, &n.Parents}
+}
+
+// MarshalJSON writes a list.
+func (n Node) MarshalJSON() ([]byte, error) { return json.Marshal(n.columns()) }
+
+// UnmarshalJSON reads a list.
+func (n *Node) UnmarshalJSON(text []byte) error { return readList(text, n.columns(), "a node") }
+
+// A Parent is a node of the step before and how many bursts came from it. In the file it is a list of both.
 type Parent struct {
-	ID     int32 `json:"id"`
-	Bursts int   `json:"bursts"`
+	ID     int32
+	Bursts int
+}
+
+func (p *Parent) columns() []any { return []any{&p.ID, &p.Bursts} }
+
+// MarshalJSON writes a list.
+func (p Parent) MarshalJSON() ([]byte, error) { return json.Marshal(p.columns()) }
+
+// UnmarshalJSON reads a list.
+func (p *Parent) UnmarshalJSON(text []byte) error { return readList(text, p.columns(), "a parent") }
+
+// readList reads a list of as many values as there are columns.
+func readList(text []byte, columns []any, what string) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	if len(list) != len(columns) {
+		return fmt.Errorf("%s of %d values, want %d", what, len(list), len(columns))
+	}
+	for i, to := range columns {
+		if err := json.Unmarshal(list[i], to); err != nil {
+			return fmt.Errorf("%s, value %d: %w", what, i, err)
+		}
+	}
+	return nil
 }

@@ -10,21 +10,30 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // The files of a run directory.
 const (
-	ManifestFile = "manifest.json"
-	ClustersFile = "clusters.json"
-	BurstsFile   = "bursts.parquet"
-	PhasesFile   = "phases.parquet" // where there are phases
-	EventsFile   = "events.parquet" // where there are events
-	TraceFile    = "trace.prv"
-	LabelsFile   = "trace.pcf"
-	NamesFile    = "trace.row"
-	ScatterFile  = "scatter.svg"
-	TimelineFile = "timeline.svg"
+	ManifestFile  = "manifest.json"
+	ClustersFile  = "clusters.json"
+	BurstsFile    = "bursts.parquet"
+	ProfileFile   = "profile.parquet" // level 1 of all ranks
+	StructureFile = "structure.json"  // level 2 of all ranks
+	PhasesFile    = "phases.parquet"  // where there are phases
+	EventsFile    = "events.parquet"  // where there are events
+	TraceFile     = "trace.prv"
+	TransfersFile = "transfers.parquet" // where calls are known to move something
+	LabelsFile    = "trace.pcf"
+	NamesFile     = "trace.row"
+	ScatterFile   = "scatter.svg"
+	TimelineFile  = "timeline.svg"
+	OverviewFile  = "overview.pack.gz" // all threads over time, on a grid
+	ReportFile    = "report.html"      // the page; its size is in no manifest, and it may be written anew
 )
+
+// ViewsDir is the folder of a run directory that holds configurations for Paraver.
+const ViewsDir = "views"
 
 // JournalDir is the folder of a run directory in which a collector keeps what it holds until the results are written.
 const JournalDir = "journal"
@@ -41,11 +50,21 @@ func (e *CreateError) Unwrap() error { return e.Err }
 // Hint tells the user what to do.
 func (e *CreateError) Hint() string { return e.Text }
 
-// Create makes the run directory with its parents, or takes an empty one that exists. Every error is a *CreateError.
+// begun says whether all that is in a directory is an empty journal: a collector was killed at its very beginning.
+func begun(dir string, entries []os.DirEntry) bool {
+	if len(entries) != 1 || entries[0].Name() != JournalDir || !entries[0].IsDir() {
+		return false
+	}
+	journal, err := os.ReadDir(filepath.Join(dir, JournalDir))
+	return err == nil && len(journal) == 0
+}
+
+// Create makes the run directory with its parents, or takes an empty one that exists, or one in which nothing has got further than an empty journal. Every
+// error is a *CreateError.
 func Create(dir string) error {
 	entries, err := os.ReadDir(dir)
 	switch {
-	case err == nil && len(entries) > 0:
+	case err == nil && len(entries) > 0 && !begun(dir, entries):
 		return &CreateError{
 			fmt.Errorf("run directory %s: %w and is not empty", dir, fs.ErrExist),
 			"name another with --out, or remove it first",

@@ -25,12 +25,21 @@ import (
 
 // filled is a manifest and clusters with something in every field that Write does not fill itself.
 func filled() (*Manifest, *Clusters) {
-	at := time.Date(2026, 3, 4, 15, 6, 0, 0, time.UTC)
+	at, budget := time.Date(2026, 3, 4, 15, 6, 0, 0, time.UTC), int64(64<<20)
 	m := &Manifest{
 		Moriens: Program{"0.1.0", "abc1234"}, Run: "f00d", Command: []string{"mpirun", "-n", "2", "/opt/app", "<&>"}, ExitStatus: 137,
 		Started: at, Ended: at.Add(21 * time.Millisecond), Notes: []string{"no PMU"}, Dropped: 3,
-		Agents:       []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
-		Clocks:       []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
+		Agents: []Agent{{Host: "alpha", Restarts: 1, CPUSeconds: .25, PeakBytes: 30 << 20, Shared: true, SpoolPeakBytes: 1 << 20, SpoolFullSeconds: .5, SpoolCutBytes: 17}},
+		Clocks: []Clock{{Host: "alpha", Source: "tsc", Clock: 1, How: ClockExchange, OffsetNS: -1_500_000, DriftPPM: 12.5, UncertaintyNS: Number(math.Inf(1)), Bends: 2, Exchanges: 16, Bounds: 300, ReadingNS: 850}},
+		Kept: Kept{
+			Phases:   []Iterations{{BeginNS: 1, EndNS: 900, Iterations: 4, Threads: 2, PeriodBursts: 3, MedianNS: 200, Agreement: .5, Autocorrelation: Number(math.NaN()), Reason: "they repeat"}},
+			Classes:  []Class{{Size: 3, Threads: [][2]int{{0, 1}, {3, 3}}, Exemplar: ThreadName{Rank: 1}, Reason: "the nearest", Profile: "all in cluster 1"}},
+			Outliers: []Outlier{{ThreadName: ThreadName{World: 1, Rank: 2, Thread: 1}, Distance: .25, Reason: "is slow"}},
+			Windows:  []Window{{BeginNS: 100, EndNS: 300, Threads: []ThreadName{{Rank: 1}}, Why: "representative", Reason: "iterations 1-2 of phase 0", Bytes: 900}},
+			Dropped:  []Dropped{{Why: "anomaly", Threads: 2, Bytes: 5000, Reason: "would need 5000 B"}},
+			Grouped:  "by density", SampledOf: 12, MoreDropped: 4, MoreAnomalies: 1,
+		},
+		Reduction:    Reduction{BudgetBytes: &budget, Missing: []string{"no agent on beta"}},
 		Order:        Order{CallsMoved: 3, LargestNS: 900, TotalNS: 1200, OffNS: 950, Unordered: 1, Contradicted: 2, Refused: 4},
 		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9", false}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
 		Filtered:     Filtered{MinDurationNS: 12_000, How: "auto: the shortest bursts that make up less than 1 % of computing time"},
@@ -39,8 +48,7 @@ func filled() (*Manifest, *Clusters) {
 	c := &Clusters{
 		Algorithm: "dbscan", Dimensions: []Dimension{{"duration", "log", "ns"}}, By: "calls", How: "knee of the k-distance, floor 0.1",
 		Eps: []Number{.1, Number(math.Inf(1))}, MinPts: "max(4, threads/4, n/200)", Normalisation: "none: ln of nanoseconds",
-		Groups: []Group{{Before: "MPI_Init", After: "MPI_Send@app+0x1f3c", Bursts: 1, Seconds: .0015, MinPts: 4, Noise: 1}},
-		Score:  .9975, NoiseScore: Number(math.NaN()),
+		Score: .9975, NoiseScore: Number(math.NaN()),
 		Refinement: Refinement{
 			Rules: "default", Freeze: .99, Chosen: []int{2}, Why: "step 2 of 2 has the best score", Alternatives: [][]int32{{1, 2}},
 			Levels: []Level{
@@ -52,6 +60,8 @@ func filled() (*Manifest, *Clusters) {
 			},
 		},
 	}
+	paths := c.PathsOf(tracetest.Small())
+	c.Groups = []Group{{Before: paths(1), After: paths(2), Bursts: 1, Seconds: .0015, MinPts: 4, Noise: 1}}
 	return m, c
 }
 
@@ -59,7 +69,7 @@ func writeSmall(t *testing.T, dir string) (*trace.Run, []File) {
 	t.Helper()
 	run := tracetest.Small()
 	m, c := filled()
-	files, err := Write(run, m, c, dir)
+	files, err := Write(&Content{Run: run, Manifest: m, Clusters: c}, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +86,8 @@ func TestWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(entries) != len(files) || len(files) != 10 {
-		t.Errorf("%d files reported, %d there, want 10", len(files), len(entries))
+	if len(entries) != len(files) || len(files) != 12 {
+		t.Errorf("%d files reported, %d there, want 12", len(files), len(entries))
 	}
 	for _, f := range files {
 		info, err := os.Stat(filepath.Join(dir, f.Name))
@@ -157,8 +167,12 @@ func sizes(t *testing.T, text []byte) []byte {
 	if err := json.Unmarshal(text, &m); err != nil {
 		t.Fatal(err)
 	}
+	if r := &m.Reduction; math.Abs(float64(r.Ratio)-float64(r.FullBytes)/float64(r.Bytes)) > 1e-4 {
+		t.Errorf("ratio %v of %d to %d bytes", r.Ratio, r.FullBytes, r.Bytes)
+	}
 	for i := range m.Files {
 		m.Files[i].Bytes = 1
+		m.Reduction.Bytes, m.Reduction.FullBytes, m.Reduction.Ratio = 1, 1, 1
 	}
 	text, err := encode(m)
 	if err != nil {
@@ -184,7 +198,7 @@ func TestReadsBack(t *testing.T) {
 		"computing": m.ComputingSeconds == .01834,
 		"hosts":     len(m.Hosts) == 2 && m.Hosts[0] == Host{"alpha", 2, 2},
 		"died":      m.Losses.RanksDied[0].How == "killed by signal 9",
-		"files":     len(m.Files) == 9,
+		"files":     len(m.Files) == 11,
 		"phases":    len(m.Phases) == 2 && m.Phases[0] == Phase{"solve", 2, 2, .0163, .0132, .01505, 1},
 		"events":    len(m.Events) == 2 && m.Events[1] == Event{"residual", 2, -12, 1 << 40, (1<<40 - 12) / 2},
 		"paused":    m.Paused == Paused{Pauses: 1, Seconds: .0009},
@@ -226,8 +240,8 @@ func TestReadErrorsNameTheFile(t *testing.T) {
 func TestEmptyRun(t *testing.T) {
 	dir := t.TempDir()
 	m := &Manifest{Empty: "no process called MPI_Init"}
-	files, err := Write(&trace.Run{CallPaths: []trace.CallPath{{}}}, m, &Clusters{}, dir)
-	if err != nil || len(files) != 8 {
+	files, err := Write(&Content{Run: &trace.Run{CallPaths: []trace.CallPath{{}}}, Manifest: m, Clusters: &Clusters{}}, dir)
+	if err != nil || len(files) != 10 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ManifestFile))
@@ -272,6 +286,18 @@ func TestCreate(t *testing.T) {
 	if entries, _ := os.ReadDir(empty); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)
 	}
+	if err := os.Mkdir(filepath.Join(empty, JournalDir), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(empty); err != nil {
+		t.Errorf("an empty journal alone: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(empty, JournalDir, "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Create(empty); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a journal with something in it: %v", err)
+	}
 }
 
 func TestCreateReadOnly(t *testing.T) {
@@ -300,12 +326,12 @@ func TestOneFileFails(t *testing.T) {
 	run := tracetest.Small()
 	run.Messages[0].To = 99
 	m, c := filled()
-	files, err := Write(run, m, c, dir)
+	files, err := Write(&Content{Run: run, Manifest: m, Clusters: c}, dir)
 	if err == nil || !strings.HasPrefix(err.Error(), TraceFile+": message 0") {
 		t.Errorf("error %v", err)
 	}
-	if len(files) != 8 {
-		t.Errorf("%d files, want 8", len(files))
+	if len(files) != 10 {
+		t.Errorf("%d files, want 10", len(files))
 	}
 	for _, name := range []string{TraceFile, TraceFile + ".partial", ManifestFile} {
 		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -323,17 +349,78 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, c := filled()
-	_, err := Write(tracetest.Small(), m, c, dir)
+	_, err := Write(&Content{Run: tracetest.Small(), Manifest: m, Clusters: c}, dir)
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), BurstsFile) {
 		t.Errorf("error %v, want one of a full disk that names %s", err, BurstsFile)
 	}
 }
 
+// The IPC view is there where its counters are.
+func TestIPCView(t *testing.T) {
+	dir := t.TempDir()
+	run := tracetest.Small()
+	run.Counters = []trace.Counter{{Name: "PAPI_TOT_INS"}, {Name: "PAPI_TOT_CYC"}}
+	m, c := filled()
+	if _, err := Write(&Content{Run: run, Manifest: m, Clusters: c}, dir); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, ViewsDir, "ipc.cfg")); err != nil || info.Size() == 0 {
+		t.Error(err)
+	}
+}
+
+// What was made to be measured is written as it is, and is what would have been written without.
+func TestRenderedIsWritten(t *testing.T) {
+	want := t.TempDir()
+	writeSmall(t, want)
+	for _, threads := range []int{0, 1, 16} {
+		m, c := filled()
+		content := &Content{Run: tracetest.Small(), Manifest: m, Clusters: c}
+		content.Describe()
+		sums, err := content.RenderSums(threads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pictures, err := content.RenderPictures(threads)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if _, err := Write(content, dir); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{ClustersFile, ScatterFile, TimelineFile, OverviewFile} {
+			expected, err := os.ReadFile(filepath.Join(want, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := os.ReadFile(filepath.Join(dir, name))
+			if err != nil || !bytes.Equal(got, expected) {
+				t.Errorf("%d threads: %s differs, %v", threads, name, err)
+			}
+			if name == ClustersFile {
+				sums -= int64(len(got))
+			} else {
+				pictures -= int64(len(got))
+			}
+		}
+		if sums != 0 || pictures != 0 {
+			t.Errorf("%d threads: %d and %d bytes more than there are", threads, sums, pictures)
+		}
+	}
+	content := &Content{Run: tracetest.Small(), Clusters: &Clusters{Dimensions: []Dimension{{Name: "no counter"}}}, Manifest: new(Manifest)}
+	if _, err := content.RenderPictures(2); err == nil || !strings.Contains(err.Error(), ScatterFile) {
+		t.Errorf("a picture of what is not there: %v", err)
+	}
+}
+
 func TestPanicIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	_, err := writeFile(dir, "x", func(io.Writer) error { panic("drawing") })
-	if err == nil || !strings.Contains(err.Error(), "drawing") {
-		t.Errorf("error %v", err)
+	for _, name := range []string{"x", "views/x"} {
+		_, err := writeFile(dir, name, func(io.Writer) error { panic("drawing") })
+		if err == nil || !strings.Contains(err.Error(), "drawing") {
+			t.Errorf("error %v", err)
+		}
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("left behind: %v", entries)

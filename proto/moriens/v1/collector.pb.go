@@ -182,7 +182,7 @@ func (x Marks_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Marks_What.Descriptor instead.
 func (Marks_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17, 0}
 }
 
 type ProcessEnd_How int32
@@ -237,7 +237,68 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20, 0}
+}
+
+type Origin_How int32
+
+const (
+	Origin_HOW_UNSPECIFIED Origin_How = 0
+	Origin_HOW_DERIVED     Origin_How = 1 // made of another such communicator, by a call of its ranks
+	Origin_HOW_SPAWNED     Origin_How = 2 // by MPI_Comm_spawn, of the ranks that called it
+	Origin_HOW_PARENT      Origin_How = 3 // by the same, of the world that was started
+	Origin_HOW_ACCEPTED    Origin_How = 4
+	Origin_HOW_CONNECTED   Origin_How = 5
+	Origin_HOW_JOINED      Origin_How = 6
+)
+
+// Enum value maps for Origin_How.
+var (
+	Origin_How_name = map[int32]string{
+		0: "HOW_UNSPECIFIED",
+		1: "HOW_DERIVED",
+		2: "HOW_SPAWNED",
+		3: "HOW_PARENT",
+		4: "HOW_ACCEPTED",
+		5: "HOW_CONNECTED",
+		6: "HOW_JOINED",
+	}
+	Origin_How_value = map[string]int32{
+		"HOW_UNSPECIFIED": 0,
+		"HOW_DERIVED":     1,
+		"HOW_SPAWNED":     2,
+		"HOW_PARENT":      3,
+		"HOW_ACCEPTED":    4,
+		"HOW_CONNECTED":   5,
+		"HOW_JOINED":      6,
+	}
+)
+
+func (x Origin_How) Enum() *Origin_How {
+	p := new(Origin_How)
+	*p = x
+	return p
+}
+
+func (x Origin_How) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Origin_How) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
+}
+
+func (Origin_How) Type() protoreflect.EnumType {
+	return &file_moriens_v1_collector_proto_enumTypes[4]
+}
+
+func (x Origin_How) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Origin_How.Descriptor instead.
+func (Origin_How) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30, 0}
 }
 
 type Transfers_Kind int32
@@ -285,11 +346,11 @@ func (x Transfers_Kind) String() string {
 }
 
 func (Transfers_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_moriens_v1_collector_proto_enumTypes[4].Descriptor()
+	return file_moriens_v1_collector_proto_enumTypes[5].Descriptor()
 }
 
 func (Transfers_Kind) Type() protoreflect.EnumType {
-	return &file_moriens_v1_collector_proto_enumTypes[4]
+	return &file_moriens_v1_collector_proto_enumTypes[5]
 }
 
 func (x Transfers_Kind) Number() protoreflect.EnumNumber {
@@ -298,7 +359,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
 }
 
 type ReportRequest struct {
@@ -332,6 +393,7 @@ type ReportRequest struct {
 	//	*ReportRequest_Kept
 	//	*ReportRequest_WindowPart
 	//	*ReportRequest_WindowsEnd
+	//	*ReportRequest_Traffic
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -606,6 +668,15 @@ func (x *ReportRequest) GetWindowsEnd() *WindowsEnd {
 	return nil
 }
 
+func (x *ReportRequest) GetTraffic() *Traffic {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Traffic); ok {
+			return x.Traffic
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -711,6 +782,10 @@ type ReportRequest_WindowsEnd struct {
 	WindowsEnd *WindowsEnd `protobuf:"bytes,62,opt,name=windows_end,json=windowsEnd,proto3,oneof"`
 }
 
+type ReportRequest_Traffic struct {
+	Traffic *Traffic `protobuf:"bytes,90,opt,name=traffic,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -761,13 +836,17 @@ func (*ReportRequest_WindowPart) isReportRequest_Body() {}
 
 func (*ReportRequest_WindowsEnd) isReportRequest_Body() {}
 
+func (*ReportRequest_Traffic) isReportRequest_Body() {}
+
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Everything up to this sequence number is held by the collector.
 	Acknowledged uint64      `protobuf:"varint,1,opt,name=acknowledged,proto3" json:"acknowledged,omitempty"`
 	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
 	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
-	Finish        bool   `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
+	Finish bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
+	// How long an agent that is done stays, from when all that it sent is acknowledged, for what it may be asked about its windows; 0 = it may go.
+	StayMs        uint32 `protobuf:"varint,21,opt,name=stay_ms,json=stayMs,proto3" json:"stay_ms,omitempty"`
 	Keep          *Keep  `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
 	Fetch         *Fetch `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -823,6 +902,13 @@ func (x *ReportResponse) GetFinish() bool {
 		return x.Finish
 	}
 	return false
+}
+
+func (x *ReportResponse) GetStayMs() uint32 {
+	if x != nil {
+		return x.StayMs
+	}
+	return 0
 }
 
 func (x *ReportResponse) GetKeep() *Keep {
@@ -1004,10 +1090,12 @@ func (x *Kept) GetError() string {
 
 // Fetch asks for what an agent has of windows: WindowParts, and a WindowsEnd behind them.
 type Fetch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	Window        []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
-	Process       []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	Window  []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
+	Process []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
+	// All Transfers of all windows, and nothing else; window is empty.
+	Transfers     bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1063,8 +1151,15 @@ func (x *Fetch) GetProcess() []uint64 {
 	return nil
 }
 
+func (x *Fetch) GetTransfers() bool {
+	if x != nil {
+		return x.Transfers
+	}
+	return false
+}
+
 // WindowPart is some of what a process did in one window: Calls, Marks, Transfers, Collectives and Gaps, as they were sent when
-// they came, but cut at the window's edges.
+// they came, but cut at the window's edges. An answer to a Fetch of transfers has those of any processes and windows, and names none.
 type WindowPart struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Number        uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"` // of the Fetch
@@ -1221,12 +1316,15 @@ func (x *WindowsEnd) GetError() string {
 
 // Hello introduces an agent.
 type Hello struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Run           string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`       // MORIENS_RUN of the job
-	Agent         uint64                 `protobuf:"fixed64,2,opt,name=agent,proto3" json:"agent,omitempty"` // random id, the same on every stream of this agent
-	Host          string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
-	Version       string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of moriens
-	Cpus          uint32                 `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"`      // of the node
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Run     string                 `protobuf:"bytes,1,opt,name=run,proto3" json:"run,omitempty"`       // MORIENS_RUN of the job
+	Agent   uint64                 `protobuf:"fixed64,2,opt,name=agent,proto3" json:"agent,omitempty"` // random id, the same on every stream of this agent
+	Host    string                 `protobuf:"bytes,3,opt,name=host,proto3" json:"host,omitempty"`
+	Version string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of moriens
+	Cpus    uint32                 `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"`      // of the node
+	// Where a run has several collectors, by whose word the agent comes here: those of the Redirect that it has followed last. Empty and 0 where it has followed none.
+	Start         string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
+	Member        uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1296,6 +1394,74 @@ func (x *Hello) GetCpus() uint32 {
 	return 0
 }
 
+func (x *Hello) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
+func (x *Hello) GetMember() uint32 {
+	if x != nil {
+		return x.Member
+	}
+	return 0
+}
+
+// Redirect is a detail of the status FAILED_PRECONDITION with which a run's collector sends an agent to another collector of the run: each agent belongs to one
+// of them, the first one says to which.
+type Redirect struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Member        uint32                 `protobuf:"varint,1,opt,name=member,proto3" json:"member,omitempty"` // of members in collector.json, from 0
+	Start         string                 `protobuf:"bytes,2,opt,name=start,proto3" json:"start,omitempty"`    // names this start of the collectors: a Redirect of an earlier one is void
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Redirect) Reset() {
+	*x = Redirect{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Redirect) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Redirect) ProtoMessage() {}
+
+func (x *Redirect) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Redirect.ProtoReflect.Descriptor instead.
+func (*Redirect) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *Redirect) GetMember() uint32 {
+	if x != nil {
+		return x.Member
+	}
+	return 0
+}
+
+func (x *Redirect) GetStart() string {
+	if x != nil {
+		return x.Start
+	}
+	return ""
+}
+
 // Process is one MPI process.
 type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1317,7 +1483,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1495,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[8]
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1508,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{8}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Process) GetProcess() uint64 {
@@ -1441,7 +1607,7 @@ type Ring struct {
 
 func (x *Ring) Reset() {
 	*x = Ring{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1619,7 @@ func (x *Ring) String() string {
 func (*Ring) ProtoMessage() {}
 
 func (x *Ring) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1632,7 @@ func (x *Ring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ring.ProtoReflect.Descriptor instead.
 func (*Ring) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Ring) GetRing() uint64 {
@@ -1502,7 +1668,7 @@ type CallPath struct {
 
 func (x *CallPath) Reset() {
 	*x = CallPath{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1514,7 +1680,7 @@ func (x *CallPath) String() string {
 func (*CallPath) ProtoMessage() {}
 
 func (x *CallPath) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1527,7 +1693,7 @@ func (x *CallPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallPath.ProtoReflect.Descriptor instead.
 func (*CallPath) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *CallPath) GetProcess() uint64 {
@@ -1567,7 +1733,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1745,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1592,7 +1758,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Frame) GetModule() string {
@@ -1647,7 +1813,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1825,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1838,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Symbols) GetFrames() []*Frame {
@@ -1693,7 +1859,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1871,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1884,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -1766,7 +1932,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1778,7 +1944,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1791,7 +1957,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Calls) GetRing() uint64 {
@@ -1904,7 +2070,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1916,7 +2082,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1929,7 +2095,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -1969,7 +2135,7 @@ type Marks struct {
 
 func (x *Marks) Reset() {
 	*x = Marks{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1981,7 +2147,7 @@ func (x *Marks) String() string {
 func (*Marks) ProtoMessage() {}
 
 func (x *Marks) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1994,7 +2160,7 @@ func (x *Marks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Marks.ProtoReflect.Descriptor instead.
 func (*Marks) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Marks) GetRing() uint64 {
@@ -2057,7 +2223,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2069,7 +2235,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2082,7 +2248,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -2109,7 +2275,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2287,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2300,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2209,7 +2375,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2387,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2400,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2296,13 +2462,14 @@ type ClockSample struct {
 	UncertaintyNs int64                  `protobuf:"varint,5,opt,name=uncertainty_ns,json=uncertaintyNs,proto3" json:"uncertainty_ns,omitempty"` // the true reading lies within this
 	// Which counter it is: two with one identity are one. Empty = not known.
 	Identity      string `protobuf:"bytes,6,opt,name=identity,proto3" json:"identity,omitempty"`
+	CpuNs         uint64 `protobuf:"varint,7,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"` // that the agent's process has used by then
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2314,7 +2481,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2327,7 +2494,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2372,6 +2539,13 @@ func (x *ClockSample) GetIdentity() string {
 	return ""
 }
 
+func (x *ClockSample) GetCpuNs() uint64 {
+	if x != nil {
+		return x.CpuNs
+	}
+	return 0
+}
+
 // ClockProbe asks the collector what time it is there.
 type ClockProbe struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2382,7 +2556,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2394,7 +2568,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2407,7 +2581,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2430,7 +2604,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2442,7 +2616,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2455,7 +2629,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -2501,7 +2675,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2687,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2700,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -2583,7 +2757,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2595,7 +2769,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2608,7 +2782,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -2650,7 +2824,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2662,7 +2836,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2675,7 +2849,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -2757,7 +2931,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2943,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2956,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -2857,7 +3031,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2869,7 +3043,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2882,7 +3056,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -2976,13 +3150,14 @@ type Member struct {
 	Comm          uint32                 `protobuf:"varint,2,opt,name=comm,proto3" json:"comm,omitempty"`                 // the process's own number of it, from 1
 	Communicator  uint32                 `protobuf:"varint,3,opt,name=communicator,proto3" json:"communicator,omitempty"` // Communicator of this agent
 	Rank          uint32                 `protobuf:"varint,4,opt,name=rank,proto3" json:"rank,omitempty"`                 // of the process in its group
+	Origin        *Origin                `protobuf:"bytes,5,opt,name=origin,proto3" json:"origin,omitempty"`              // of one with ranks of several worlds
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2994,7 +3169,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3007,7 +3182,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3038,8 +3213,105 @@ func (x *Member) GetRank() uint32 {
 	return 0
 }
 
+func (x *Member) GetOrigin() *Origin {
+	if x != nil {
+		return x.Origin
+	}
+	return nil
+}
+
+// Origin says how ranks of several worlds came together in a communicator.
+type Origin struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	How    Origin_How             `protobuf:"varint,1,opt,name=how,proto3,enum=moriens.v1.Origin_How" json:"how,omitempty"`
+	Parent uint32                 `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"` // derived: the process's own number of that other one
+	Key    uint64                 `protobuf:"fixed64,3,opt,name=key,proto3" json:"key,omitempty"`      // derived: the same on all of its ranks
+	// Else: ticks of the call that brought the worlds together; of a world that was started, of its MPI_Init.
+	Began uint64 `protobuf:"varint,4,opt,name=began,proto3" json:"began,omitempty"`
+	Ended uint64 `protobuf:"varint,5,opt,name=ended,proto3" json:"ended,omitempty"`
+	// The launcher's name for the process that spawned, or the port, as far as this process knows them. Two sides have the same.
+	Text          string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Origin) Reset() {
+	*x = Origin{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Origin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Origin) ProtoMessage() {}
+
+func (x *Origin) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Origin.ProtoReflect.Descriptor instead.
+func (*Origin) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+}
+
+func (x *Origin) GetHow() Origin_How {
+	if x != nil {
+		return x.How
+	}
+	return Origin_HOW_UNSPECIFIED
+}
+
+func (x *Origin) GetParent() uint32 {
+	if x != nil {
+		return x.Parent
+	}
+	return 0
+}
+
+func (x *Origin) GetKey() uint64 {
+	if x != nil {
+		return x.Key
+	}
+	return 0
+}
+
+func (x *Origin) GetBegan() uint64 {
+	if x != nil {
+		return x.Began
+	}
+	return 0
+}
+
+func (x *Origin) GetEnded() uint64 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
+func (x *Origin) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Transfers are what rows of one ring move between their rank and one other. A row can have several, and they
 // come when what became of them is known, which is in no order. All columns but the sparse ones have one length.
+//
+// They stay in the windows of full detail, and go with those that are fetched. Only of windows by which clocks are compared (internal/anchor) they are
+// sent at once; what all of them come to, Traffic tells.
 type Transfers struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Ring  uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
@@ -3063,15 +3335,18 @@ type Transfers struct {
 	// Of sends and receives: which of those that the process has posted in the same communicator, to or from the same peer with the same tag, this
 	// is, plus 1; 0 = that is not known. They count from the beginning, and again from the first one of each epoch.
 	Ordinal []uint64 `protobuf:"varint,20,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
-	// How often anything was lost of what the process moved, so that nothing tells how many were posted meanwhile.
-	Epoch         uint32 `protobuf:"varint,21,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// How often anything was lost of what the process moved, so that nothing tells how many were posted meanwhile, or the agent was started again and did not know.
+	Epoch uint32 `protobuf:"varint,21,opt,name=epoch,proto3" json:"epoch,omitempty"`
+	// Entries, ascending, that are receives of which MPI has not told what they became: bytes are the most that they can be, and a peer or tag that was
+	// any is still.
+	Untold        []uint32 `protobuf:"varint,30,rep,packed,name=untold,proto3" json:"untold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3083,7 +3358,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3096,7 +3371,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -3197,6 +3472,140 @@ func (x *Transfers) GetEpoch() uint32 {
 	return 0
 }
 
+func (x *Transfers) GetUntold() []uint32 {
+	if x != nil {
+		return x.Untold
+	}
+	return nil
+}
+
+// Traffic is what a process has moved so far, in sum. The latest one counts.
+type Traffic struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Process uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	// By the calls that posted it. All columns have one length.
+	Kind     []Transfers_Kind `protobuf:"varint,2,rep,packed,name=kind,proto3,enum=moriens.v1.Transfers_Kind" json:"kind,omitempty"`
+	Function []uint32         `protobuf:"varint,3,rep,packed,name=function,proto3" json:"function,omitempty"` // as in Calls
+	Path     []uint32         `protobuf:"varint,4,rep,packed,name=path,proto3" json:"path,omitempty"`
+	Count    []uint64         `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"`
+	Bytes    []uint64         `protobuf:"varint,6,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
+	// By where it went to, or came from. All columns have one length.
+	PeerKind      []Transfers_Kind `protobuf:"varint,7,rep,packed,name=peer_kind,json=peerKind,proto3,enum=moriens.v1.Transfers_Kind" json:"peer_kind,omitempty"`
+	Comm          []uint32         `protobuf:"varint,8,rep,packed,name=comm,proto3" json:"comm,omitempty"` // as in Transfers
+	Peer          []int32          `protobuf:"zigzag32,9,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	PeerCount     []uint64         `protobuf:"varint,10,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
+	PeerBytes     []uint64         `protobuf:"varint,11,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Traffic) Reset() {
+	*x = Traffic{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Traffic) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Traffic) ProtoMessage() {}
+
+func (x *Traffic) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
+func (*Traffic) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *Traffic) GetProcess() uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return 0
+}
+
+func (x *Traffic) GetKind() []Transfers_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
+func (x *Traffic) GetFunction() []uint32 {
+	if x != nil {
+		return x.Function
+	}
+	return nil
+}
+
+func (x *Traffic) GetPath() []uint32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+func (x *Traffic) GetCount() []uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return nil
+}
+
+func (x *Traffic) GetBytes() []uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return nil
+}
+
+func (x *Traffic) GetPeerKind() []Transfers_Kind {
+	if x != nil {
+		return x.PeerKind
+	}
+	return nil
+}
+
+func (x *Traffic) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *Traffic) GetPeer() []int32 {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *Traffic) GetPeerCount() []uint64 {
+	if x != nil {
+		return x.PeerCount
+	}
+	return nil
+}
+
+func (x *Traffic) GetPeerBytes() []uint64 {
+	if x != nil {
+		return x.PeerBytes
+	}
+	return nil
+}
+
 // Collectives are the collective calls of one ring, one a row. All columns have one length.
 type Collectives struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3213,7 +3622,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3225,7 +3634,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3238,7 +3647,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -3302,7 +3711,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3314,7 +3723,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3327,7 +3736,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -3355,7 +3764,7 @@ func (x *Gaps) GetInside() []uint64 {
 type TransfersEnd struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Process         uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
-	Transfers       uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                                     // sent
+	Transfers       uint64                 `protobuf:"varint,2,opt,name=transfers,proto3" json:"transfers,omitempty"`                                     // that there were
 	EndsUnknown     uint64                 `protobuf:"varint,3,opt,name=ends_unknown,json=endsUnknown,proto3" json:"ends_unknown,omitempty"`              // requests that ended and whose making was not seen
 	StartsUnknown   uint64                 `protobuf:"varint,4,opt,name=starts_unknown,json=startsUnknown,proto3" json:"starts_unknown,omitempty"`        // persistent requests that were started and whose making was not seen
 	RequestsLost    uint64                 `protobuf:"varint,5,opt,name=requests_lost,json=requestsLost,proto3" json:"requests_lost,omitempty"`           // requests that were under way when records were lost or recording was paused
@@ -3366,14 +3775,15 @@ type TransfersEnd struct {
 	CommsLost       uint64                 `protobuf:"varint,10,opt,name=comms_lost,json=commsLost,proto3" json:"comms_lost,omitempty"`                   // communicators, windows and files that the shim had no room to define
 	OrdinalsUnknown uint64                 `protobuf:"varint,11,opt,name=ordinals_unknown,json=ordinalsUnknown,proto3" json:"ordinals_unknown,omitempty"` // sends and receives without an ordinal
 	// Whether ordinals that were sent are not right, because a message was cancelled behind which others had been posted.
-	OrdinalsVoid  bool `protobuf:"varint,12,opt,name=ordinals_void,json=ordinalsVoid,proto3" json:"ordinals_void,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OrdinalsVoid       bool   `protobuf:"varint,12,opt,name=ordinals_void,json=ordinalsVoid,proto3" json:"ordinals_void,omitempty"`
+	RequestsUnfollowed uint64 `protobuf:"varint,30,opt,name=requests_unfollowed,json=requestsUnfollowed,proto3" json:"requests_unfollowed,omitempty"` // requests under way for which the agent had no room
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3385,7 +3795,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3398,7 +3808,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -3485,12 +3895,19 @@ func (x *TransfersEnd) GetOrdinalsVoid() bool {
 	return false
 }
 
+func (x *TransfersEnd) GetRequestsUnfollowed() uint64 {
+	if x != nil {
+		return x.RequestsUnfollowed
+	}
+	return 0
+}
+
 var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\xb6\n" +
+	"moriens.v1\"\xe7\n" +
 	"\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
@@ -3523,13 +3940,15 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vwindow_part\x18= \x01(\v2\x16.moriens.v1.WindowPartH\x00R\n" +
 	"windowPart\x129\n" +
 	"\vwindows_end\x18> \x01(\v2\x16.moriens.v1.WindowsEndH\x00R\n" +
-	"windowsEndB\x06\n" +
-	"\x04body\"\xd4\x01\n" +
+	"windowsEnd\x12/\n" +
+	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atrafficB\x06\n" +
+	"\x04body\"\xed\x01\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
 	"clockReply\x12\x16\n" +
-	"\x06finish\x18\x14 \x01(\bR\x06finish\x12$\n" +
+	"\x06finish\x18\x14 \x01(\bR\x06finish\x12\x17\n" +
+	"\astay_ms\x18\x15 \x01(\rR\x06stayMs\x12$\n" +
 	"\x04keep\x18\n" +
 	" \x01(\v2\x10.moriens.v1.KeepR\x04keep\x12'\n" +
 	"\x05fetch\x18\v \x01(\v2\x11.moriens.v1.FetchR\x05fetch\"\xcd\x01\n" +
@@ -3551,11 +3970,12 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x05 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"Q\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"o\n" +
 	"\x05Fetch\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
-	"\aprocess\x18\x03 \x03(\x06R\aprocess\"\xab\x01\n" +
+	"\aprocess\x18\x03 \x03(\x06R\aprocess\x12\x1c\n" +
+	"\ttransfers\x18Z \x01(\bR\ttransfers\"\xab\x01\n" +
 	"\n" +
 	"WindowPart\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +
@@ -3570,13 +3990,18 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x03 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x04 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"q\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\x9f\x01\n" +
 	"\x05Hello\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +
 	"\x04host\x18\x03 \x01(\tR\x04host\x12\x18\n" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x12\n" +
-	"\x04cpus\x18\x05 \x01(\rR\x04cpus\"\xc3\x02\n" +
+	"\x04cpus\x18\x05 \x01(\rR\x04cpus\x12\x14\n" +
+	"\x05start\x18\x06 \x01(\tR\x05start\x12\x16\n" +
+	"\x06member\x18\a \x01(\rR\x06member\"8\n" +
+	"\bRedirect\x12\x16\n" +
+	"\x06member\x18\x01 \x01(\rR\x06member\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\tR\x05start\"\xc3\x02\n" +
 	"\aProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x12\n" +
@@ -3682,7 +4107,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\rHOW_FINALIZED\x10\x01\x12\x0f\n" +
 	"\vHOW_ABORTED\x10\x02\x12\f\n" +
 	"\bHOW_DIED\x10\x03\x12\f\n" +
-	"\bHOW_RUNS\x10\x04\"\xd3\x01\n" +
+	"\bHOW_RUNS\x10\x04\"\xea\x01\n" +
 	"\vClockSample\x12'\n" +
 	"\x05clock\x18\x01 \x01(\x0e2\x11.moriens.v1.ClockR\x05clock\x12\x14\n" +
 	"\x05ticks\x18\x02 \x01(\x04R\x05ticks\x12!\n" +
@@ -3690,7 +4115,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vrealtime_ns\x18\x04 \x01(\x03R\n" +
 	"realtimeNs\x12%\n" +
 	"\x0euncertainty_ns\x18\x05 \x01(\x03R\runcertaintyNs\x12\x1a\n" +
-	"\bidentity\x18\x06 \x01(\tR\bidentity\"$\n" +
+	"\bidentity\x18\x06 \x01(\tR\bidentity\x12\x15\n" +
+	"\x06cpu_ns\x18\a \x01(\x04R\x05cpuNs\"$\n" +
 	"\n" +
 	"ClockProbe\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\"\x8e\x01\n" +
@@ -3744,12 +4170,30 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04file\x18\n" +
 	" \x01(\bR\x04file\x12\x18\n" +
 	"\aguessed\x18\v \x01(\bR\aguessed\x12\x10\n" +
-	"\x03cut\x18\f \x01(\bR\x03cut\"n\n" +
+	"\x03cut\x18\f \x01(\bR\x03cut\"\x9a\x01\n" +
 	"\x06Member\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04comm\x18\x02 \x01(\rR\x04comm\x12\"\n" +
 	"\fcommunicator\x18\x03 \x01(\rR\fcommunicator\x12\x12\n" +
-	"\x04rank\x18\x04 \x01(\rR\x04rank\"\xe9\x03\n" +
+	"\x04rank\x18\x04 \x01(\rR\x04rank\x12*\n" +
+	"\x06origin\x18\x05 \x01(\v2\x12.moriens.v1.OriginR\x06origin\"\xa0\x02\n" +
+	"\x06Origin\x12(\n" +
+	"\x03how\x18\x01 \x01(\x0e2\x16.moriens.v1.Origin.HowR\x03how\x12\x16\n" +
+	"\x06parent\x18\x02 \x01(\rR\x06parent\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\x06R\x03key\x12\x14\n" +
+	"\x05began\x18\x04 \x01(\x04R\x05began\x12\x14\n" +
+	"\x05ended\x18\x05 \x01(\x04R\x05ended\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\"\x81\x01\n" +
+	"\x03How\x12\x13\n" +
+	"\x0fHOW_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vHOW_DERIVED\x10\x01\x12\x0f\n" +
+	"\vHOW_SPAWNED\x10\x02\x12\x0e\n" +
+	"\n" +
+	"HOW_PARENT\x10\x03\x12\x10\n" +
+	"\fHOW_ACCEPTED\x10\x04\x12\x11\n" +
+	"\rHOW_CONNECTED\x10\x05\x12\x0e\n" +
+	"\n" +
+	"HOW_JOINED\x10\x06\"\x81\x04\n" +
 	"\tTransfers\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12.\n" +
 	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x10\n" +
@@ -3765,7 +4209,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vpartitioned\x18\v \x03(\rR\vpartitioned\x12\x18\n" +
 	"\achannel\x18\f \x03(\rR\achannel\x12\x18\n" +
 	"\aordinal\x18\x14 \x03(\x04R\aordinal\x12\x14\n" +
-	"\x05epoch\x18\x15 \x01(\rR\x05epoch\"{\n" +
+	"\x05epoch\x18\x15 \x01(\rR\x05epoch\x12\x16\n" +
+	"\x06untold\x18\x1e \x03(\rR\x06untold\"{\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tKIND_SENT\x10\x01\x12\x11\n" +
@@ -3773,7 +4218,22 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bKIND_PUT\x10\x03\x12\f\n" +
 	"\bKIND_GOT\x10\x04\x12\x10\n" +
 	"\fKIND_WRITTEN\x10\x05\x12\r\n" +
-	"\tKIND_READ\x10\x06\"\xa5\x01\n" +
+	"\tKIND_READ\x10\x06\"\xce\x02\n" +
+	"\aTraffic\x12\x18\n" +
+	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12.\n" +
+	"\x04kind\x18\x02 \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\x04kind\x12\x1a\n" +
+	"\bfunction\x18\x03 \x03(\rR\bfunction\x12\x12\n" +
+	"\x04path\x18\x04 \x03(\rR\x04path\x12\x14\n" +
+	"\x05count\x18\x05 \x03(\x04R\x05count\x12\x14\n" +
+	"\x05bytes\x18\x06 \x03(\x04R\x05bytes\x127\n" +
+	"\tpeer_kind\x18\a \x03(\x0e2\x1a.moriens.v1.Transfers.KindR\bpeerKind\x12\x12\n" +
+	"\x04comm\x18\b \x03(\rR\x04comm\x12\x12\n" +
+	"\x04peer\x18\t \x03(\x11R\x04peer\x12\x1d\n" +
+	"\n" +
+	"peer_count\x18\n" +
+	" \x03(\x04R\tpeerCount\x12\x1d\n" +
+	"\n" +
+	"peer_bytes\x18\v \x03(\x04R\tpeerBytes\"\xa5\x01\n" +
 	"\vCollectives\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x10\n" +
 	"\x03row\x18\x02 \x03(\x12R\x03row\x12\x12\n" +
@@ -3785,7 +4245,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x04Gaps\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x16\n" +
 	"\x06before\x18\x02 \x03(\x04R\x06before\x12\x16\n" +
-	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xa2\x03\n" +
+	"\x06inside\x18\x03 \x03(\x04R\x06inside\"\xd3\x03\n" +
 	"\fTransfersEnd\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x1c\n" +
 	"\ttransfers\x18\x02 \x01(\x04R\ttransfers\x12!\n" +
@@ -3800,7 +4260,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"comms_lost\x18\n" +
 	" \x01(\x04R\tcommsLost\x12)\n" +
 	"\x10ordinals_unknown\x18\v \x01(\x04R\x0fordinalsUnknown\x12#\n" +
-	"\rordinals_void\x18\f \x01(\bR\fordinalsVoid*X\n" +
+	"\rordinals_void\x18\f \x01(\bR\fordinalsVoid\x12/\n" +
+	"\x13requests_unfollowed\x18\x1e \x01(\x04R\x12requestsUnfollowed*X\n" +
 	"\x05Clock\x12\x15\n" +
 	"\x11CLOCK_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCLOCK_TSC\x10\x01\x12\x10\n" +
@@ -3821,96 +4282,105 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_collector_proto_rawDescData
 }
 
-var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
 	(Marks_What)(0),        // 2: moriens.v1.Marks.What
 	(ProcessEnd_How)(0),    // 3: moriens.v1.ProcessEnd.How
-	(Transfers_Kind)(0),    // 4: moriens.v1.Transfers.Kind
-	(*ReportRequest)(nil),  // 5: moriens.v1.ReportRequest
-	(*ReportResponse)(nil), // 6: moriens.v1.ReportResponse
-	(*Keep)(nil),           // 7: moriens.v1.Keep
-	(*Kept)(nil),           // 8: moriens.v1.Kept
-	(*Fetch)(nil),          // 9: moriens.v1.Fetch
-	(*WindowPart)(nil),     // 10: moriens.v1.WindowPart
-	(*WindowsEnd)(nil),     // 11: moriens.v1.WindowsEnd
-	(*Hello)(nil),          // 12: moriens.v1.Hello
-	(*Process)(nil),        // 13: moriens.v1.Process
-	(*Ring)(nil),           // 14: moriens.v1.Ring
-	(*CallPath)(nil),       // 15: moriens.v1.CallPath
-	(*Frame)(nil),          // 16: moriens.v1.Frame
-	(*Symbols)(nil),        // 17: moriens.v1.Symbols
-	(*Note)(nil),           // 18: moriens.v1.Note
-	(*Calls)(nil),          // 19: moriens.v1.Calls
-	(*MarkName)(nil),       // 20: moriens.v1.MarkName
-	(*Marks)(nil),          // 21: moriens.v1.Marks
-	(*Counts)(nil),         // 22: moriens.v1.Counts
-	(*RingEnd)(nil),        // 23: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 24: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 25: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 26: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 27: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 28: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 29: moriens.v1.Fault
-	(*Done)(nil),           // 30: moriens.v1.Done
-	(*Windows)(nil),        // 31: moriens.v1.Windows
-	(*Communicator)(nil),   // 32: moriens.v1.Communicator
-	(*Member)(nil),         // 33: moriens.v1.Member
-	(*Transfers)(nil),      // 34: moriens.v1.Transfers
-	(*Collectives)(nil),    // 35: moriens.v1.Collectives
-	(*Gaps)(nil),           // 36: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 37: moriens.v1.TransfersEnd
+	(Origin_How)(0),        // 4: moriens.v1.Origin.How
+	(Transfers_Kind)(0),    // 5: moriens.v1.Transfers.Kind
+	(*ReportRequest)(nil),  // 6: moriens.v1.ReportRequest
+	(*ReportResponse)(nil), // 7: moriens.v1.ReportResponse
+	(*Keep)(nil),           // 8: moriens.v1.Keep
+	(*Kept)(nil),           // 9: moriens.v1.Kept
+	(*Fetch)(nil),          // 10: moriens.v1.Fetch
+	(*WindowPart)(nil),     // 11: moriens.v1.WindowPart
+	(*WindowsEnd)(nil),     // 12: moriens.v1.WindowsEnd
+	(*Hello)(nil),          // 13: moriens.v1.Hello
+	(*Redirect)(nil),       // 14: moriens.v1.Redirect
+	(*Process)(nil),        // 15: moriens.v1.Process
+	(*Ring)(nil),           // 16: moriens.v1.Ring
+	(*CallPath)(nil),       // 17: moriens.v1.CallPath
+	(*Frame)(nil),          // 18: moriens.v1.Frame
+	(*Symbols)(nil),        // 19: moriens.v1.Symbols
+	(*Note)(nil),           // 20: moriens.v1.Note
+	(*Calls)(nil),          // 21: moriens.v1.Calls
+	(*MarkName)(nil),       // 22: moriens.v1.MarkName
+	(*Marks)(nil),          // 23: moriens.v1.Marks
+	(*Counts)(nil),         // 24: moriens.v1.Counts
+	(*RingEnd)(nil),        // 25: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 26: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 27: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 28: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 29: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 30: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 31: moriens.v1.Fault
+	(*Done)(nil),           // 32: moriens.v1.Done
+	(*Windows)(nil),        // 33: moriens.v1.Windows
+	(*Communicator)(nil),   // 34: moriens.v1.Communicator
+	(*Member)(nil),         // 35: moriens.v1.Member
+	(*Origin)(nil),         // 36: moriens.v1.Origin
+	(*Transfers)(nil),      // 37: moriens.v1.Transfers
+	(*Traffic)(nil),        // 38: moriens.v1.Traffic
+	(*Collectives)(nil),    // 39: moriens.v1.Collectives
+	(*Gaps)(nil),           // 40: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 41: moriens.v1.TransfersEnd
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
-	12, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	13, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	14, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	15, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	19, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	23, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	24, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	25, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	29, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	30, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	17, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	18, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	32, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	33, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	34, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	35, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	36, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	37, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	21, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	20, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	26, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	28, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
-	8,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
-	10, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
-	11, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	27, // 25: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	7,  // 26: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	9,  // 27: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	1,  // 28: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	5,  // 29: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 30: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	16, // 31: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	16, // 32: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	22, // 33: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 34: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 35: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 36: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 37: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	31, // 38: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	4,  // 39: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 40: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	6,  // 41: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	41, // [41:42] is the sub-list for method output_type
-	40, // [40:41] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
+	15, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	16, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	17, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	21, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	25, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	26, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	27, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	31, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	32, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	19, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	20, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	34, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	35, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	37, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	39, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	40, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	41, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	23, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	22, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	28, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	30, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	9,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
+	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
+	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
+	38, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	29, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	8,  // 27: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	10, // 28: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	1,  // 29: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	6,  // 30: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 31: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	18, // 32: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	18, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	24, // 34: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 35: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 36: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 37: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 38: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	33, // 39: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	36, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 41: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 42: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 43: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 44: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 45: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 46: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	46, // [46:47] is the sub-list for method output_type
+	45, // [45:46] is the sub-list for method input_type
+	45, // [45:45] is the sub-list for extension type_name
+	45, // [45:45] is the sub-list for extension extendee
+	0,  // [0:45] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -3944,14 +4414,15 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Kept)(nil),
 		(*ReportRequest_WindowPart)(nil),
 		(*ReportRequest_WindowsEnd)(nil),
+		(*ReportRequest_Traffic)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
-			NumEnums:      5,
-			NumMessages:   33,
+			NumEnums:      6,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

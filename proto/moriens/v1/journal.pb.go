@@ -34,6 +34,7 @@ type JournalBegin struct {
 	StartedNs     int64                  `protobuf:"varint,6,opt,name=started_ns,json=startedNs,proto3" json:"started_ns,omitempty"` // since the Unix epoch
 	Command       []string               `protobuf:"bytes,7,rep,name=command,proto3" json:"command,omitempty"`                       // the launcher's command line; empty where the job was started elsewhere
 	Version       string                 `protobuf:"bytes,8,opt,name=version,proto3" json:"version,omitempty"`                       // of moriens
+	Options       []string               `protobuf:"bytes,9,rep,name=options,proto3" json:"options,omitempty"`                       // given on the command line, that results depend on: --name=value
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -122,6 +123,13 @@ func (x *JournalBegin) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *JournalBegin) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
 }
 
 // JournalStart stands for each start of a collector on the journal.
@@ -349,7 +357,7 @@ var File_moriens_v1_journal_proto protoreflect.FileDescriptor
 const file_moriens_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"\x18moriens/v1/journal.proto\x12\n" +
-	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xd5\x01\n" +
+	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xef\x01\n" +
 	"\fJournalBegin\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\rR\x06format\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
@@ -359,7 +367,8 @@ const file_moriens_v1_journal_proto_rawDesc = "" +
 	"\n" +
 	"started_ns\x18\x06 \x01(\x03R\tstartedNs\x12\x18\n" +
 	"\acommand\x18\a \x03(\tR\acommand\x12\x18\n" +
-	"\aversion\x18\b \x01(\tR\aversion\"Z\n" +
+	"\aversion\x18\b \x01(\tR\aversion\x12\x18\n" +
+	"\aoptions\x18\t \x03(\tR\aoptions\"Z\n" +
 	"\fJournalStart\x12-\n" +
 	"\x05clock\x18\x01 \x01(\v2\x17.moriens.v1.ClockSampleR\x05clock\x12\x1b\n" +
 	"\tcut_bytes\x18\x02 \x01(\x04R\bcutBytes\"I\n" +

@@ -255,6 +255,7 @@ type OutboxTransaction struct {
 	Process       uint64                 `protobuf:"fixed64,4,opt,name=process,proto3" json:"process,omitempty"` // 0 = the messages are of none
 	State         []byte                 `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`       // ProcessState, instead of the one before
 	Ended         bool                   `protobuf:"varint,6,opt,name=ended,proto3" json:"ended,omitempty"`      // nothing more will come of the process
+	Detail        [][]byte               `protobuf:"bytes,90,rep,name=detail,proto3" json:"detail,omitempty"`    // ReportRequest, of Transfers that stay on the node
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -329,6 +330,13 @@ func (x *OutboxTransaction) GetEnded() bool {
 		return x.Ended
 	}
 	return false
+}
+
+func (x *OutboxTransaction) GetDetail() [][]byte {
+	if x != nil {
+		return x.Detail
+	}
+	return nil
 }
 
 // NodeState is what an agent knows of its node as a whole.
@@ -849,12 +857,20 @@ type MatcherState struct {
 	Channels []uint32           `protobuf:"varint,16,rep,packed,name=channels,proto3" json:"channels,omitempty"` // and how many there were
 	Stats    *MatcherStats      `protobuf:"bytes,17,opt,name=stats,proto3" json:"stats,omitempty"`
 	// Receives that have ended and wait for their ordinal, and by which call; 0 = none. All columns have one length.
-	Waiting       *MatcherOperations `protobuf:"bytes,60,opt,name=waiting,proto3" json:"waiting,omitempty"`
-	WaitingBy     []uint32           `protobuf:"varint,61,rep,packed,name=waiting_by,json=waitingBy,proto3" json:"waiting_by,omitempty"` // thread, from 1
-	WaitingRow    []uint64           `protobuf:"varint,62,rep,packed,name=waiting_row,json=waitingRow,proto3" json:"waiting_row,omitempty"`
-	Epoch         uint32             `protobuf:"varint,63,opt,name=epoch,proto3" json:"epoch,omitempty"` // of ordinals; whoever goes on begins the next
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Waiting     *MatcherOperations `protobuf:"bytes,60,opt,name=waiting,proto3" json:"waiting,omitempty"`
+	WaitingBy   []uint32           `protobuf:"varint,61,rep,packed,name=waiting_by,json=waitingBy,proto3" json:"waiting_by,omitempty"` // thread, from 1
+	WaitingRow  []uint64           `protobuf:"varint,62,rep,packed,name=waiting_row,json=waitingRow,proto3" json:"waiting_row,omitempty"`
+	Epoch       uint32             `protobuf:"varint,63,opt,name=epoch,proto3" json:"epoch,omitempty"`                                // of ordinals
+	Posting     *MatcherPostings   `protobuf:"bytes,70,opt,name=posting,proto3" json:"posting,omitempty"`                             // of the epoch, that are under way or whose calls may go on; and of events, that have no place yet
+	Lane        *MatcherLanes      `protobuf:"bytes,71,opt,name=lane,proto3" json:"lane,omitempty"`                                   // absent: there are too many, and whoever goes on begins the next epoch
+	NextPosting uint64             `protobuf:"varint,72,opt,name=next_posting,json=nextPosting,proto3" json:"next_posting,omitempty"` // its number
+	// Handles of requests for which there was no room, how many of them have an end to come, and whether one is persistent.
+	Unfollowed           []uint64 `protobuf:"fixed64,80,rep,packed,name=unfollowed,proto3" json:"unfollowed,omitempty"`
+	UnfollowedEnds       []uint32 `protobuf:"varint,81,rep,packed,name=unfollowed_ends,json=unfollowedEnds,proto3" json:"unfollowed_ends,omitempty"`
+	UnfollowedPersistent []bool   `protobuf:"varint,82,rep,packed,name=unfollowed_persistent,json=unfollowedPersistent,proto3" json:"unfollowed_persistent,omitempty"`
+	Traffic              *Traffic `protobuf:"bytes,90,opt,name=traffic,proto3" json:"traffic,omitempty"`
+	unknownFields        protoimpl.UnknownFields
+	sizeCache            protoimpl.SizeCache
 }
 
 func (x *MatcherState) Reset() {
@@ -1034,6 +1050,55 @@ func (x *MatcherState) GetEpoch() uint32 {
 	return 0
 }
 
+func (x *MatcherState) GetPosting() *MatcherPostings {
+	if x != nil {
+		return x.Posting
+	}
+	return nil
+}
+
+func (x *MatcherState) GetLane() *MatcherLanes {
+	if x != nil {
+		return x.Lane
+	}
+	return nil
+}
+
+func (x *MatcherState) GetNextPosting() uint64 {
+	if x != nil {
+		return x.NextPosting
+	}
+	return 0
+}
+
+func (x *MatcherState) GetUnfollowed() []uint64 {
+	if x != nil {
+		return x.Unfollowed
+	}
+	return nil
+}
+
+func (x *MatcherState) GetUnfollowedEnds() []uint32 {
+	if x != nil {
+		return x.UnfollowedEnds
+	}
+	return nil
+}
+
+func (x *MatcherState) GetUnfollowedPersistent() []bool {
+	if x != nil {
+		return x.UnfollowedPersistent
+	}
+	return nil
+}
+
+func (x *MatcherState) GetTraffic() *Traffic {
+	if x != nil {
+		return x.Traffic
+	}
+	return nil
+}
+
 // MatcherThread is one ring of the process.
 type MatcherThread struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
@@ -1054,7 +1119,8 @@ type MatcherThread struct {
 	Bytes         []uint64         `protobuf:"varint,14,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
 	Peer          []int32          `protobuf:"zigzag32,15,rep,packed,name=peer,proto3" json:"peer,omitempty"`
 	Tag           []int32          `protobuf:"zigzag32,16,rep,packed,name=tag,proto3" json:"tag,omitempty"`
-	Request       *MatcherRequests `protobuf:"bytes,17,opt,name=request,proto3" json:"request,omitempty"` // one an event
+	Request       *MatcherRequests `protobuf:"bytes,17,opt,name=request,proto3" json:"request,omitempty"`         // one an event
+	Posting       []uint32         `protobuf:"varint,70,rep,packed,name=posting,proto3" json:"posting,omitempty"` // MatcherState.posting that takes its place, from 1; 0 = none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1208,6 +1274,13 @@ func (x *MatcherThread) GetRequest() *MatcherRequests {
 	return nil
 }
 
+func (x *MatcherThread) GetPosting() []uint32 {
+	if x != nil {
+		return x.Posting
+	}
+	return nil
+}
+
 // MatcherRequests are requests, one a row.
 type MatcherRequests struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1280,14 +1353,17 @@ func (x *MatcherRequests) GetOperation() *MatcherOperations {
 // MatcherOperations are operations, one a row.
 type MatcherOperations struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Kind          []uint32               `protobuf:"varint,1,rep,packed,name=kind,proto3" json:"kind,omitempty"`     // Transfers.Kind
+	Kind          []uint32               `protobuf:"varint,1,rep,packed,name=kind,proto3" json:"kind,omitempty"`     // Transfers.Kind, and 256 where the bytes are not told
 	Thread        []uint32               `protobuf:"varint,2,rep,packed,name=thread,proto3" json:"thread,omitempty"` // MatcherState.thread, from 1; 0 = none
 	Row           []uint64               `protobuf:"varint,3,rep,packed,name=row,proto3" json:"row,omitempty"`
 	Peer          []int32                `protobuf:"zigzag32,4,rep,packed,name=peer,proto3" json:"peer,omitempty"`
 	Tag           []int32                `protobuf:"zigzag32,5,rep,packed,name=tag,proto3" json:"tag,omitempty"`
 	Comm          []uint32               `protobuf:"varint,6,rep,packed,name=comm,proto3" json:"comm,omitempty"`
 	Bytes         []uint64               `protobuf:"varint,7,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
-	Channel       []int64                `protobuf:"zigzag64,8,rep,packed,name=channel,proto3" json:"channel,omitempty"` // -1: not partitioned
+	Channel       []int64                `protobuf:"zigzag64,8,rep,packed,name=channel,proto3" json:"channel,omitempty"`  // -1: not partitioned
+	Posting       []uint32               `protobuf:"varint,70,rep,packed,name=posting,proto3" json:"posting,omitempty"`   // MatcherState.posting, from 1; 0 = none
+	Function      []uint32               `protobuf:"varint,90,rep,packed,name=function,proto3" json:"function,omitempty"` // of the call that posted it
+	Path          []uint32               `protobuf:"varint,91,rep,packed,name=path,proto3" json:"path,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1378,6 +1454,215 @@ func (x *MatcherOperations) GetChannel() []int64 {
 	return nil
 }
 
+func (x *MatcherOperations) GetPosting() []uint32 {
+	if x != nil {
+		return x.Posting
+	}
+	return nil
+}
+
+func (x *MatcherOperations) GetFunction() []uint32 {
+	if x != nil {
+		return x.Function
+	}
+	return nil
+}
+
+func (x *MatcherOperations) GetPath() []uint32 {
+	if x != nil {
+		return x.Path
+	}
+	return nil
+}
+
+// MatcherPostings are sends and receives in the order in which they were posted, one a row.
+type MatcherPostings struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 receive, 2 its order among others is open, 4 passed, 8 counted in its lane, 16 nothing tells yet which lane it is in, 32 under way, 64 its call may
+	// go on
+	Flags         []uint32 `protobuf:"varint,1,rep,packed,name=flags,proto3" json:"flags,omitempty"`
+	Comm          []uint32 `protobuf:"varint,2,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Peer          []int32  `protobuf:"zigzag32,3,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	Tag           []int32  `protobuf:"zigzag32,4,rep,packed,name=tag,proto3" json:"tag,omitempty"`
+	Start         []uint64 `protobuf:"varint,5,rep,packed,name=start,proto3" json:"start,omitempty"`   // ticks
+	End           []uint64 `protobuf:"varint,6,rep,packed,name=end,proto3" json:"end,omitempty"`       // ticks
+	Number        []uint64 `protobuf:"varint,7,rep,packed,name=number,proto3" json:"number,omitempty"` // of all postings, from 1; 0 = it has no place yet
+	Ordinal       []uint64 `protobuf:"varint,8,rep,packed,name=ordinal,proto3" json:"ordinal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatcherPostings) Reset() {
+	*x = MatcherPostings{}
+	mi := &file_moriens_v1_outbox_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatcherPostings) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatcherPostings) ProtoMessage() {}
+
+func (x *MatcherPostings) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_outbox_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatcherPostings.ProtoReflect.Descriptor instead.
+func (*MatcherPostings) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_outbox_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *MatcherPostings) GetFlags() []uint32 {
+	if x != nil {
+		return x.Flags
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetPeer() []int32 {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetTag() []int32 {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetStart() []uint64 {
+	if x != nil {
+		return x.Start
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetEnd() []uint64 {
+	if x != nil {
+		return x.End
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetNumber() []uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return nil
+}
+
+func (x *MatcherPostings) GetOrdinal() []uint64 {
+	if x != nil {
+		return x.Ordinal
+	}
+	return nil
+}
+
+// MatcherLanes are the sends or the receives with one communicator, peer and tag, one a row.
+type MatcherLanes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Receive       []bool                 `protobuf:"varint,1,rep,packed,name=receive,proto3" json:"receive,omitempty"`
+	Comm          []uint32               `protobuf:"varint,2,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Peer          []int32                `protobuf:"zigzag32,3,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	Tag           []int32                `protobuf:"zigzag32,4,rep,packed,name=tag,proto3" json:"tag,omitempty"`
+	Count         []uint64               `protobuf:"varint,5,rep,packed,name=count,proto3" json:"count,omitempty"` // postings so far
+	Sent          []uint64               `protobuf:"varint,6,rep,packed,name=sent,proto3" json:"sent,omitempty"`   // number of the latest posting that was sent off while others are under way; 0 = none
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MatcherLanes) Reset() {
+	*x = MatcherLanes{}
+	mi := &file_moriens_v1_outbox_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MatcherLanes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MatcherLanes) ProtoMessage() {}
+
+func (x *MatcherLanes) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_outbox_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MatcherLanes.ProtoReflect.Descriptor instead.
+func (*MatcherLanes) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_outbox_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *MatcherLanes) GetReceive() []bool {
+	if x != nil {
+		return x.Receive
+	}
+	return nil
+}
+
+func (x *MatcherLanes) GetComm() []uint32 {
+	if x != nil {
+		return x.Comm
+	}
+	return nil
+}
+
+func (x *MatcherLanes) GetPeer() []int32 {
+	if x != nil {
+		return x.Peer
+	}
+	return nil
+}
+
+func (x *MatcherLanes) GetTag() []int32 {
+	if x != nil {
+		return x.Tag
+	}
+	return nil
+}
+
+func (x *MatcherLanes) GetCount() []uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return nil
+}
+
+func (x *MatcherLanes) GetSent() []uint64 {
+	if x != nil {
+		return x.Sent
+	}
+	return nil
+}
+
 // MatcherStats are message.Stats.
 type MatcherStats struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1391,13 +1676,14 @@ type MatcherStats struct {
 	Late          uint64                 `protobuf:"varint,8,opt,name=late,proto3" json:"late,omitempty"`
 	Unordered     uint64                 `protobuf:"varint,60,opt,name=unordered,proto3" json:"unordered,omitempty"`
 	Void          bool                   `protobuf:"varint,61,opt,name=void,proto3" json:"void,omitempty"`
+	Unfollowed    uint64                 `protobuf:"varint,80,opt,name=unfollowed,proto3" json:"unfollowed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MatcherStats) Reset() {
 	*x = MatcherStats{}
-	mi := &file_moriens_v1_outbox_proto_msgTypes[14]
+	mi := &file_moriens_v1_outbox_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1409,7 +1695,7 @@ func (x *MatcherStats) String() string {
 func (*MatcherStats) ProtoMessage() {}
 
 func (x *MatcherStats) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_outbox_proto_msgTypes[14]
+	mi := &file_moriens_v1_outbox_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1422,7 +1708,7 @@ func (x *MatcherStats) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MatcherStats.ProtoReflect.Descriptor instead.
 func (*MatcherStats) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_outbox_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_outbox_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MatcherStats) GetTransfers() uint64 {
@@ -1495,12 +1781,19 @@ func (x *MatcherStats) GetVoid() bool {
 	return false
 }
 
+func (x *MatcherStats) GetUnfollowed() uint64 {
+	if x != nil {
+		return x.Unfollowed
+	}
+	return 0
+}
+
 var File_moriens_v1_outbox_proto protoreflect.FileDescriptor
 
 const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\n" +
 	"\x17moriens/v1/outbox.proto\x12\n" +
-	"moriens.v1\"\xc1\x01\n" +
+	"moriens.v1\x1a\x1amoriens/v1/collector.proto\"\xc1\x01\n" +
 	"\fOutboxRecord\x12/\n" +
 	"\x05whole\x18\x01 \x01(\v2\x17.moriens.v1.OutboxWholeH\x00R\x05whole\x125\n" +
 	"\aprocess\x18\x02 \x01(\v2\x19.moriens.v1.OutboxProcessH\x00R\aprocess\x12A\n" +
@@ -1513,14 +1806,15 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\tprocesses\x18\x04 \x01(\rR\tprocesses\"?\n" +
 	"\rOutboxProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\"\xb4\x01\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"\xcc\x01\n" +
 	"\x11OutboxTransaction\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x18\n" +
 	"\amessage\x18\x02 \x03(\fR\amessage\x12)\n" +
 	"\x04node\x18\x03 \x01(\v2\x15.moriens.v1.NodeStateR\x04node\x12\x18\n" +
 	"\aprocess\x18\x04 \x01(\x06R\aprocess\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\fR\x05state\x12\x14\n" +
-	"\x05ended\x18\x06 \x01(\bR\x05ended\"\x93\x02\n" +
+	"\x05ended\x18\x06 \x01(\bR\x05ended\x12\x16\n" +
+	"\x06detail\x18Z \x03(\fR\x06detail\"\x93\x02\n" +
 	"\tNodeState\x12\"\n" +
 	"\fcommunicator\x18\x01 \x03(\fR\fcommunicator\x120\n" +
 	"\x06source\x18\x02 \x03(\v2\x18.moriens.v1.SourceFramesR\x06source\x12\x1a\n" +
@@ -1562,7 +1856,7 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x06paused\x18\x05 \x01(\bR\x06paused\"5\n" +
 	"\tMarkState\x12\x14\n" +
 	"\x05marks\x18\x01 \x01(\x04R\x05marks\x12\x12\n" +
-	"\x04last\x18\x02 \x01(\x04R\x04last\"\xd6\x05\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"\x8b\b\n" +
 	"\fMatcherState\x121\n" +
 	"\x06thread\x18\x01 \x03(\v2\x19.moriens.v1.MatcherThreadR\x06thread\x12\x12\n" +
 	"\x04came\x18\x02 \x01(\rR\x04came\x12\x16\n" +
@@ -1589,7 +1883,16 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"waiting_by\x18= \x03(\rR\twaitingBy\x12\x1f\n" +
 	"\vwaiting_row\x18> \x03(\x04R\n" +
 	"waitingRow\x12\x14\n" +
-	"\x05epoch\x18? \x01(\rR\x05epoch\"\xc1\x03\n" +
+	"\x05epoch\x18? \x01(\rR\x05epoch\x125\n" +
+	"\aposting\x18F \x01(\v2\x1b.moriens.v1.MatcherPostingsR\aposting\x12,\n" +
+	"\x04lane\x18G \x01(\v2\x18.moriens.v1.MatcherLanesR\x04lane\x12!\n" +
+	"\fnext_posting\x18H \x01(\x04R\vnextPosting\x12\x1e\n" +
+	"\n" +
+	"unfollowed\x18P \x03(\x06R\n" +
+	"unfollowed\x12'\n" +
+	"\x0funfollowed_ends\x18Q \x03(\rR\x0eunfollowedEnds\x123\n" +
+	"\x15unfollowed_persistent\x18R \x03(\bR\x14unfollowedPersistent\x12-\n" +
+	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficR\atraffic\"\xdb\x03\n" +
 	"\rMatcherThread\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x12\n" +
 	"\x04gone\x18\x02 \x01(\bR\x04gone\x12\x1d\n" +
@@ -1609,12 +1912,13 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x05bytes\x18\x0e \x03(\x04R\x05bytes\x12\x12\n" +
 	"\x04peer\x18\x0f \x03(\x11R\x04peer\x12\x10\n" +
 	"\x03tag\x18\x10 \x03(\x11R\x03tag\x125\n" +
-	"\arequest\x18\x11 \x01(\v2\x1b.moriens.v1.MatcherRequestsR\arequest\"\x88\x01\n" +
+	"\arequest\x18\x11 \x01(\v2\x1b.moriens.v1.MatcherRequestsR\arequest\x12\x18\n" +
+	"\aposting\x18F \x03(\rR\aposting\"\x88\x01\n" +
 	"\x0fMatcherRequests\x12\x14\n" +
 	"\x05flags\x18\x01 \x03(\rR\x05flags\x12\x0e\n" +
 	"\x02by\x18\x02 \x03(\rR\x02by\x12\x12\n" +
 	"\x04held\x18\x03 \x03(\rR\x04held\x12;\n" +
-	"\toperation\x18\x04 \x01(\v2\x1d.moriens.v1.MatcherOperationsR\toperation\"\xbb\x01\n" +
+	"\toperation\x18\x04 \x01(\v2\x1d.moriens.v1.MatcherOperationsR\toperation\"\x85\x02\n" +
 	"\x11MatcherOperations\x12\x12\n" +
 	"\x04kind\x18\x01 \x03(\rR\x04kind\x12\x16\n" +
 	"\x06thread\x18\x02 \x03(\rR\x06thread\x12\x10\n" +
@@ -1623,7 +1927,26 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x03tag\x18\x05 \x03(\x11R\x03tag\x12\x12\n" +
 	"\x04comm\x18\x06 \x03(\rR\x04comm\x12\x14\n" +
 	"\x05bytes\x18\a \x03(\x04R\x05bytes\x12\x18\n" +
-	"\achannel\x18\b \x03(\x12R\achannel\"\x9a\x02\n" +
+	"\achannel\x18\b \x03(\x12R\achannel\x12\x18\n" +
+	"\aposting\x18F \x03(\rR\aposting\x12\x1a\n" +
+	"\bfunction\x18Z \x03(\rR\bfunction\x12\x12\n" +
+	"\x04path\x18[ \x03(\rR\x04path\"\xbb\x01\n" +
+	"\x0fMatcherPostings\x12\x14\n" +
+	"\x05flags\x18\x01 \x03(\rR\x05flags\x12\x12\n" +
+	"\x04comm\x18\x02 \x03(\rR\x04comm\x12\x12\n" +
+	"\x04peer\x18\x03 \x03(\x11R\x04peer\x12\x10\n" +
+	"\x03tag\x18\x04 \x03(\x11R\x03tag\x12\x14\n" +
+	"\x05start\x18\x05 \x03(\x04R\x05start\x12\x10\n" +
+	"\x03end\x18\x06 \x03(\x04R\x03end\x12\x16\n" +
+	"\x06number\x18\a \x03(\x04R\x06number\x12\x18\n" +
+	"\aordinal\x18\b \x03(\x04R\aordinal\"\x8c\x01\n" +
+	"\fMatcherLanes\x12\x18\n" +
+	"\areceive\x18\x01 \x03(\bR\areceive\x12\x12\n" +
+	"\x04comm\x18\x02 \x03(\rR\x04comm\x12\x12\n" +
+	"\x04peer\x18\x03 \x03(\x11R\x04peer\x12\x10\n" +
+	"\x03tag\x18\x04 \x03(\x11R\x03tag\x12\x14\n" +
+	"\x05count\x18\x05 \x03(\x04R\x05count\x12\x12\n" +
+	"\x04sent\x18\x06 \x03(\x04R\x04sent\"\xba\x02\n" +
 	"\fMatcherStats\x12\x1c\n" +
 	"\ttransfers\x18\x01 \x01(\x04R\ttransfers\x12!\n" +
 	"\fends_unknown\x18\x02 \x01(\x04R\vendsUnknown\x12%\n" +
@@ -1634,7 +1957,10 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\tcancelled\x18\a \x01(\x04R\tcancelled\x12\x12\n" +
 	"\x04late\x18\b \x01(\x04R\x04late\x12\x1c\n" +
 	"\tunordered\x18< \x01(\x04R\tunordered\x12\x12\n" +
-	"\x04void\x18= \x01(\bR\x04voidB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
+	"\x04void\x18= \x01(\bR\x04void\x12\x1e\n" +
+	"\n" +
+	"unfollowed\x18P \x01(\x04R\n" +
+	"unfollowedB$Z\"moriens/proto/moriens/v1;moriensv1b\x06proto3"
 
 var (
 	file_moriens_v1_outbox_proto_rawDescOnce sync.Once
@@ -1648,7 +1974,7 @@ func file_moriens_v1_outbox_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_outbox_proto_rawDescData
 }
 
-var file_moriens_v1_outbox_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_moriens_v1_outbox_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_moriens_v1_outbox_proto_goTypes = []any{
 	(*OutboxRecord)(nil),      // 0: moriens.v1.OutboxRecord
 	(*OutboxWhole)(nil),       // 1: moriens.v1.OutboxWhole
@@ -1664,7 +1990,10 @@ var file_moriens_v1_outbox_proto_goTypes = []any{
 	(*MatcherThread)(nil),     // 11: moriens.v1.MatcherThread
 	(*MatcherRequests)(nil),   // 12: moriens.v1.MatcherRequests
 	(*MatcherOperations)(nil), // 13: moriens.v1.MatcherOperations
-	(*MatcherStats)(nil),      // 14: moriens.v1.MatcherStats
+	(*MatcherPostings)(nil),   // 14: moriens.v1.MatcherPostings
+	(*MatcherLanes)(nil),      // 15: moriens.v1.MatcherLanes
+	(*MatcherStats)(nil),      // 16: moriens.v1.MatcherStats
+	(*Traffic)(nil),           // 17: moriens.v1.Traffic
 }
 var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	1,  // 0: moriens.v1.OutboxRecord.whole:type_name -> moriens.v1.OutboxWhole
@@ -1681,16 +2010,19 @@ var file_moriens_v1_outbox_proto_depIdxs = []int32{
 	12, // 11: moriens.v1.MatcherState.request:type_name -> moriens.v1.MatcherRequests
 	13, // 12: moriens.v1.MatcherState.probed:type_name -> moriens.v1.MatcherOperations
 	13, // 13: moriens.v1.MatcherState.channel:type_name -> moriens.v1.MatcherOperations
-	14, // 14: moriens.v1.MatcherState.stats:type_name -> moriens.v1.MatcherStats
+	16, // 14: moriens.v1.MatcherState.stats:type_name -> moriens.v1.MatcherStats
 	13, // 15: moriens.v1.MatcherState.waiting:type_name -> moriens.v1.MatcherOperations
-	13, // 16: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
-	12, // 17: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
-	13, // 18: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	14, // 16: moriens.v1.MatcherState.posting:type_name -> moriens.v1.MatcherPostings
+	15, // 17: moriens.v1.MatcherState.lane:type_name -> moriens.v1.MatcherLanes
+	17, // 18: moriens.v1.MatcherState.traffic:type_name -> moriens.v1.Traffic
+	13, // 19: moriens.v1.MatcherThread.taken:type_name -> moriens.v1.MatcherOperations
+	12, // 20: moriens.v1.MatcherThread.request:type_name -> moriens.v1.MatcherRequests
+	13, // 21: moriens.v1.MatcherRequests.operation:type_name -> moriens.v1.MatcherOperations
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_outbox_proto_init() }
@@ -1698,6 +2030,7 @@ func file_moriens_v1_outbox_proto_init() {
 	if File_moriens_v1_outbox_proto != nil {
 		return
 	}
+	file_moriens_v1_collector_proto_init()
 	file_moriens_v1_outbox_proto_msgTypes[0].OneofWrappers = []any{
 		(*OutboxRecord_Whole)(nil),
 		(*OutboxRecord_Process)(nil),
@@ -1709,7 +2042,7 @@ func file_moriens_v1_outbox_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_outbox_proto_rawDesc), len(file_moriens_v1_outbox_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

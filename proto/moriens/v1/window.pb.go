@@ -84,136 +84,6 @@ func (x *WindowBatch) GetTracks() []*WindowTrack {
 	return nil
 }
 
-// EncodedBatch is a WindowBatch of which nobody looks into the messages: it is the same on the wire.
-type EncodedBatch struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Transaction   uint64                 `protobuf:"varint,1,opt,name=transaction,proto3" json:"transaction,omitempty"`
-	Parts         []*EncodedPart         `protobuf:"bytes,2,rep,name=parts,proto3" json:"parts,omitempty"`
-	Tracks        []*WindowTrack         `protobuf:"bytes,3,rep,name=tracks,proto3" json:"tracks,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EncodedBatch) Reset() {
-	*x = EncodedBatch{}
-	mi := &file_moriens_v1_window_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EncodedBatch) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EncodedBatch) ProtoMessage() {}
-
-func (x *EncodedBatch) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EncodedBatch.ProtoReflect.Descriptor instead.
-func (*EncodedBatch) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *EncodedBatch) GetTransaction() uint64 {
-	if x != nil {
-		return x.Transaction
-	}
-	return 0
-}
-
-func (x *EncodedBatch) GetParts() []*EncodedPart {
-	if x != nil {
-		return x.Parts
-	}
-	return nil
-}
-
-func (x *EncodedBatch) GetTracks() []*WindowTrack {
-	if x != nil {
-		return x.Tracks
-	}
-	return nil
-}
-
-// EncodedPart is a WindowPart of an EncodedBatch.
-type EncodedPart struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       uint64                 `protobuf:"fixed64,2,opt,name=process,proto3" json:"process,omitempty"`
-	Window        uint64                 `protobuf:"varint,3,opt,name=window,proto3" json:"window,omitempty"`
-	Messages      [][]byte               `protobuf:"bytes,4,rep,name=messages,proto3" json:"messages,omitempty"` // ReportRequest
-	Continued     bool                   `protobuf:"varint,5,opt,name=continued,proto3" json:"continued,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *EncodedPart) Reset() {
-	*x = EncodedPart{}
-	mi := &file_moriens_v1_window_proto_msgTypes[2]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *EncodedPart) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*EncodedPart) ProtoMessage() {}
-
-func (x *EncodedPart) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[2]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use EncodedPart.ProtoReflect.Descriptor instead.
-func (*EncodedPart) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{2}
-}
-
-func (x *EncodedPart) GetProcess() uint64 {
-	if x != nil {
-		return x.Process
-	}
-	return 0
-}
-
-func (x *EncodedPart) GetWindow() uint64 {
-	if x != nil {
-		return x.Window
-	}
-	return 0
-}
-
-func (x *EncodedPart) GetMessages() [][]byte {
-	if x != nil {
-		return x.Messages
-	}
-	return nil
-}
-
-func (x *EncodedPart) GetContinued() bool {
-	if x != nil {
-		return x.Continued
-	}
-	return false
-}
-
 // WindowTrack is where a ring's splitting into windows stands.
 type WindowTrack struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
@@ -232,7 +102,7 @@ type WindowTrack struct {
 
 func (x *WindowTrack) Reset() {
 	*x = WindowTrack{}
-	mi := &file_moriens_v1_window_proto_msgTypes[3]
+	mi := &file_moriens_v1_window_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -244,7 +114,7 @@ func (x *WindowTrack) String() string {
 func (*WindowTrack) ProtoMessage() {}
 
 func (x *WindowTrack) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[3]
+	mi := &file_moriens_v1_window_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -257,7 +127,7 @@ func (x *WindowTrack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowTrack.ProtoReflect.Descriptor instead.
 func (*WindowTrack) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{3}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *WindowTrack) GetProcess() uint64 {
@@ -328,7 +198,7 @@ type WindowEdges struct {
 
 func (x *WindowEdges) Reset() {
 	*x = WindowEdges{}
-	mi := &file_moriens_v1_window_proto_msgTypes[4]
+	mi := &file_moriens_v1_window_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -340,7 +210,7 @@ func (x *WindowEdges) String() string {
 func (*WindowEdges) ProtoMessage() {}
 
 func (x *WindowEdges) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[4]
+	mi := &file_moriens_v1_window_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -353,7 +223,7 @@ func (x *WindowEdges) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowEdges.ProtoReflect.Descriptor instead.
 func (*WindowEdges) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{4}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WindowEdges) GetRing() uint64 {
@@ -390,7 +260,7 @@ type WindowRun struct {
 
 func (x *WindowRun) Reset() {
 	*x = WindowRun{}
-	mi := &file_moriens_v1_window_proto_msgTypes[5]
+	mi := &file_moriens_v1_window_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -402,7 +272,7 @@ func (x *WindowRun) String() string {
 func (*WindowRun) ProtoMessage() {}
 
 func (x *WindowRun) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[5]
+	mi := &file_moriens_v1_window_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -415,7 +285,7 @@ func (x *WindowRun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowRun.ProtoReflect.Descriptor instead.
 func (*WindowRun) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{5}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WindowRun) GetFirst() uint64 {
@@ -460,7 +330,7 @@ type WindowFile struct {
 
 func (x *WindowFile) Reset() {
 	*x = WindowFile{}
-	mi := &file_moriens_v1_window_proto_msgTypes[6]
+	mi := &file_moriens_v1_window_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -472,7 +342,7 @@ func (x *WindowFile) String() string {
 func (*WindowFile) ProtoMessage() {}
 
 func (x *WindowFile) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[6]
+	mi := &file_moriens_v1_window_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -485,7 +355,7 @@ func (x *WindowFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowFile.ProtoReflect.Descriptor instead.
 func (*WindowFile) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{6}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WindowFile) GetFile() uint64 {
@@ -536,7 +406,7 @@ type WindowMark struct {
 
 func (x *WindowMark) Reset() {
 	*x = WindowMark{}
-	mi := &file_moriens_v1_window_proto_msgTypes[7]
+	mi := &file_moriens_v1_window_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -548,7 +418,7 @@ func (x *WindowMark) String() string {
 func (*WindowMark) ProtoMessage() {}
 
 func (x *WindowMark) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[7]
+	mi := &file_moriens_v1_window_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -561,7 +431,7 @@ func (x *WindowMark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowMark.ProtoReflect.Descriptor instead.
 func (*WindowMark) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{7}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *WindowMark) GetProcess() uint64 {
@@ -603,7 +473,7 @@ type WindowPassed struct {
 
 func (x *WindowPassed) Reset() {
 	*x = WindowPassed{}
-	mi := &file_moriens_v1_window_proto_msgTypes[8]
+	mi := &file_moriens_v1_window_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +485,7 @@ func (x *WindowPassed) String() string {
 func (*WindowPassed) ProtoMessage() {}
 
 func (x *WindowPassed) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[8]
+	mi := &file_moriens_v1_window_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +498,7 @@ func (x *WindowPassed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowPassed.ProtoReflect.Descriptor instead.
 func (*WindowPassed) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{8}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WindowPassed) GetProcess() uint64 {
@@ -666,7 +536,7 @@ type WindowState struct {
 
 func (x *WindowState) Reset() {
 	*x = WindowState{}
-	mi := &file_moriens_v1_window_proto_msgTypes[9]
+	mi := &file_moriens_v1_window_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -678,7 +548,7 @@ func (x *WindowState) String() string {
 func (*WindowState) ProtoMessage() {}
 
 func (x *WindowState) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_window_proto_msgTypes[9]
+	mi := &file_moriens_v1_window_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -691,7 +561,7 @@ func (x *WindowState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WindowState.ProtoReflect.Descriptor instead.
 func (*WindowState) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_window_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_window_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WindowState) GetDefinitions() []*ReportRequest {
@@ -780,16 +650,7 @@ const file_moriens_v1_window_proto_rawDesc = "" +
 	"\vWindowBatch\x12 \n" +
 	"\vtransaction\x18\x01 \x01(\x04R\vtransaction\x12,\n" +
 	"\x05parts\x18\x02 \x03(\v2\x16.moriens.v1.WindowPartR\x05parts\x12/\n" +
-	"\x06tracks\x18\x03 \x03(\v2\x17.moriens.v1.WindowTrackR\x06tracks\"\x90\x01\n" +
-	"\fEncodedBatch\x12 \n" +
-	"\vtransaction\x18\x01 \x01(\x04R\vtransaction\x12-\n" +
-	"\x05parts\x18\x02 \x03(\v2\x17.moriens.v1.EncodedPartR\x05parts\x12/\n" +
-	"\x06tracks\x18\x03 \x03(\v2\x17.moriens.v1.WindowTrackR\x06tracks\"y\n" +
-	"\vEncodedPart\x12\x18\n" +
-	"\aprocess\x18\x02 \x01(\x06R\aprocess\x12\x16\n" +
-	"\x06window\x18\x03 \x01(\x04R\x06window\x12\x1a\n" +
-	"\bmessages\x18\x04 \x03(\fR\bmessages\x12\x1c\n" +
-	"\tcontinued\x18\x05 \x01(\bR\tcontinued\"\xcc\x01\n" +
+	"\x06tracks\x18\x03 \x03(\v2\x17.moriens.v1.WindowTrackR\x06tracks\"\xcc\x01\n" +
 	"\vWindowTrack\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04ring\x18\x02 \x01(\x06R\x04ring\x12\x12\n" +
@@ -851,40 +712,36 @@ func file_moriens_v1_window_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_window_proto_rawDescData
 }
 
-var file_moriens_v1_window_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_moriens_v1_window_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_moriens_v1_window_proto_goTypes = []any{
 	(*WindowBatch)(nil),   // 0: moriens.v1.WindowBatch
-	(*EncodedBatch)(nil),  // 1: moriens.v1.EncodedBatch
-	(*EncodedPart)(nil),   // 2: moriens.v1.EncodedPart
-	(*WindowTrack)(nil),   // 3: moriens.v1.WindowTrack
-	(*WindowEdges)(nil),   // 4: moriens.v1.WindowEdges
-	(*WindowRun)(nil),     // 5: moriens.v1.WindowRun
-	(*WindowFile)(nil),    // 6: moriens.v1.WindowFile
-	(*WindowMark)(nil),    // 7: moriens.v1.WindowMark
-	(*WindowPassed)(nil),  // 8: moriens.v1.WindowPassed
-	(*WindowState)(nil),   // 9: moriens.v1.WindowState
-	(*WindowPart)(nil),    // 10: moriens.v1.WindowPart
-	(Keep_Why)(0),         // 11: moriens.v1.Keep.Why
-	(*ReportRequest)(nil), // 12: moriens.v1.ReportRequest
+	(*WindowTrack)(nil),   // 1: moriens.v1.WindowTrack
+	(*WindowEdges)(nil),   // 2: moriens.v1.WindowEdges
+	(*WindowRun)(nil),     // 3: moriens.v1.WindowRun
+	(*WindowFile)(nil),    // 4: moriens.v1.WindowFile
+	(*WindowMark)(nil),    // 5: moriens.v1.WindowMark
+	(*WindowPassed)(nil),  // 6: moriens.v1.WindowPassed
+	(*WindowState)(nil),   // 7: moriens.v1.WindowState
+	(*WindowPart)(nil),    // 8: moriens.v1.WindowPart
+	(Keep_Why)(0),         // 9: moriens.v1.Keep.Why
+	(*ReportRequest)(nil), // 10: moriens.v1.ReportRequest
 }
 var file_moriens_v1_window_proto_depIdxs = []int32{
-	10, // 0: moriens.v1.WindowBatch.parts:type_name -> moriens.v1.WindowPart
-	3,  // 1: moriens.v1.WindowBatch.tracks:type_name -> moriens.v1.WindowTrack
-	2,  // 2: moriens.v1.EncodedBatch.parts:type_name -> moriens.v1.EncodedPart
-	3,  // 3: moriens.v1.EncodedBatch.tracks:type_name -> moriens.v1.WindowTrack
-	5,  // 4: moriens.v1.WindowFile.runs:type_name -> moriens.v1.WindowRun
-	11, // 5: moriens.v1.WindowMark.why:type_name -> moriens.v1.Keep.Why
-	12, // 6: moriens.v1.WindowState.definitions:type_name -> moriens.v1.ReportRequest
-	7,  // 7: moriens.v1.WindowState.marks:type_name -> moriens.v1.WindowMark
-	6,  // 8: moriens.v1.WindowState.files:type_name -> moriens.v1.WindowFile
-	3,  // 9: moriens.v1.WindowState.tracks:type_name -> moriens.v1.WindowTrack
-	4,  // 10: moriens.v1.WindowState.edges:type_name -> moriens.v1.WindowEdges
-	8,  // 11: moriens.v1.WindowState.passed:type_name -> moriens.v1.WindowPassed
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	8,  // 0: moriens.v1.WindowBatch.parts:type_name -> moriens.v1.WindowPart
+	1,  // 1: moriens.v1.WindowBatch.tracks:type_name -> moriens.v1.WindowTrack
+	3,  // 2: moriens.v1.WindowFile.runs:type_name -> moriens.v1.WindowRun
+	9,  // 3: moriens.v1.WindowMark.why:type_name -> moriens.v1.Keep.Why
+	10, // 4: moriens.v1.WindowState.definitions:type_name -> moriens.v1.ReportRequest
+	5,  // 5: moriens.v1.WindowState.marks:type_name -> moriens.v1.WindowMark
+	4,  // 6: moriens.v1.WindowState.files:type_name -> moriens.v1.WindowFile
+	1,  // 7: moriens.v1.WindowState.tracks:type_name -> moriens.v1.WindowTrack
+	2,  // 8: moriens.v1.WindowState.edges:type_name -> moriens.v1.WindowEdges
+	6,  // 9: moriens.v1.WindowState.passed:type_name -> moriens.v1.WindowPassed
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_window_proto_init() }
@@ -899,7 +756,7 @@ func file_moriens_v1_window_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_window_proto_rawDesc), len(file_moriens_v1_window_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,64 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Gone says whether somebody has removed the outbox's files: cleaners of temporary directories do. What is committed then goes with this process.
+func (o *Outbox) Gone() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.log.Removed()
+}
+
+// Again makes the spool and the outbox in it anew, of what is in memory: all of the state, and the newest messages. It returns how many messages that the
+// collector is not known to hold went with the files. In their place each sends something that the collector refuses and counts, the first says why.
+func (o *Outbox) Again(why string) (lost uint64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.spool.again(); err != nil {
+		return 0, err
+	}
+	log, err := o.spool.openOutbox()
+	if err != nil {
+		return 0, err
+	}
+	x := &moriensv1.OutboxTransaction{First: o.held + 1}
+	kept := o.last + 1 // sequence of the first message that is in memory
+	if len(o.recent) > 0 {
+		kept = o.recent[0].Sequence
+	}
+	for s := x.First; s < kept; s++ {
+		m := &moriensv1.ReportRequest{Sequence: s}
+		if s == x.First {
+			m.Body = &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: fmt.Sprintf("%s: %d messages are lost", why, kept-s)}}
+		}
+		body, err := proto.Marshal(m)
+		if err != nil {
+			return 0, errors.Join(err, log.Close())
+		}
+		x.Message = append(x.Message, body)
+	}
+	for _, m := range o.recent {
+		if m.Sequence > o.held {
+			x.Message = append(x.Message, m.Body)
+		}
+	}
+	records := append(o.whole(o.held), &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}})
+	before := o.log
+	o.log = log
+	if err := o.append(records...); err != nil {
+		o.log = before
+		return 0, errors.Join(err, log.Close())
+	}
+	before.Close() // it is gone
+	o.begun, o.behind = true, behind{}
+	o.files = []messageFile{{number: log.End().File, last: o.last}}
+	o.budget.setOutbox(log.Bytes())
+	return kept - x.First, nil
+}

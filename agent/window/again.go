@@ -1,0 +1,81 @@
+package window
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+
+	"moriens/internal/segment"
+)
+
+// Again begins anew where somebody has removed files: cleaners of temporary directories do. All windows so far are gone then, and counted as evicted.
+func (s *Store) Again() {
+	s.mu.Lock()
+	removed := s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()
+	s.mu.Unlock()
+	if !removed {
+		return
+	}
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := [...]*segment.Log{s.fresh, s.sorted, s.state}
+	bytes := s.bytes()
+	err := os.RemoveAll(s.config.Dir)
+	if err == nil {
+		err = s.openLogs()
+	}
+	if err != nil {
+		s.fresh, s.sorted, s.state = before[0], before[1], before[2]
+		s.fail(err)
+		return
+	}
+	s.config.Log.Error("the windows of full detail were removed while ranks ran", "directory", s.config.Dir)
+	for _, l := range before {
+		l.Close() // it is gone
+	}
+	s.stats.EvictedBytes += uint64(bytes)
+	for _, r := range s.rings {
+		for _, e := range r.edges {
+			if k := (key{r.process.id, e.window}); !s.gone(k) {
+				s.torn[k] = true
+				s.stats.EvictedWindows++
+			}
+		}
+		s.sortedTracks[r.id] = r.track()
+	}
+	s.files, s.sortedFile, s.sortedTransaction = nil, 0, s.last
+	if err := s.save(); err != nil {
+		s.fail(err)
+	}
+}
+
+// openLogs opens the logs, all of them or none.
+func (s *Store) openLogs() error {
+	var opened []*segment.Log
+	open := func(to **segment.Log, dir, kind string, fileBytes int64) error {
+		l, err := segment.Open(dir, kind, fileBytes)
+		if err == nil {
+			*to = l
+			opened = append(opened, l)
+		}
+		return err
+	}
+	err := open(&s.state, filepath.Join(s.config.Dir, "state"), "winstate", freshMaxBytes)
+	if err == nil {
+		err = open(&s.sorted, filepath.Join(s.config.Dir, "sorted"), "winsort", math.MaxInt64)
+	}
+	if err == nil {
+		err = open(&s.fresh, filepath.Join(s.config.Dir, "fresh"), "winfresh", s.freshBytes())
+	}
+	if err != nil {
+		for _, l := range opened {
+			err = errors.Join(err, l.Close())
+		}
+		return err
+	}
+	s.fresh.Compress(false) // what stays is compressed where it is sorted
+	return nil
+}

@@ -1,0 +1,686 @@
+package dbscan_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/dbscan"
+	"moriens/analysis/team"
+	"moriens/internal/mpix"
+)
+
+// together runs f at all members of a team.
+func together(members int, f func(t team.Team) error) error {
+	errs := make([]error, members)
+	var wg sync.WaitGroup
+	for i, t := range mpix.Local(members) {
+		wg.Go(func() { errs[i] = f(t) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// A spread says which member has each point.
+type spread []int
+
+func drawSpread(t *rapid.T, n, members int) spread {
+	s := make(spread, n)
+	switch rapid.SampledFrom([]string{"any", "one", "blocks", "some"}).Draw(t, "spread") {
+	case "any":
+		for i := range s {
+			s[i] = rapid.IntRange(0, members-1).Draw(t, "member")
+		}
+	case "one":
+		m := rapid.IntRange(0, members-1).Draw(t, "member")
+		for i := range s {
+			s[i] = m
+		}
+	case "blocks":
+		for i := range s {
+			s[i] = i * members / n
+		}
+	case "some":
+		m := rapid.IntRange(0, members-1).Draw(t, "member")
+		for i := range s {
+			s[i] = m * (i % 2)
+		}
+	}
+	return s
+}
+
+// share returns the points of a member, and their rows.
+func (s spread) share(p dbscan.Points, member int) (own dbscan.Points, rows []int64) {
+	own.Dims = p.Dims
+	rows = []int64{}
+	for i, m := range s {
+		if m == member {
+			own.Coords = append(own.Coords, p.Coords[i*p.Dims:(i+1)*p.Dims]...)
+			rows = append(rows, int64(i))
+		}
+	}
+	return own, rows
+}
+
+// shared answers a question about points that several members have, and puts the results together.
+func shared(p dbscan.Points, s spread, size, threads int, ask func(x *dbscan.Shared) (*dbscan.Result, error)) (*dbscan.Result, error) {
+	all := &dbscan.Result{Labels: make([]int32, p.Len()), Core: make([]bool, p.Len())}
+	clusters := make([]int, size)
+	err := together(size, func(t team.Team) error {
+		own, rows := s.share(p, t.Rank())
+		x, err := dbscan.NewSharedRows(t, own, rows, threads)
+		if err != nil {
+			return err
+		}
+		r, err := ask(x)
+		if err != nil {
+			return err
+		}
+		if len(r.Labels) != len(rows) || len(r.Core) != len(rows) {
+			return fmt.Errorf("%d labels and %d core flags for %d points", len(r.Labels), len(r.Core), len(rows))
+		}
+		for i, row := range rows {
+			all.Labels[row], all.Core[row] = r.Labels[i], r.Core[i]
+		}
+		clusters[t.Rank()] = r.Clusters
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	all.Clusters = clusters[0]
+	for _, n := range clusters {
+		if n != all.Clusters {
+			return nil, fmt.Errorf("members know of %v clusters", clusters)
+		}
+	}
+	return all, nil
+}
+
+func sharedCluster(p dbscan.Points, s spread, size, threads int, eps float64, minPts int) (*dbscan.Result, error) {
+	return shared(p, s, size, threads, func(x *dbscan.Shared) (*dbscan.Result, error) { return x.Cluster(eps, minPts) })
+}
+
+func TestSharedIsTheReference(t *testing.T) {
+	for _, few := range []int64{0, 30} {
+		for _, c := range []struct{ maxDims, maxPoints int }{{1, 120}, {4, 120}, {8, 60}} {
+			t.Run(fmt.Sprintf("to%dD-together%d", c.maxDims, few), func(t *testing.T) {
+				dbscan.GatherUpTo(t, few)
+				rapid.Check(t, func(t *rapid.T) {
+					p, eps := drawPoints(t, c.maxDims, c.maxPoints)
+					minPts := rapid.IntRange(1, 10).Draw(t, "minPts")
+					size := rapid.IntRange(1, 8).Draw(t, "members")
+					s := drawSpread(t, p.Len(), size)
+					input := slices.Clone(p.Coords)
+					got, err := sharedCluster(p, s, size, rapid.IntRange(1, 2).Draw(t, "threads"), eps, minPts)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := sameResult(got, reference(p, eps, minPts)); err != nil {
+						t.Fatal(err)
+					}
+					if !slices.Equal(input, p.Coords) {
+						t.Fatal("the input was changed")
+					}
+				})
+			})
+		}
+	}
+}
+
+// Cells give the answer also where few of them decide anything.
+func TestSharedCellsAreTheReference(t *testing.T) {
+	dbscan.GatherUpTo(t, -1)
+	tried, numbered := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		p, eps := drawPoints(t, 4, 120)
+		if p.Len() == 0 {
+			return
+		}
+		minPts := rapid.IntRange(1, 12).Draw(t, "minPts")
+		size := rapid.IntRange(2, 8).Draw(t, "members")
+		s := drawSpread(t, p.Len(), size)
+		got, err := shared(p, s, size, rapid.IntRange(1, 2).Draw(t, "threads"), func(x *dbscan.Shared) (*dbscan.Result, error) {
+			r, err := x.ClusterOnGrid(eps, minPts)
+			if r == nil && err == nil {
+				return nil, errNotNumbered
+			}
+			return r, err
+		})
+		if tried++; errors.Is(err, errNotNumbered) {
+			return
+		}
+		if numbered++; err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResult(got, reference(p, eps, minPts)); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if numbered < tried/2 {
+		t.Errorf("in %d of %d cases only there are cells", numbered, tried)
+	}
+}
+
+var errNotNumbered = errors.New("too many cells")
+
+// Eps at a distance to the MinPts-th point, as for one process.
+func TestSharedAtTheThreshold(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	random := rand.New(rand.NewPCG(3, 2))
+	for trial := range 100 {
+		dbscan.PileUp(t, []int{2, 5, 64}[trial%3])
+		dims := 1 + trial%7
+		p := dbscan.Points{Dims: dims, Coords: make([]float64, (50+random.IntN(250))*dims)}
+		kinds := 1 + random.IntN(4)
+		width := []float64{.02, .2, 1}[random.IntN(3)]
+		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
+		for i := range p.Coords {
+			x := float64(i/dims%kinds) + width*random.Float64()
+			if lattice != 0 {
+				x = math.Round(x*lattice) / lattice
+			}
+			p.Coords[i] = x
+		}
+		minPts := 2 + random.IntN(9)
+		if trial%5 == 0 {
+			minPts = 20 + random.IntN(40)
+		}
+		minPts = min(minPts, p.Len())
+		curve := referenceCurve(p, minPts-1)
+		eps := curve[random.IntN(len(curve))]
+		size := 1 + random.IntN(8)
+		s := make(spread, p.Len())
+		for i := range s {
+			s[i] = min(random.IntN(size), random.IntN(size))
+		}
+		got, err := sharedCluster(p, s, size, 1, eps, minPts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResult(got, reference(p, eps, minPts)); err != nil {
+			t.Fatalf("trial %d, %d-D, %d points, Eps %v, MinPts %d, %d members: %v", trial, dims, p.Len(), eps, minPts, size, err)
+		}
+	}
+}
+
+// Points enough for full cells, samples, questions and several threads.
+func TestSharedIsBatch(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	random := rand.New(rand.NewPCG(8, 8))
+	for i, c := range []struct {
+		dims, n int
+		eps     float64
+		minPts  int
+		lattice float64
+	}{
+		{1, 40_000, .001, 10, 0}, {1, 40_000, .002, 40, 2000},
+		{2, 40_000, .01, 10, 0}, {2, 40_000, .004, 4, 0}, {2, 40_000, .005, 10, 1000}, {2, 40_000, .05, 300, 0}, {2, 40_000, 1e-9, 2, 1000},
+		{3, 30_000, .02, 10, 0}, {3, 30_000, .014, 10, 500}, {4, 30_000, .03, 10, 0}, {4, 30_000, .02, 8, 400},
+		{5, 6_000, .05, 8, 0}, {6, 6_000, .05, 8, 200},
+	} {
+		p := dbscan.Crowds(random, c.n, c.dims, .02, c.lattice)
+		want, err := dbscan.Cluster(p, c.eps, c.minPts, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.Clusters < 2 {
+			t.Fatalf("%+v: %d clusters; these points should show more", c, want.Clusters)
+		}
+		for _, size := range []int{2 + 2*((i+1)%4), 3} {
+			s := make(spread, p.Len())
+			for i := range s {
+				if size == 3 {
+					s[i] = i * 3 / len(s) // kinds follow each other, so that members have the same
+				} else {
+					s[i] = random.IntN(size)
+				}
+			}
+			got, err := sharedCluster(p, s, size, 2, c.eps, c.minPts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sameResult(got, want); err != nil {
+				t.Fatalf("%+v, %d members: another answer than one process", c, size)
+			}
+		}
+	}
+}
+
+func TestSharedMistakes(t *testing.T) {
+	four := dbscan.Points{Dims: 2, Coords: []float64{1, 2, 3, 4, 5, math.NaN(), 7, 8}}
+	for _, few := range []int64{0, 100} {
+		dbscan.GatherUpTo(t, few)
+		_, err := sharedCluster(four, spread{1, 0, 2, 1}, 3, 1, 1, 1)
+		var notFinite *dbscan.NotFiniteError
+		if !errors.As(err, &notFinite) || notFinite.Row != 2 || notFinite.Dim != 1 || strings.Count(err.Error(), "row 2") != 3 {
+			t.Errorf("%v, want all members to name row 2", err)
+		}
+	}
+	for want, own := range map[string]func(rank int) (dbscan.Points, []int64){
+		"points of 2 dimensions here, of 1 to 2": func(rank int) (dbscan.Points, []int64) { return dbscan.Points{Dims: 1 + rank}, nil },
+		"1 rows for 0 points":                    func(rank int) (dbscan.Points, []int64) { return dbscan.Points{Dims: 1}, make([]int64, rank) },
+		"half a row":                             nil,
+		"point 1 is row 0": func(rank int) (dbscan.Points, []int64) {
+			return dbscan.Points{Dims: 1, Coords: make([]float64, 2*rank)}, []int64{1, 0}[:2*rank]
+		},
+		"1 points with rows up to 1": func(rank int) (dbscan.Points, []int64) {
+			return dbscan.Points{Dims: 1, Coords: make([]float64, rank)}, []int64{1}[:rank]
+		},
+	} {
+		if own == nil {
+			want = "3 coordinates are no whole number"
+			own = func(rank int) (dbscan.Points, []int64) {
+				return dbscan.Points{Dims: 2, Coords: make([]float64, 3*rank)}, nil
+			}
+		}
+		errs := make([]error, 2)
+		_ = together(2, func(t team.Team) error {
+			p, rows := own(t.Rank())
+			_, errs[t.Rank()] = dbscan.NewSharedRows(t, p, rows, 1)
+			return nil
+		})
+		if errs[0] == nil || errs[1] == nil || !strings.Contains(errs[1].Error(), want) {
+			t.Errorf("%v and %v, want %q", errs[0], errs[1], want)
+		}
+	}
+}
+
+// What a stage costs is told, and points stay where they are when counts decide.
+func TestSharedCosts(t *testing.T) {
+	p := burstLike(60_000, 2)
+	s := make(spread, p.Len())
+	for i := range s {
+		s[i] = i % 2
+	}
+	var sent atomic.Int64
+	_, err := shared(p, s, 2, 1, func(x *dbscan.Shared) (*dbscan.Result, error) {
+		r, err := x.Cluster(.01, 10)
+		for _, c := range x.Costs() {
+			if c.Name == "" || c.Calls < 1 || c.Bytes < 0 || c.Seconds < 0 {
+				return nil, fmt.Errorf("costs %+v", c)
+			}
+			sent.Add(c.Bytes)
+		}
+		return r, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if moved := int64(8 * len(p.Coords)); sent.Load() == 0 || sent.Load() > moved/2 {
+		t.Errorf("%d bytes were sent about points of %d", sent.Load(), moved)
+	}
+}
+
+// Where regions are narrow against Eps, what crowds stays where it is.
+func TestSharedCrowdInAFewEps(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	random := rand.New(rand.NewPCG(6, 6))
+	const dims, n, size = 5, 20_000, 4
+	p := dbscan.Points{Dims: dims, Coords: make([]float64, n*dims)}
+	for i := range p.Coords {
+		p.Coords[i] = random.NormFloat64()
+		if i/dims%400 == 0 {
+			p.Coords[i] = 60 * random.Float64()
+		}
+	}
+	const eps, minPts = 8, 30
+	want, err := dbscan.Cluster(p, eps, minPts, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := make(spread, n)
+	for i := range s {
+		s[i] = random.IntN(size)
+	}
+	var sent [2]atomic.Int64
+	for i, places := range []int{64, n} {
+		dbscan.PileUp(t, places)
+		got, err := shared(p, s, size, 1, func(x *dbscan.Shared) (*dbscan.Result, error) {
+			r, err := x.Cluster(eps, minPts)
+			for _, c := range x.Costs() {
+				sent[i].Add(c.Bytes)
+			}
+			return r, err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := sameResult(got, want); err != nil {
+			t.Fatalf("piles of %d: another answer than one process", places)
+		}
+	}
+	if with, without := sent[0].Load(), sent[1].Load(); with > without/2 {
+		t.Errorf("%d bytes were sent, %d without piles", with, without)
+	} else {
+		t.Logf("%d bytes were sent, %d without piles", with, without)
+	}
+}
+
+// The curve is that of an index of all points in the order of their rows.
+func TestSharedKDistance(t *testing.T) {
+	for _, few := range []int64{0, 30} {
+		dbscan.GatherUpTo(t, few)
+		rapid.Check(t, func(t *rapid.T) {
+			p, _ := drawPoints(t, 6, 200)
+			k := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, p.Len()+2)).Draw(t, "k")
+			queries := rapid.SampledFrom([]int{0, 7, 50}).Draw(t, "queries")
+			want, err := kDistance(p, k, queries, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := rapid.IntRange(1, 8).Draw(t, "members")
+			s := drawSpread(t, p.Len(), size)
+			if err := sameCurves(p, s, size, k, queries, want); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func sameCurves(p dbscan.Points, s spread, size, k, queries int, want []float64) error {
+	return together(size, func(t team.Team) error {
+		own, rows := s.share(p, t.Rank())
+		x, err := dbscan.NewSharedRows(t, own, rows, 2)
+		if err != nil {
+			return err
+		}
+		if x.Len() != int64(p.Len()) {
+			return fmt.Errorf("%d points, want %d", x.Len(), p.Len())
+		}
+		got, err := x.KDistance(k, queries)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(got, want) {
+			return fmt.Errorf("%d-D, %d members, k %d, %d queries: another curve than that of one process", p.Dims, size, k, queries)
+		}
+		c, err := x.Curve(k, queries)
+		if err != nil {
+			return err
+		}
+		knee, ok, err := c.Knee()
+		if wantKnee, wantOK := dbscan.FindKnee(want); err != nil || knee != wantKnee || ok != wantOK {
+			return fmt.Errorf("knee %+v %v, want %+v %v; %w", knee, ok, wantKnee, wantOK, err)
+		}
+		if c.Len() != len(want) {
+			return fmt.Errorf("%d distances, want %d", c.Len(), len(want))
+		}
+		if n := len(want); n > 0 {
+			got, err := c.At(n-1, 0, n/2)
+			if err != nil || got[0] != want[n-1] || got[1] != want[0] || got[2] != want[n/2] {
+				return fmt.Errorf("distances %v, want %v, %v and %v; %w", got, want[n-1], want[0], want[n/2], err)
+			}
+		}
+		return nil
+	})
+}
+
+// Many neighbours among many points are found by medians.
+func TestSharedKDistanceOfManyPoints(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, c := range []struct{ dims, k, lattice int }{{1, 100, 0}, {2, 60, 0}, {2, 200, 0}, {2, 2000, 0}, {2, 1500, 64}, {3, 500, 0}, {4, 7_990, 0}} {
+		p := burstLike(8_000, c.dims)
+		if c.lattice > 0 {
+			for i, v := range p.Coords {
+				p.Coords[i] = math.Round(v*float64(c.lattice)) / float64(c.lattice)
+			}
+		}
+		want, err := kDistance(p, c.k, 100, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, size := range []int{2, 5} {
+			at := make(spread, p.Len())
+			for i := range at {
+				switch {
+				case size == 2:
+					at[i] = random.IntN(2)
+				case p.Coords[i*p.Dims] < .7: // by place, so that members know little of each other's
+					at[i] = int(p.Coords[i*p.Dims]*5) & 3
+				default:
+					at[i] = 4
+				}
+			}
+			if err := sameCurves(p, at, size, c.k, 100, want); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// Members' points without rows follow each other.
+func TestSharedByRank(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	p := burstLike(12_000, 2)
+	want, err := kDistance(p, 5, 0, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clusters, err := dbscan.Cluster(p, .01, 6, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := together(3, func(t team.Team) error {
+		begin, end := []int{0, 7000, 7000, 12_000}[t.Rank()], []int{0, 7000, 7000, 12_000}[t.Rank()+1]
+		x, err := dbscan.NewShared(t, dbscan.Points{Dims: 2, Coords: p.Coords[2*begin : 2*end]}, 1)
+		if err != nil {
+			return err
+		}
+		got, err := x.KDistance(5, 0)
+		if err != nil {
+			return err
+		}
+		r, err := x.Cluster(.01, 6)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(got, want) || !slices.Equal(r.Labels, clusters.Labels[begin:end]) || r.Clusters != clusters.Clusters {
+			return fmt.Errorf("member %d has another answer", t.Rank())
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Cells and regions both give the batch answer, whichever of them Cluster would take.
+func TestSharedBothWays(t *testing.T) {
+	dbscan.GatherUpTo(t, -1)
+	random := rand.New(rand.NewPCG(1, 77))
+	grids := 0
+	const trials = 60
+	for trial := range trials {
+		dims := 1 + random.IntN(4)
+		n := 200 + random.IntN(2000)
+		p := dbscan.Points{Dims: dims, Coords: make([]float64, n*dims)}
+		kinds := 1 + random.IntN(12)
+		width := []float64{.002, .02, .2, 1}[random.IntN(4)]
+		lattice := []float64{0, 0, 20, 100, 1000}[random.IntN(5)]
+		scattered := []float64{0, .02, .2}[random.IntN(3)]
+		for i := range n {
+			kind := random.IntN(kinds)
+			alone := random.Float64() < scattered
+			w := width * math.Exp(random.NormFloat64())
+			for d := range dims {
+				x := float64((kind*7+d*5)%11)/11 + w*random.NormFloat64()
+				if alone {
+					x = random.Float64() * 1.5
+				}
+				if lattice != 0 {
+					x = math.Round(x*lattice) / lattice
+				}
+				p.Coords[i*dims+d] = x
+			}
+		}
+		minPts := 1 + random.IntN(12)
+		if trial%4 == 0 {
+			minPts = 20 + random.IntN(n/10)
+		}
+		curve, err := kDistance(p, max(1, minPts-1), 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(curve) == 0 {
+			continue
+		}
+		eps := curve[random.IntN(len(curve))]
+		if lattice != 0 && random.IntN(3) == 0 {
+			eps = 5 / lattice
+		}
+		want, err := dbscan.Cluster(p, eps, minPts, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := 2 + random.IntN(7)
+		s := make(spread, n)
+		mode := random.IntN(3)
+		for i := range s {
+			switch mode {
+			case 0:
+				s[i] = random.IntN(size)
+			case 1:
+				s[i] = i * size / n
+			case 2:
+				s[i] = min(size-1, int(math.Abs(p.Coords[i*dims])*3))
+			}
+		}
+		got, err := shared(p, s, size, 1+random.IntN(2), func(x *dbscan.Shared) (*dbscan.Result, error) {
+			r, err := x.ClusterOnGrid(eps, minPts)
+			if r == nil && err == nil {
+				return nil, errNotNumbered
+			}
+			return r, err
+		})
+		if errors.Is(err, errNotNumbered) {
+			err = nil
+		} else {
+			grids++
+			if err == nil {
+				err = sameResult(got, want)
+			}
+		}
+		if err != nil {
+			t.Fatalf("grid trial %d dims %d n %d eps %v minPts %d size %d: %v", trial, dims, n, eps, minPts, size, err)
+		}
+		if trial%3 == 0 {
+			dbscan.PileUp(t, []int{2, 20, 64}[trial/3%3])
+			got, err := shared(p, s, size, 1, func(x *dbscan.Shared) (*dbscan.Result, error) { return x.ClusterOnTree(eps, minPts) })
+			if err == nil {
+				err = sameResult(got, want)
+			}
+			if err != nil {
+				t.Fatalf("tree trial %d dims %d n %d eps %v minPts %d size %d: %v", trial, dims, n, eps, minPts, size, err)
+			}
+		}
+	}
+	if grids < trials/2 {
+		t.Errorf("in %d of %d cases only there are cells", grids, trials)
+	}
+}
+
+// A frail member breaks down in one of its calls.
+type frail struct {
+	mpix.Transport
+	left int
+}
+
+var errFrail = errors.New("broken down")
+
+func (f *frail) breaks() bool {
+	if f.left--; f.left == 0 {
+		f.Abort(1)
+	}
+	return f.left <= 0
+}
+
+func (f *frail) AllGather(mine []byte) ([][]byte, error) {
+	if f.breaks() {
+		return nil, errFrail
+	}
+	return f.Transport.AllGather(mine)
+}
+
+func (f *frail) AllToAll(parts [][]byte) ([][]byte, error) {
+	if f.breaks() {
+		return nil, errFrail
+	}
+	return f.Transport.AllToAll(parts)
+}
+
+func (f *frail) AllReduce(values []int64, op team.Op) error {
+	if f.breaks() {
+		return errFrail
+	}
+	return f.Transport.AllReduce(values, op)
+}
+
+// Wherever a member breaks down, all get an error.
+func TestSharedBreaksDown(t *testing.T) {
+	dbscan.GatherUpTo(t, 0)
+	dbscan.PileUp(t, 4)
+	for name, c := range map[string]struct {
+		dims int
+		ask  func(x *dbscan.Shared) error
+	}{
+		"grid":             {2, func(x *dbscan.Shared) error { _, err := x.ClusterOnGrid(.02, 8); return err }},
+		"regions":          {5, func(x *dbscan.Shared) error { _, err := x.Cluster(.1, 8); return err }},
+		"line":             {1, func(x *dbscan.Shared) error { c, err := x.Curve(9, 0); return errors.Join(err, knee(c)) }},
+		"nearest":          {2, func(x *dbscan.Shared) error { _, err := x.KDistance(9, 50); return err }},
+		"many neighbours":  {2, func(x *dbscan.Shared) error { _, err := x.KDistance(1200, 50); return err }},
+		"a curve of parts": {1, func(x *dbscan.Shared) error { _, err := x.KDistance(9, 0); return err }},
+	} {
+		p := dbscan.Crowds(rand.New(rand.NewPCG(4, 4)), 3_000, c.dims, .02, 0)
+		for calls := 1; ; calls++ {
+			errs := make([]error, 3)
+			var wg sync.WaitGroup
+			whole := false
+			for i, m := range mpix.Local(len(errs)) {
+				wg.Go(func() {
+					begin, end := i*p.Len()/len(errs), (i+1)*p.Len()/len(errs)
+					var member team.Team = m
+					var weak *frail
+					if i == 1 {
+						weak = &frail{m, calls}
+						member = weak
+					}
+					x, err := dbscan.NewShared(member, dbscan.Points{Dims: c.dims, Coords: p.Coords[begin*c.dims : end*c.dims]}, 1)
+					if err == nil {
+						err = c.ask(x)
+					}
+					errs[i] = err
+					if weak != nil {
+						whole = weak.left > 0
+					}
+				})
+			}
+			wg.Wait()
+			if whole {
+				if err := errors.Join(errs...); err != nil || calls < 5 {
+					t.Errorf("%s: after %d calls: %v", name, calls, err)
+				}
+				break
+			}
+			if slices.Contains(errs, nil) {
+				t.Errorf("%s: member 1 broke in call %d: %v", name, calls, errs)
+			}
+		}
+	}
+}
+
+func knee(c *dbscan.Curve) error {
+	if c == nil {
+		return nil
+	}
+	_, _, err := c.Knee()
+	return err
+}

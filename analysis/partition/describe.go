@@ -1,0 +1,194 @@
+package partition
+
+import (
+	"cmp"
+	"slices"
+
+	"moriens/analysis/moment"
+	"moriens/analysis/team"
+)
+
+// A groupTally is what a group's clusters and its noise come to here.
+type groupTally struct {
+	noise         moment.Exact     // durations
+	columns       [][]moment.Exact // by cluster: the durations, and the counters where they were read
+	before, after [][]PathCount    // by cluster: by path
+}
+
+// tally counts and measures the clusters of a group, by the labels of its bursts here.
+func (c *computation) tally(g *group, labels []int32) *groupTally {
+	t := &groupTally{
+		columns: make([][]moment.Exact, g.Clusters), before: make([][]PathCount, g.Clusters), after: make([][]PathCount, g.Clusters),
+	}
+	noise, of := members(g, labels)
+	add(&t.noise, c.bursts.DurationNS, noise)
+	for k := range g.clusters {
+		t.columns[k] = make([]moment.Exact, 1+len(c.bursts.Counters))
+		add(&t.columns[k][0], c.bursts.DurationNS, of(k))
+		for i, column := range c.bursts.Counters {
+			add(&t.columns[k][1+i], column, of(k))
+		}
+		if c.bursts.Before != nil {
+			t.before[k] = countPaths(c.bursts.Before, of(k))
+			t.after[k] = countPaths(c.bursts.After, of(k))
+		}
+	}
+	return t
+}
+
+// members returns the rows of noise, and a function that gives a cluster's, ascending.
+func members(g *group, labels []int32) (noise []int32, of func(cluster int) []int32) {
+	ends := make([]int, 1+g.Clusters) // of noise, and of the clusters
+	for _, row := range g.rows {
+		ends[1+labels[row]]++
+	}
+	if g.Clusters == 1 && ends[0] == 0 {
+		return nil, func(int) []int32 { return g.rows }
+	}
+	sum := 0
+	for i, n := range ends {
+		ends[i] = sum
+		sum += n
+	}
+	rows := make([]int32, sum)
+	for _, row := range g.rows {
+		at := &ends[1+labels[row]]
+		rows[*at] = row
+		*at++
+	}
+	return rows[:ends[0]], func(cluster int) []int32 { return rows[ends[cluster]:ends[1+cluster]] }
+}
+
+// add takes in the values that are not negative.
+func add(e *moment.Exact, column []int64, rows []int32) {
+	for _, row := range rows {
+		if v := column[row]; v >= 0 {
+			e.Add(uint64(v))
+		}
+	}
+}
+
+// countPaths counts bursts by path, ascending.
+func countPaths(path []uint32, rows []int32) []PathCount {
+	if len(rows) == 0 {
+		return nil
+	}
+	same := true
+	for _, row := range rows {
+		same = same && path[row] == path[rows[0]]
+	}
+	if same { // always so where bursts are split by calls
+		return []PathCount{{path[rows[0]], len(rows)}}
+	}
+	ids := make([]uint32, len(rows))
+	for i, row := range rows {
+		ids[i] = path[row]
+	}
+	slices.Sort(ids)
+	var counts []PathCount
+	for i, id := range ids {
+		if i == 0 || id != ids[i-1] {
+			counts = append(counts, PathCount{Path: id})
+		}
+		counts[len(counts)-1].Bursts++
+	}
+	return counts
+}
+
+// describe puts together what the members have counted.
+func (c *computation) describe(groups []*group, tallies []*groupTally) error {
+	var sums []int64
+	for i, g := range groups {
+		t := tallies[i]
+		sums = t.noise.Split(sums)
+		for k := range g.clusters {
+			for _, e := range t.columns[k] {
+				sums = e.Split(sums)
+			}
+		}
+	}
+	if err := c.team.AllReduce(sums, team.Sum); err != nil {
+		return err
+	}
+	next := func() moment.Exact {
+		e := moment.Join(sums)
+		sums = sums[moment.Parts:]
+		return e
+	}
+	for _, g := range groups {
+		noise := next()
+		g.NoiseBursts, g.noiseNS = int(noise.N), int64(noise.Total[0])
+		for i := range g.clusters {
+			k := &g.clusters[i]
+			duration := next()
+			k.Rare = g.From == FromNone
+			k.Bursts, k.TimeNS = int(duration.N), int64(duration.Total[0]) // all bursts together fit
+			k.MeanNS, k.StdNS = duration.Mean(), duration.Std()
+			for range c.bursts.Counters {
+				counter := next()
+				k.CounterMean = append(k.CounterMean, counter.Mean())
+				k.CounterStd = append(k.CounterStd, counter.Std())
+			}
+		}
+	}
+	before, after := make([][][]PathCount, len(groups)), make([][][]PathCount, len(groups))
+	for i, t := range tallies {
+		before[i], after[i] = t.before, t.after
+	}
+	if err := c.addPaths(before); err != nil {
+		return err
+	}
+	if err := c.addPaths(after); err != nil {
+		return err
+	}
+	for i, g := range groups {
+		for k := range g.clusters {
+			g.clusters[k].Before, g.clusters[k].After = before[i][k], after[i][k]
+		}
+	}
+	return nil
+}
+
+// addPaths makes of this member's counts of paths, by group and cluster, those of all members, the most frequent path first.
+func (c *computation) addPaths(counts [][][]PathCount) error {
+	var words []int64 // group, cluster, path, bursts
+	for i, clusters := range counts {
+		for k, list := range clusters {
+			for _, p := range list {
+				words = append(words, int64(i), int64(k), int64(p.Path), int64(p.Bursts))
+			}
+			clusters[k] = nil
+		}
+	}
+	all, err := team.Gather(c.team, words)
+	if err != nil {
+		return err
+	}
+	for _, words := range all {
+		for ; len(words) > 0; words = words[4:] {
+			list := &counts[words[0]][words[1]]
+			*list = append(*list, PathCount{uint32(words[2]), int(words[3])})
+		}
+	}
+	for _, clusters := range counts {
+		for k, list := range clusters {
+			clusters[k] = addUp(list)
+		}
+	}
+	return nil
+}
+
+// addUp adds the counts of the same path, and puts the most frequent first.
+func addUp(list []PathCount) []PathCount {
+	slices.SortFunc(list, func(a, b PathCount) int { return cmp.Compare(a.Path, b.Path) })
+	sums := list[:0]
+	for _, p := range list {
+		if n := len(sums); n > 0 && sums[n-1].Path == p.Path {
+			sums[n-1].Bursts += p.Bursts
+		} else {
+			sums = append(sums, p)
+		}
+	}
+	slices.SortStableFunc(sums, func(a, b PathCount) int { return cmp.Compare(b.Bursts, a.Bursts) })
+	return sums
+}

@@ -1,0 +1,231 @@
+package period
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"moriens/analysis/team"
+)
+
+func check(threads []Thread, calls []uint32) error {
+	for i := range threads {
+		t := &threads[i]
+		n := len(t.Symbols)
+		if n > math.MaxInt32-1 {
+			return fmt.Errorf("period: thread %d has %d bursts: want at most %d", i, n, math.MaxInt32-1)
+		}
+		if len(t.BeginNS) != n || len(t.DurationNS) != n {
+			return fmt.Errorf("period: thread %d has %d symbols, %d begins and %d durations", i, n, len(t.BeginNS), len(t.DurationNS))
+		}
+		for k, at := range t.Anchors {
+			if at < 0 || int(at) > n || k > 0 && at < t.Anchors[k-1] {
+				return fmt.Errorf("period: anchor %d of thread %d is behind burst %d of %d", k, i, at, n)
+			}
+		}
+		for b := range n {
+			if calls != nil && int(t.Symbols[b]) >= len(calls) {
+				return fmt.Errorf("period: burst %d of thread %d is symbol %d, calls are known of %d", b, i, t.Symbols[b], len(calls))
+			}
+			if t.DurationNS[b] < 0 {
+				return fmt.Errorf("period: burst %d of thread %d takes %d ns", b, i, t.DurationNS[b])
+			}
+			if b > 0 && t.BeginNS[b] < t.BeginNS[b-1] {
+				return fmt.Errorf("period: burst %d of thread %d begins %d ns before the one before it", b, i, t.BeginNS[b-1]-t.BeginNS[b])
+			}
+		}
+	}
+	return nil
+}
+
+// A finder holds what is known of the run on the way to its phases.
+type finder struct {
+	team.Crew
+	threads    []Thread
+	workers    int
+	anchors    int        // of the thread that has most
+	bursts     int        // of the thread that has most
+	durationNS float64    // from the first burst of any thread to the end of the last, 1 at least
+	symbols    *sync.Pool // numberings of the threads' symbols
+	way                   // that was taken
+	result     *Result
+}
+
+// A way to see the run: by symbols, or by calls alone.
+type way struct {
+	byCalls   bool
+	view      []Thread // with numbers of calls for symbols, if they are what is seen
+	numbers   []uint32 // those; nil = the symbols are
+	pool      *sync.Pool
+	sequences []*sequence
+	of        []int32 // by thread: its sequence
+	reference reference
+}
+
+// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls.
+const explainedMore = 1.05
+
+// Find finds the phases. Threads whose slices disagree in length, times that go back, anchors out of order and symbols without calls are errors. It is collective.
+func Find(threads []Thread, o Options) (found *Result, err error) {
+	defer team.Leave("period", &err)
+	if err := o.Team.Check(len(threads)); err != nil {
+		return nil, fmt.Errorf("period: %w", err)
+	}
+	if err := team.Explain(o.Team, check(threads, o.Calls)); err != nil {
+		return nil, err
+	}
+	f := &finder{Crew: team.Crew{Threads: o.Team}, threads: slices.Clone(threads), workers: max(1, o.Workers), result: &Result{}}
+	earliest, most := []int64{math.MaxInt64}, []int64{math.MinInt64, 0, 0, 0}
+	last, anchors, bursts, symbols := &most[0], &most[1], &most[2], &most[3]
+	for i := range threads {
+		t := &threads[i]
+		*anchors, *bursts = max(*anchors, int64(len(t.Anchors))), max(*bursts, int64(len(t.Symbols)))
+		if len(t.Symbols) > 0 {
+			earliest[0], *last = min(earliest[0], t.timeAt(0)), max(*last, t.timeAt(int32(len(t.Symbols))))
+			*symbols = max(*symbols, int64(slices.Max(t.Symbols))+1)
+		}
+	}
+	f.Reduce(team.Min, earliest)
+	f.Reduce(team.Max, most)
+	f.anchors, f.bursts = int(*anchors), int(*bursts)
+	if f.bursts == 0 {
+		return f.result, nil
+	}
+	f.symbols = newNumberings(int(*symbols))
+	f.durationNS = max(1, float64(*last-earliest[0]))
+	f.way = f.look(f.threads, f.symbols, false)
+	if o.Calls != nil && f.reference.explained*explainedMore < 1 {
+		calls := f.look(f.viewOf(o.Calls), newNumberings(int(slices.Max(o.Calls))+1), true)
+		calls.numbers = o.Calls
+		if calls.reference.explained > explainedMore*f.reference.explained {
+			f.way = calls
+		}
+	}
+	f.bringReference()
+	f.assemble()
+	return f.result, nil
+}
+
+// viewOf gives the threads with other numbers for their symbols.
+func (f *finder) viewOf(numbers []uint32) []Thread {
+	view := slices.Clone(f.threads)
+	each(f.sizes(), f.workers, func(i int) {
+		view[i].Symbols = renumber(f.threads[i].Symbols, numbers)
+	})
+	return view
+}
+
+func renumber(symbols, numbers []uint32) []uint32 {
+	list := make([]uint32, len(symbols))
+	for k, s := range symbols {
+		list[k] = numbers[s]
+	}
+	return list
+}
+
+// look solves the sequences that a view has, and chooses the one whose phases are the run's. Of several members each solves those that its threads do.
+func (f *finder) look(view []Thread, pool *sync.Pool, byCalls bool) way {
+	w := way{byCalls: byCalls, view: view, pool: pool}
+	w.sequences, w.of = f.distinct(view)
+	models := f.models(&w)
+	sizes := make([]int, len(w.sequences))
+	timeNS := make([]int64, len(w.sequences))
+	for i, m := range models {
+		sizes[i] = len(m.view.Symbols) + 1
+	}
+	each(sizes, f.workers, func(i int) {
+		s := w.sequences[i]
+		for _, t := range s.threads {
+			if !f.Mine(t) {
+				continue
+			}
+			timeNS[i]++
+			for _, ns := range view[t].DurationNS {
+				timeNS[i] += ns
+			}
+		}
+		if models[i].here {
+			f.solve(&w, s, &models[i])
+		}
+	})
+	f.Reduce(team.Sum, timeNS)
+	for i, s := range w.sequences {
+		s.timeNS = timeNS[i]
+	}
+	w.reference = f.agree(view, w.sequences)
+	return w
+}
+
+// solve finds the sections of a sequence by the thread that stands for it.
+func (f *finder) solve(w *way, s *sequence, m *model) {
+	n := w.pool.Get().(*numbering)
+	seq, symbols := n.tokens(&m.view)
+	w.pool.Put(n)
+	judged := seq.kind
+	if w.byCalls {
+		judged = f.kindsOf(&m.own)
+	}
+	s.solve(&m.view, seq, symbols, judged)
+}
+
+// kinds numbers the thread's symbols as it has them.
+func (f *finder) kinds(thread int) []int32 { return f.kindsOf(&f.threads[thread]) }
+
+func (f *finder) kindsOf(t *Thread) []int32 {
+	n := f.symbols.Get().(*numbering)
+	defer f.symbols.Put(n)
+	seq, _ := n.tokens(t)
+	return seq.kind
+}
+
+// A part becomes a phase of the run: a section of the reference's sequence, or nil for a stretch without.
+type part struct {
+	reference *sequence
+	section   *section
+}
+
+// assemble makes the run's phases from those of the reference.
+func (f *finder) assemble() {
+	parts := []part{{}}
+	ref := f.reference
+	if ref.sequence >= 0 {
+		s := f.sequences[ref.sequence]
+		for i := range s.sections {
+			parts = append(parts, part{s, &s.sections[i]}, part{})
+		}
+		if ref.share < 0.5 {
+			f.result.Warnings = append(f.result.Warnings, fmt.Sprintf(
+				"only %.0f %% of the time of threads with iterations is of threads that have the same ones: those of thread %d are told", 100*ref.share, s.threads[0]))
+		}
+	}
+	phases := make([]Phase, len(parts))
+	for i := range phases {
+		phases[i] = Phase{Threads: make([]Loop, len(f.threads)), Correlation: math.NaN()}
+	}
+	each(f.sizes(), f.workers, func(t int) {
+		if f.Mine(t) {
+			f.partition(t, parts, phases)
+		}
+	})
+	f.shareLoops(phases)
+	jobs := make([]int, len(parts))
+	for i := range jobs {
+		jobs[i] = 1
+	}
+	times := make([]iterationTimes, len(parts))
+	each(jobs, f.workers, func(i int) { times[i] = f.timesOf(&phases[i], parts[i]) })
+	f.shareTimes(times)
+	each(jobs, f.workers, func(i int) { f.describe(&phases[i], parts[i], &times[i]) })
+	f.result.Phases = slices.DeleteFunc(phases, func(p Phase) bool {
+		return !slices.ContainsFunc(p.Threads, func(l Loop) bool { return l.To > l.From })
+	})
+}
+
+func (f *finder) sizes() []int {
+	list := make([]int, len(f.threads))
+	for t := range f.threads {
+		list[t] = len(f.threads[t].Symbols) + 1
+	}
+	return list
+}

@@ -1,0 +1,221 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+)
+
+// Sum sums up a run. Columns of unequal length, negative durations and phases that do not fit the bursts are errors that name the thread. It is collective.
+func Sum(threads []Thread, o Options) (*Profile, error) {
+	o.Buckets, o.Points = cmp.Or(o.Buckets, DefaultBuckets), cmp.Or(o.Points, DefaultPoints)
+	if err := o.Team.Check(len(threads)); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	sizes := make([]int, len(threads))
+	for i := range threads {
+		sizes[i] = len(threads[i].DurationNS) + len(threads[i].Calls.Path)
+	}
+	each := func(work func(i int) error) error {
+		return workers.Each(sizes, o.Workers, func(i, _ int) error {
+			if !o.Team.Mine(i) {
+				return nil
+			}
+			return work(i)
+		})
+	}
+	rows := make([][]Row, len(threads))
+	err := each(func(i int) error {
+		if err := threads[i].check(o.Counters); err != nil {
+			return fmt.Errorf("profile: thread %d: %w", i, err)
+		}
+		rows[i] = threads[i].rows(int32(i), o.Counters)
+		return nil
+	})
+	if err := team.Explain(o.Team, err); err != nil {
+		return nil, err
+	}
+	p := &Profile{}
+	if p.Rows, err = gather(o.Team, slices.Concat(rows...)); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	p.Histograms = newHistograms(p.Rows, o.Buckets)
+	if p.Curves, err = newCurves(threads, o.Points); err != nil {
+		return nil, fmt.Errorf("profile: %w", err)
+	}
+	var mu sync.Mutex // of the sums of all threads, which are whole numbers: any order gives the same
+	_ = each(func(i int) error {
+		fillHistograms(p.Histograms, &threads[i], &mu)
+		for k := range p.Curves {
+			p.Curves[k].add(&threads[i], k, &mu)
+		}
+		return nil
+	})
+	return p, p.addUp(o.Team)
+}
+
+// gather puts the rows of all members in the order of their threads.
+func gather(t team.Team, own []Row) ([]Row, error) {
+	all, err := team.Values(t, own)
+	if err != nil || len(all) == 1 {
+		return own, err
+	}
+	rows := slices.Concat(all...)
+	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(a.Thread, b.Thread) })
+	return rows, nil
+}
+
+// addUp adds what the members have in histograms and curves, which are of one form at all.
+func (p *Profile) addUp(t team.Team) error {
+	var lists [][]int64
+	for k := range p.Histograms {
+		lists = append(lists, p.Histograms[k].Count, p.Histograms[k].TimeNS)
+	}
+	for k := range p.Curves {
+		lists = append(lists, p.Curves[k].Computing, p.Curves[k].Elapsed)
+	}
+	sums := slices.Concat(lists...)
+	if err := t.AllReduce(sums, team.Sum); err != nil {
+		return fmt.Errorf("profile: %w", err)
+	}
+	for _, list := range lists {
+		sums = sums[copy(list, sums):]
+	}
+	return nil
+}
+
+func (t *Thread) check(counters int) error {
+	n := len(t.DurationNS)
+	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.Region != nil && len(t.Region) != n || len(t.Counters) != counters {
+		return fmt.Errorf("columns of the bursts differ in length")
+	}
+	for _, column := range t.Counters {
+		if len(column) != n {
+			return fmt.Errorf("columns of the bursts differ in length")
+		}
+	}
+	for k, d := range t.DurationNS {
+		if d < 0 {
+			return fmt.Errorf("burst %d: lasts %d ns", k, d)
+		}
+	}
+	if err := t.Calls.check(); err != nil {
+		return err
+	}
+	last := int32(0)
+	for k, p := range t.Phases {
+		if p.From < last || p.To < p.From || int(p.To) > n {
+			return fmt.Errorf("phase %d: bursts %d to %d, behind %d, of %d", k, p.From, p.To, last, n)
+		}
+		last = p.To
+		at := p.From
+		for _, b := range p.Begins {
+			if b < at || b > p.To {
+				return fmt.Errorf("phase %d: an iteration begins at burst %d, the phase is %d to %d", k, b, p.From, p.To)
+			}
+			at = b
+		}
+	}
+	return nil
+}
+
+func (c *Calls) check() error {
+	n := len(c.Path)
+	fits := func(length int, missing bool) bool { return missing || length == n }
+	if len(c.EnterNS) != n || len(c.ExitNS) != n || !fits(len(c.Count), c.Count == nil) || !fits(len(c.Region), c.Region == nil) ||
+		!fits(len(c.Phase), c.Phase == nil) || !fits(len(c.Sent), c.Sent == nil) || !fits(len(c.Received), c.Received == nil) {
+		return fmt.Errorf("columns of the calls differ in length")
+	}
+	for k, enter := range c.EnterNS {
+		if d := c.ExitNS[k] - enter; d < 0 {
+			return fmt.Errorf("call %d: lasts %d ns", k, d)
+		}
+	}
+	return nil
+}
+
+// A table finds the row of a key.
+type table struct {
+	rows []Row
+	of   map[Key]int32
+	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as much.
+	recent [256]int32
+}
+
+func (t *table) row(k Key, counters int) *Row {
+	recent := &t.recent[(k.Path*31+uint32(k.Cluster)*7+uint32(k.Region)*131+uint32(k.Phase)*17+uint32(k.Kind))%uint32(len(t.recent))]
+	if i := *recent; int(i) < len(t.rows) && t.rows[i].Key == k {
+		return &t.rows[i]
+	}
+	i, ok := t.of[k]
+	if !ok {
+		i = int32(len(t.rows))
+		t.of[k] = i
+		t.rows = append(t.rows, Row{Key: k, Counters: make([]Counter, counters)})
+	}
+	*recent = i
+	return &t.rows[i]
+}
+
+func (t *Thread) rows(number int32, counters int) []Row {
+	sums := table{of: make(map[Key]int32)}
+	phase := 0
+	for i, d := range t.DurationNS {
+		k := Key{Thread: number, Kind: Computation, Path: t.After[i], Cluster: t.Cluster[i], Phase: -1}
+		if t.Region != nil {
+			k.Region = t.Region[i]
+		}
+		for phase < len(t.Phases) && int(t.Phases[phase].To) <= i {
+			phase++
+		}
+		if phase < len(t.Phases) && int(t.Phases[phase].From) <= i {
+			k.Phase = int32(phase)
+		}
+		r := sums.row(k, counters)
+		r.Count++
+		r.Time.Add(d)
+		for c := range r.Counters {
+			if v := t.Counters[c][i]; v == NotRead {
+				r.Counters[c].Missing++
+			} else {
+				r.Counters[c].Add(v)
+			}
+		}
+	}
+	c := &t.Calls
+	for i, enter := range c.EnterNS {
+		k := Key{Thread: number, Kind: MPI, Path: c.Path[i], Phase: -1}
+		if c.Region != nil {
+			k.Region = c.Region[i]
+		}
+		if c.Phase != nil {
+			k.Phase = c.Phase[i]
+		}
+		r := sums.row(k, 0)
+		if c.Count == nil {
+			r.Count++
+		} else {
+			r.Count += c.Count[i]
+		}
+		r.Time.Add(c.ExitNS[i] - enter)
+		if c.Sent != nil {
+			r.Sent += c.Sent[i]
+		}
+		if c.Received != nil {
+			r.Received += c.Received[i]
+		}
+	}
+	slices.SortFunc(sums.rows, func(a, b Row) int { return a.compare(b.Key) })
+	return sums.rows
+}
+
+func (k Key) compare(o Key) int {
+	return cmp.Or(
+		cmp.Compare(k.Thread, o.Thread), cmp.Compare(k.Kind, o.Kind), cmp.Compare(k.Path, o.Path),
+		cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.Region, o.Region), cmp.Compare(k.Phase, o.Phase),
+	)
+}

@@ -1,0 +1,161 @@
+package represent
+
+import (
+	"math"
+	"slices"
+
+	"moriens/analysis/dbscan"
+)
+
+// vectors are threads as points. A coordinate is a quantity in units of its scale, linear up to that and logarithmic above, so that a
+// thread that has a thousand times what others have is far away, but does not press all others into one place.
+type vectors struct {
+	n, dims int
+	x       []float64 // row-major
+	scale   [allScales]float64
+}
+
+// effects is how many times as much longer calls must be to tell threads apart as computing. On a busy machine ranks wait for as long as chance
+// has it, and where they do not, they wait because others compute longer, which shows there. Bursts like no others are mostly those that something interrupted.
+const effects = 4
+
+// newVectors scales: the scale of computing, and that of bytes, is the largest mean over threads of any of the quantities, which half of the threads
+// doing something else, or one thread with all of it, moves by a small factor only. They share it, so that a second is a second in whichever cluster it is spent.
+// Calls, and bursts like no others, have the larger of that of computing and theirs, times effects: in a job that mostly computes they matter little, and in one that mostly waits
+// they do not hide what it computes.
+func newVectors(r *Ranks) *vectors {
+	v := &vectors{n: r.Len(), dims: len(r.Quantities), x: make([]float64, len(r.Values))}
+	means := make([]float64, v.dims)
+	for i := range v.n {
+		for q, value := range r.row(i) {
+			means[q] += value / float64(v.n) // a sum of large values could overflow
+		}
+	}
+	for q, mean := range means {
+		s := r.Quantities[q].scale()
+		v.scale[s] = max(v.scale[s], mean)
+	}
+	v.scale[calling] = effects * max(v.scale[calling], v.scale[computing])
+	for i, value := range r.Values {
+		if scale := v.scale[r.Quantities[i%v.dims].scale()]; scale > 0 {
+			v.x[i] = value / scale
+			if v.x[i] > 1 {
+				v.x[i] = 1 + math.Log(v.x[i])
+			}
+		}
+	}
+	return v
+}
+
+func (v *vectors) row(thread int32) []float64 {
+	return v.x[int(thread)*v.dims : (int(thread)+1)*v.dims]
+}
+
+// mean returns the centre of some threads.
+func (v *vectors) mean(threads []int32) []float64 {
+	centre := make([]float64, v.dims)
+	for _, t := range threads {
+		for d, x := range v.row(t) {
+			centre[d] += x
+		}
+	}
+	for d := range centre {
+		centre[d] /= float64(len(threads))
+	}
+	return centre
+}
+
+func distance2(a, b []float64) float64 {
+	var sum float64
+	for i, x := range a {
+		sum += (x - b[i]) * (x - b[i])
+	}
+	return sum
+}
+
+// reduced returns the vectors in as many dimensions as package dbscan takes. Where more of them vary, the first coordinates are the
+// principal components with most variance, of the mostVaried quantities with most, and the last one is the length of what these leave of a vector. Distances become
+// smaller by that, if anything; a thread that is unlike all others in one small quantity keeps its distance in the last coordinate.
+func (v *vectors) reduced() dbscan.Points {
+	all := make([]int32, v.n)
+	for i := range all {
+		all[i] = int32(i)
+	}
+	centre := v.mean(all)
+	variance := make([]float64, v.dims)
+	for _, t := range all {
+		for d, x := range v.row(t) {
+			variance[d] += (x - centre[d]) * (x - centre[d])
+		}
+	}
+	var varied []int
+	for d := range v.dims {
+		if slices.ContainsFunc(all, func(t int32) bool { return v.row(t)[d] != v.row(0)[d] }) {
+			varied = append(varied, d)
+		}
+	}
+	slices.SortStableFunc(varied, func(a, b int) int {
+		switch {
+		case variance[a] > variance[b]:
+			return -1
+		case variance[a] < variance[b]:
+			return 1
+		}
+		return 0
+	})
+	if len(varied) <= dbscan.MaxDims {
+		p := dbscan.Points{Dims: max(1, len(varied)), Coords: make([]float64, 0, v.n*max(1, len(varied)))}
+		for _, t := range all {
+			for _, d := range varied {
+				p.Coords = append(p.Coords, v.row(t)[d])
+			}
+			if len(varied) == 0 {
+				p.Coords = append(p.Coords, 0)
+			}
+		}
+		return p
+	}
+	return v.project(centre, varied)
+}
+
+// mostVaried bounds the work of finding principal components, which grows with the square of the quantities.
+const mostVaried = 64
+
+func (v *vectors) project(centre []float64, varied []int) dbscan.Points {
+	used := varied[:min(len(varied), mostVaried)]
+	m := len(used)
+	covariance := make([]float64, m*m)
+	offset := make([]float64, m)
+	for t := range int32(v.n) {
+		row := v.row(t)
+		for i, d := range used {
+			offset[i] = row[d] - centre[d]
+		}
+		for i, a := range offset {
+			for j := i; j < m; j++ {
+				covariance[i*m+j] += a * offset[j]
+			}
+		}
+	}
+	for i := range m {
+		for j := range i {
+			covariance[i*m+j] = covariance[j*m+i]
+		}
+	}
+	axes := principal(covariance, m)[:dbscan.MaxDims-1]
+	p := dbscan.Points{Dims: dbscan.MaxDims, Coords: make([]float64, 0, v.n*dbscan.MaxDims)}
+	for t := range int32(v.n) {
+		row := v.row(t)
+		rest := distance2(row, centre)
+		for _, axis := range axes {
+			var along float64
+			for i, d := range used {
+				along += axis[i] * (row[d] - centre[d])
+			}
+			rest -= along * along
+			p.Coords = append(p.Coords, along)
+		}
+		p.Coords = append(p.Coords, math.Sqrt(max(0, rest)))
+	}
+	return p
+}

@@ -1,0 +1,121 @@
+package space_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/space"
+	"moriens/internal/mpix"
+)
+
+// However many members share the bursts, each selects what one process selects, and gives it the same coordinates.
+func TestMembersSelectAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(0, 300).Draw(t, "bursts")
+		members := rapid.IntRange(1, 5).Draw(t, "members")
+		most := rapid.SampledFrom([]int64{3, 1000, 1 << 40, 1 << 54}).Draw(t, "most")
+		all := space.Columns{CounterNames: []string{"A"}, Counters: [][]int64{nil}}
+		parts := make([]space.Columns, members)
+		rows := make([][]int, members) // which of all
+		for i := range parts {
+			parts[i] = space.Columns{CounterNames: all.CounterNames, Counters: [][]int64{nil}}
+		}
+		for row := range n {
+			duration, count := rapid.Int64Range(0, most).Draw(t, "duration"), rapid.Int64Range(-1, 9).Draw(t, "count")
+			rank := rapid.IntRange(0, members-1).Draw(t, "member")
+			for _, c := range []*space.Columns{&all, &parts[rank]} {
+				c.DurationNS, c.Counters[0] = append(c.DurationNS, duration), append(c.Counters[0], count)
+			}
+			rows[rank] = append(rows[rank], row)
+		}
+		dims, err := space.Parse("A,duration/A:lin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		filter := space.Filter{Auto: rapid.Bool().Draw(t, "auto"), Ranges: []space.Range{{Num: "A", Max: 7}}}
+		least := []float64{rapid.Float64Range(0, 3).Draw(t, "least"), 0}
+		want, coords := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.New(c, dims) }, all, filter, least)
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		var bad []error
+		for rank, member := range mpix.Local(members) {
+			wg.Go(func() {
+				got, here := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.NewShared(member, c, dims) }, parts[rank], filter, least)
+				mu.Lock()
+				defer mu.Unlock()
+				if got.MinNS != want.MinNS || got.Bursts != want.Bursts || got.TimeNS != want.TimeNS {
+					bad = append(bad, errors.New("the sums differ"))
+				}
+				for i, row := range rows[rank] {
+					if got.Status[i] != want.Status[row] || !slices.Equal(here[i], coords[row]) {
+						bad = append(bad, errors.New("a burst differs"))
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if len(bad) > 0 {
+			t.Fatalf("%d members: %v", members, errors.Join(bad...))
+		}
+	})
+}
+
+// selectAndScale returns the coordinates of the bursts that are complete, by row, after those that are short and last an even time were readmitted.
+func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Columns, filter space.Filter, least []float64) (*space.Selection, [][]float64) {
+	s, err := start(c)
+	if err != nil {
+		panic(err)
+	}
+	sel, err := s.Select(filter)
+	if err != nil {
+		panic(err)
+	}
+	var again, complete []int32
+	for row, status := range sel.Status {
+		if status == space.Short && c.DurationNS[row]%2 == 0 {
+			again = append(again, int32(row))
+		}
+	}
+	if err := s.Readmit(sel, again); err != nil {
+		panic(err)
+	}
+	for row, status := range sel.Status {
+		if status == space.Complete {
+			complete = append(complete, int32(row))
+		}
+	}
+	if err := s.Normalise(complete, least); err != nil {
+		panic(err)
+	}
+	coords := make([][]float64, c.Len())
+	for i, row := range complete {
+		coords[row] = s.Coordinates(nil, complete[i:i+1])
+	}
+	return sel, coords
+}
+
+func TestTooLongTogether(t *testing.T) {
+	dims := []space.Dim{{Num: space.Duration}}
+	var errs [3]error
+	var wg sync.WaitGroup
+	for rank, member := range mpix.Local(3) {
+		wg.Go(func() {
+			s, err := space.NewShared(member, space.Columns{DurationNS: []int64{math.MaxInt64 / 2}}, dims)
+			if err == nil {
+				_, err = s.Select(space.Filter{})
+			}
+			errs[rank] = err
+		})
+	}
+	wg.Wait()
+	for rank, err := range errs {
+		if !errors.Is(err, space.ErrTooLong) {
+			t.Errorf("member %d: %v", rank, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+// Command moriens-otf2 writes the kept trace of a run directory as an OTF2 archive. It is a program of its own because it is linked to
+// libotf2, and moriens to nothing; `moriens export --format otf2` runs it.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"moriens/internal/hint"
+	"moriens/trace/otf2"
+	"moriens/trace/rundir"
+)
+
+// version is set when the program is linked.
+var version = "unknown"
+
+const usage = "usage: moriens-otf2 RUNDIR OUT\n" +
+	"Writes the trace of a run directory as an OTF2 archive: OUT/traces.otf2 and what belongs to it. OUT must not exist.\n"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run returns the exit status: 0 done, 1 failure, 2 usage.
+func run(args []string, stdout, stderr io.Writer) int {
+	switch {
+	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+		fmt.Fprint(stdout, usage)
+		return 0
+	case len(args) == 1 && args[0] == "--version":
+		fmt.Fprintln(stdout, "moriens-otf2", version)
+		return 0
+	case len(args) != 2:
+		fmt.Fprint(stderr, usage)
+		return 2
+	}
+	if err := export(args[0], args[1], stderr); err != nil {
+		fmt.Fprintln(stderr, "moriens-otf2:", strings.ReplaceAll(err.Error(), "\n", "; "))
+		if h := hint.Of(err); h != "" {
+			fmt.Fprintln(stderr, "hint:", h)
+		}
+		return 1
+	}
+	return 0
+}
+
+func export(dir, out string, stderr io.Writer) error {
+	r, _, _, err := rundir.Read(dir)
+	if err != nil {
+		return err
+	}
+	loss, err := otf2.Write(r, out, "moriens "+version)
+	if err != nil {
+		return err
+	}
+	if loss.Bursts > 0 {
+		fmt.Fprintf(stderr, "note: %d bursts that overlap MPI calls in part are left out: regions of OTF2 nest\n", loss.Bursts)
+	}
+	return nil
+}

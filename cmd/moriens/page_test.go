@@ -1,0 +1,47 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestReport analyses a trace, whose run directory has a page then, and writes that anew.
+func TestReport(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	var stdout, stderr bytes.Buffer
+	if status := run([]string{"analyze", "../../trace/prv/testdata/small.prv", "--out", out}, &stdout, &stderr); status != 0 {
+		t.Fatalf("status %d\n%s", status, &stderr)
+	}
+	page := filepath.Join(out, "report.html")
+	first, err := os.ReadFile(page)
+	if err != nil || !bytes.Contains(first, []byte(`data-mode="report"`)) {
+		t.Fatalf("%v: %.200s", err, first)
+	}
+	if err := os.WriteFile(page, nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	stderr.Reset()
+	if status := run([]string{"report", out}, &stdout, &stderr); status != 0 || stderr.Len() > 0 {
+		t.Fatalf("status %d\n%s", status, &stderr)
+	}
+	if again, err := os.ReadFile(page); err != nil || len(again) < len(first)/2 {
+		t.Errorf("%v: %d bytes, %d at first", err, len(again), len(first))
+	}
+	for _, wrong := range []struct {
+		args   []string
+		status int
+		says   string
+	}{
+		{[]string{"report", t.TempDir()}, statusFailure, "it is the directory of no run\nhint: "},
+		{[]string{"view", filepath.Join(out, "else"), "--no-browser"}, statusFailure, "no such file or directory\nhint: "},
+		{[]string{"view", out, "--listen", "0.0.0.0:0", "--no-browser"}, statusUsage, "not an address of the loopback\nhint: "},
+	} {
+		stderr.Reset()
+		if status := run(wrong.args, &stdout, &stderr); status != wrong.status || !strings.Contains(stderr.String(), wrong.says) {
+			t.Errorf("%v: status %d, %s", wrong.args, status, &stderr)
+		}
+	}
+}

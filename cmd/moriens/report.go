@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"moriens/internal/report"
+)
+
+type reportCommand struct {
+	Dir string `arg:"" help:"Run directory." type:"path"`
+}
+
+func (r *reportCommand) Run(to words) error {
+	file, problems, err := report.Rewrite(r.Dir)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		fmt.Fprintf(to, "moriens: left out: %s\n", p)
+	}
+	_, err = fmt.Fprintln(os.Stdout, filepath.Join(r.Dir, file.Name))
+	return err
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"moriens/analysis/partition"
+	"moriens/internal/hint"
+	"moriens/internal/measure"
+	"moriens/internal/units"
+)
+
+// resultFlags are what the results of a run depend on. Its journal keeps those that were given, for a collector that goes on with it.
+type resultFlags struct {
+	analysisFlags
+	keepFlags
+	timeoutFlag
+}
+
+func (r *resultFlags) results() (partition.Options, measure.Keep, error) {
+	options, err := r.options()
+	if err != nil {
+		return options, measure.Keep{}, err
+	}
+	keep, err := r.retention()
+	if err == nil && r.MoriensTimeout <= 0 {
+		err = usage(fmt.Errorf("--moriens-timeout=%v", r.MoriensTimeout), "for example --moriens-timeout 30s")
+	}
+	return options, measure.Keep{Options: keep, Timeout: r.MoriensTimeout}, err
+}
+
+// parser reads the flags alone.
+func (r *resultFlags) parser() *kong.Kong {
+	parser, err := kong.New(r, kong.NoDefaultHelp(), defaults)
+	if err != nil {
+		panic(err) // the grammar itself is wrong
+	}
+	return parser
+}
+
+// given lists the flags of a command line that results depend on, as --name=value.
+func given(ctx *kong.Context) []string {
+	flags := new(resultFlags).parser().Model.Flags
+	var list []string
+	for _, at := range ctx.Path {
+		if at.Flag != nil && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == at.Flag.Name }) {
+			list = append(list, "--"+at.Flag.Name+"="+exactly(ctx.FlagValue(at.Flag)))
+		}
+	}
+	return list
+}
+
+// exactly writes a value so that it is read as the same.
+func exactly(value any) string {
+	if n, ok := value.(units.Bytes); ok {
+		return fmt.Sprintf("%d", n) // as text it is rounded
+	}
+	return fmt.Sprint(value)
+}
+
+// resume sets the flags to those that the run was begun with, but for what is given now, and says so.
+func (r *resultFlags) resume(recorded, given []string, stderr io.Writer) error {
+	var taken []string
+	for _, flag := range recorded {
+		if now := named(given, flag); now == "" {
+			taken = append(taken, flag)
+		} else if now != flag {
+			fmt.Fprintf(stderr, "moriens: %s, where the run was begun with %s\n", now, flag)
+		}
+	}
+	for _, flag := range given {
+		if named(recorded, flag) == "" {
+			fmt.Fprintf(stderr, "moriens: %s, where the run was begun without\n", flag)
+		}
+	}
+	if len(taken) > 0 {
+		fmt.Fprintf(stderr, "moriens: as the run was begun: %s\n", strings.Join(taken, " "))
+	}
+	if _, err := r.parser().Parse(append(taken, given...)); err != nil {
+		return hint.With(fmt.Errorf("the options that the run was begun with: %w", err), "go on with the moriens that began the run")
+	}
+	return nil
+}
+
+// named is the last flag of a list that has the name of another; empty where none has.
+func named(list []string, flag string) string {
+	name, _, _ := strings.Cut(flag, "=")
+	for _, f := range slices.Backward(list) {
+		if strings.HasPrefix(f, name+"=") {
+			return f
+		}
+	}
+	return ""
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
+	"moriens/internal/report"
+)
+
+type viewCommand struct {
+	Dir       string `arg:"" help:"Run directory." type:"path"`
+	Listen    string `help:"Address of the loopback to serve it on; port 0: any that is free." placeholder:"127.0.0.1:PORT" default:"127.0.0.1:0"`
+	NoBrowser bool   `help:"Print the address, and open no browser."`
+	Most      int    `help:"Bursts, and MPI calls, that the page holds at once; of more it asks for what it shows (default: 2,000,000)." placeholder:"COUNT"`
+}
+
+func (v *viewCommand) Run(log *slog.Logger, to words) error {
+	if v.Most < 0 {
+		return usage(fmt.Errorf("--most=%d", v.Most), "name how many bursts the page is to hold at once, from 1 up")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	err := report.View(ctx, report.ViewConfig{
+		Dir: v.Dir, Listen: v.Listen, Token: rendezvous.NewSecret(32), Browser: !v.NoBrowser, Most: v.Most, Stdout: os.Stdout,
+		Tell: func(text string) { fmt.Fprintf(to, "moriens: %s\n", text) }, Log: log,
+	})
+	if errors.Is(err, report.ErrNotLoopback) {
+		return usage(err, hint.Of(err))
+	}
+	return err
+}

@@ -1,0 +1,419 @@
+package collector
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"moriens/analysis/team"
+	"moriens/collector/health"
+	"moriens/collector/live"
+	"moriens/collector/windows"
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// roundEvery is the time between two rounds, in which the collectors of a run tell each other how they are.
+const roundEvery = 250 * time.Millisecond
+
+// A crew is the collectors of a run that has several, as one of them sees it. Each has agents of its own; the first says to whom an agent belongs, has the
+// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each tells the first how it is, and
+// the first tells each what to do.
+type crew struct {
+	team  team.Team
+	live  *live.Live
+	start string // names this start of them
+
+	rounds sync.Once
+	ended  chan struct{} // closed when there are no more rounds
+	linked chan struct{} // closed when no more counters are compared
+
+	mu     sync.Mutex
+	turns  int    // rounds that were completed
+	orders orders // of the first, for the next round
+	over   bool   // the run is
+	by     string // what ended it
+	err    error  // why there are no more rounds, where the run is not over
+	asked  string // a signal that asked this one for the end of the run
+	// links compare this one's counter with that of the first, where that is another.
+	links []*moriensv1.ShareLink
+	// redirected counts agents that asked here and belong elsewhere.
+	redirected uint64
+
+	// Of the first collector.
+	berths  map[uint64]*berth // of agents, by id
+	aboard  []int             // agents by collector
+	reports []report          // of all, by rank; its own stays empty
+	heard   chan struct{}     // holds a token when another one was asked for the end
+}
+
+// A berth is where an agent belongs.
+type berth struct {
+	member int
+	since  time.Time
+	came   bool
+}
+
+// A report is how a collector is.
+type report struct {
+	Page     health.Page
+	Agents   []uint64 // that have come
+	Expected int      // of them that are not done and can still be
+	Waiting  bool     // something that came is not safe yet
+	Asked    string
+	Live     *live.Share // nil: nothing new
+}
+
+// orders are what the first collector has another one do.
+type orders struct {
+	Finish bool // its agents are to end
+	Over   bool // nothing more is taken, and there is no other round
+	By     string
+	Keep   []keep
+	Live   live.Terms
+}
+
+// A keep has agents hold on to windows.
+type keep struct {
+	Why       moriensv1.Keep_Why
+	Reason    string
+	Windows   []anchor.Window
+	Processes []uint64 // none: all
+}
+
+func newCrew(t team.Team, l *live.Live, start string) *crew {
+	return &crew{
+		team: t, live: l, start: start, ended: make(chan struct{}), linked: make(chan struct{}), berths: make(map[uint64]*berth), aboard: make([]int, t.Size()),
+		reports: make([]report, t.Size()), heard: make(chan struct{}, 1),
+	}
+}
+
+// first says whether this is the collector that decides for all.
+func (w *crew) first() bool { return w.team.Rank() == 0 }
+
+// settle tells the first collector which agents are whose, as the journals have it.
+func (w *crew) settle(mine []uint64) error {
+	all, err := team.Gather(w.team, mine)
+	if err != nil {
+		return err
+	}
+	for member, ids := range all {
+		for _, id := range ids {
+			if b := w.berths[id]; b != nil {
+				return fmt.Errorf("the journals of collectors %d and %d both have agent %016x", b.member, member, id)
+			}
+			w.berths[id] = &berth{member: member, came: true}
+		}
+		w.aboard[member] = len(ids)
+	}
+	return nil
+}
+
+// place says to which collector an agent belongs that the one it asks does not know; nil: to that one.
+func (w *crew) place(h *moriensv1.Hello) *moriensv1.Redirect {
+	to := 0
+	switch {
+	case w.first():
+		to = w.assign(h.Agent)
+	case h.Start == w.start && int64(h.Member) == int64(w.team.Rank()):
+		return nil // the first has sent it
+	}
+	if to == w.team.Rank() {
+		return nil
+	}
+	w.mu.Lock()
+	w.redirected++
+	w.mu.Unlock()
+	return &moriensv1.Redirect{Member: uint32(to), Start: w.start}
+}
+
+// sentOn is how many agents asked here and belong elsewhere.
+func (w *crew) sentOn() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.redirected
+}
+
+// assign gives an agent to the collector that has the fewest, if it is none's yet.
+func (w *crew) assign(agent uint64) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.berths[agent]
+	if b == nil {
+		b = &berth{member: slices.Index(w.aboard, slices.Min(w.aboard)), since: time.Now()}
+		w.berths[agent] = b
+		w.aboard[b.member]++
+	}
+	return b.member
+}
+
+// take is what the first collector makes of the others' reports.
+func (w *crew) take(member int, r report) {
+	if r.Live != nil {
+		w.live.Merge(member, r.Live)
+		r.Live = nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reports[member] = r
+	for _, id := range r.Agents {
+		if b := w.berths[id]; b != nil {
+			b.came = true
+		}
+	}
+	if r.Asked != "" && w.asked == "" {
+		w.asked = r.Asked
+		select {
+		case w.heard <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// attendance adds to the first collector's own that of the others, as of the last round: agents that were sent to one of them, and have not come
+// there, are expected as if they had just left.
+func (w *crew) attendance(grace time.Duration) (came, expected int, waiting bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, r := range w.reports {
+		if i == w.team.Rank() {
+			continue
+		}
+		came += len(r.Agents)
+		expected += r.Expected
+		waiting = waiting || r.Waiting
+	}
+	for _, b := range w.berths {
+		if !b.came && b.member != w.team.Rank() && time.Since(b.since) < grace {
+			expected++
+		}
+	}
+	return came, expected, waiting
+}
+
+// others are the reports of the other collectors.
+func (w *crew) others() []report {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Delete(slices.Clone(w.reports), w.team.Rank(), w.team.Rank()+1)
+}
+
+// exchange is one round. With over there is none after it.
+func (w *crew) exchange(mine report) (told orders, err error) {
+	parts := make([][]byte, w.team.Size())
+	if w.first() {
+		w.mu.Lock()
+		told = w.orders
+		w.orders.Keep = nil
+		w.mu.Unlock()
+		told.Live = w.live.Terms()
+		text, err := encode(told)
+		if err != nil {
+			return told, err
+		}
+		for i := 1; i < len(parts); i++ {
+			parts[i] = text
+		}
+	} else if parts[0], err = encode(mine); err != nil {
+		return told, err
+	}
+	came, err := w.team.AllToAll(parts)
+	if err != nil {
+		return told, err
+	}
+	if !w.first() {
+		return told, decode(came[0], &told)
+	}
+	for i := 1; i < len(came); i++ {
+		var r report
+		if err := decode(came[i], &r); err != nil {
+			return told, fmt.Errorf("collector %d: %w", i, err)
+		}
+		w.take(i, r)
+	}
+	return told, nil
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(v)
+	return b.Bytes(), err
+}
+
+func decode(text []byte, v any) error { return gob.NewDecoder(bytes.NewReader(text)).Decode(v) }
+
+// order changes what the first collector has the others do from the next round on.
+func (w *crew) order(change func(*orders)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change(&w.orders)
+}
+
+// finish ends the rounds: the run is over, or err says why they cannot go on.
+func (w *crew) finish(by string, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over, w.by, w.err = err == nil, by, err
+	close(w.ended)
+}
+
+// Join begins to work together with the other collectors of the run, if it has any. All of them call it, once agents can find them.
+func (c *Collector) Join() {
+	if c.crew != nil {
+		c.crew.rounds.Do(func() {
+			go c.rounds()
+			go c.compare()
+		})
+	}
+}
+
+// rounds takes part in the rounds until the run is over, or another collector is lost.
+func (c *Collector) rounds() {
+	for {
+		select {
+		case <-c.end.ordered:
+			c.crew.order(func(o *orders) { o.Finish = true })
+		default:
+		}
+		told, err := c.crew.exchange(c.report())
+		if err != nil {
+			c.crew.finish("", fmt.Errorf("another collector of the run is lost: %w", err))
+			return
+		}
+		c.crew.mu.Lock()
+		c.crew.turns++
+		c.crew.mu.Unlock()
+		c.obey(told)
+		if told.Over {
+			c.crew.finish(told.By, nil)
+			return
+		}
+		time.Sleep(roundEvery)
+	}
+}
+
+// report is what this collector tells the first one.
+func (c *Collector) report() report {
+	if c.crew.first() {
+		return report{}
+	}
+	r := report{Page: c.ownPage(), Waiting: c.journal.Waiting(), Live: c.live.Shared()}
+	r.Agents, r.Expected = c.store.Roll(c.grace)
+	c.crew.mu.Lock()
+	r.Asked = c.crew.asked
+	c.crew.mu.Unlock()
+	return r
+}
+
+// obey does what the first collector says.
+func (c *Collector) obey(told orders) {
+	if c.crew.first() {
+		return // it has done so
+	}
+	if told.Finish {
+		c.Finish()
+	}
+	c.live.Heed(told.Live)
+	for _, k := range told.Keep {
+		go func() {
+			ctx, cancel := context.WithTimeout(c.taking, keepGrace)
+			defer cancel()
+			c.desk.Keep(ctx, k.Why, k.Reason, k.Windows, k.Processes...)
+		}()
+	}
+}
+
+// keepGrace is how long agents may take to say what became of windows that they are to hold on to.
+const keepGrace = 10 * time.Second
+
+// crewDesk asks the agents of all collectors.
+type crewDesk struct{ *Collector }
+
+// Keep has the agents of all collectors hold on to windows, and says what became of them at those of this one.
+func (d crewDesk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.Window, processes ...uint64) []windows.Kept {
+	if d.crew != nil {
+		d.crew.order(func(o *orders) { o.Keep = append(o.Keep, keep{why, reason, list, processes}) })
+	}
+	return d.desk.Keep(ctx, why, reason, list, processes...)
+}
+
+// Team is this collector among those of the run.
+func (c *Collector) Team() team.Team {
+	if c.crew == nil {
+		return team.Solo{}
+	}
+	return c.crew.team
+}
+
+// Ask tells the collector that decides that this one was asked to end the run, by a signal.
+func (c *Collector) Ask(by string) {
+	c.crew.mu.Lock()
+	defer c.crew.mu.Unlock()
+	if c.crew.asked == "" {
+		c.crew.asked = by
+	}
+}
+
+// Asked has a token when another collector of the run was asked to end it, and By says by which signal; nil where there is no other.
+func (c *Collector) Asked() <-chan struct{} {
+	if c.crew == nil {
+		return nil
+	}
+	return c.crew.heard
+}
+
+// By is the signal by which some collector of the run was asked to end it.
+func (c *Collector) By() string {
+	c.crew.mu.Lock()
+	defer c.crew.mu.Unlock()
+	return c.crew.asked
+}
+
+// Complete waits until all collectors of the run have shown that they still are, and says whether that is so. A launcher sends SIGTERM to those that are left when one
+// was killed: that must not end the measurement of a run that is to be gone on with. Of the next three rounds the first may be under way, and for
+// the second another collector may have sent its part before.
+func (c *Collector) Complete() bool {
+	if c.crew == nil {
+		return true
+	}
+	done := func() int {
+		c.crew.mu.Lock()
+		defer c.crew.mu.Unlock()
+		return c.crew.turns
+	}
+	for last := done() + 3; done() < last; {
+		select {
+		case <-c.crew.ended:
+			return false
+		case <-time.After(roundEvery / 4):
+		}
+	}
+	return true
+}
+
+// Adjourned is closed when the run is over for all its collectors, or one of them is lost; nil where there is but one. Verdict says which.
+func (c *Collector) Adjourned() <-chan struct{} {
+	if c.crew == nil {
+		return nil
+	}
+	return c.crew.ended
+}
+
+// Verdict says, once Adjourned is closed, what ended the run before its ranks did, empty where nothing did, or how the other collectors were lost.
+func (c *Collector) Verdict() (by string, err error) {
+	c.crew.mu.Lock()
+	defer c.crew.mu.Unlock()
+	return c.crew.by, c.crew.err
+}
+
+// adjourn has the first collector end the run for all of them, and returns when all know, or there are none any more.
+func (w *crew) adjourn(by string) {
+	if w.first() {
+		w.order(func(o *orders) { o.Over, o.By = true, by })
+	}
+	<-w.ended
+}

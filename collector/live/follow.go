@@ -1,0 +1,250 @@
+package live
+
+import (
+	"slices"
+	"time"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/collector/store"
+)
+
+const (
+	// NamedClusters are told apart on a page, those with the most time.
+	NamedClusters = 60
+	// latestBursts are about how many a page shows, shared between the clusters.
+	latestBursts = 4096
+	// unsettled is how many bursts may wait for the cluster that they are in.
+	unsettled = 1 << 18
+)
+
+// A moment is where and when a burst was.
+type moment struct {
+	ring    int32 // of the store, in the order in which they came
+	rank    int32
+	startNS int64 // since the run began
+	known   bool  // when that was
+}
+
+// A Burst is one of the latest of its cluster.
+type Burst struct {
+	Thread     int32    `json:"thread"` // 0, 1, … in the order in which they came
+	Rank       int32    `json:"rank"`
+	StartNS    int64    `json:"start_ns"`
+	DurationNS int64    `json:"duration"`
+	Counters   []*int64 `json:"counters"` // in the order of Followed.Counters; null = not read
+	Cluster    int32    `json:"cluster"`  // -1 = noise
+}
+
+// A waiting burst is in the cluster of its place, when that is known. Its coordinates and counters stand with those of the others.
+type waiting struct {
+	group            *group
+	coords, counters int // first
+	moment
+	durationNS int64
+}
+
+// A follower keeps what a page of a run in progress shows beside totals.
+type follower struct {
+	known    bool  // when the run began
+	zeroNS   int64 // which was then, since the epoch
+	history  history
+	members  int32              // collectors, each of which has its part of the latest
+	latest   map[latest][]Burst // in no order once it is full
+	next     map[latest]int     // place in it that is overwritten next
+	waiting  []waiting
+	coords   []float64
+	counters []int64
+	names    []string // of the counters
+	lent     []lent   // by other collectors, wait as well
+}
+
+// latest bursts are those of a cluster that came to one collector.
+type latest struct{ cluster, member int32 }
+
+func newFollower(members int32) *follower {
+	return &follower{members: members, latest: make(map[latest][]Burst), next: make(map[latest]int)}
+}
+
+// Followed is what a page shows of a run in progress.
+type Followed struct {
+	Profile  Profile
+	Counters []string
+	Bursts   []Burst
+}
+
+// Follow has the clustering keep what Followed returns; it is called before Run.
+func (l *Live) Follow() { l.follower = newFollower(l.feed.members) }
+
+// Followed returns what there is of the run, as of the last second; bursts unlike any before are in it when they have been clustered. Clusters keep their
+// ids, and what was in none when it came stays there.
+func (l *Live) Followed() Followed {
+	l.followMu.Lock()
+	defer l.followMu.Unlock()
+	f := l.follower
+	l.mu.Lock()
+	clusters := l.progress.Clusters
+	l.mu.Unlock()
+	named := clusters[:min(len(clusters), NamedClusters)]
+	shown := Followed{Profile: f.history.profile(named), Counters: append([]string{}, f.names...), Bursts: []Burst{}}
+	each := latestBursts / (len(named) + 1) / int(f.members)
+	for _, id := range append([]int32{-1}, ids(named)...) {
+		for member := range f.members {
+			list := f.latest[latest{id, member}]
+			shown.Bursts = append(shown.Bursts, list[:min(len(list), max(1, each))]...)
+		}
+	}
+	return shown
+}
+
+func ids(clusters []Cluster) []int32 {
+	list := make([]int32, len(clusters))
+	for i, k := range clusters {
+		list[i] = k.ID
+	}
+	return list
+}
+
+// begin finds out when the run began: with the first call of those whose clocks are known then.
+func (f *follower) begin(views []store.RingView) {
+	for i := range views {
+		v := &views[i]
+		if v.NSPerTick == 0 || len(v.Chunks) == 0 {
+			continue
+		}
+		if ns, ok := (line{v, 0}).at(v.Chunks[0].Origin); ok && (!f.known || ns < f.zeroNS) {
+			f.known, f.zeroNS = true, ns
+		}
+	}
+}
+
+// put counts the bursts that came, of which those that are to be clustered wait until their place is in a cluster, or in none. Row i of coords is that of burst rows[i],
+// which is in groups[i].
+func (f *follower) put(b *partition.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
+	if len(b.CounterNames) != len(f.names) {
+		f.settle(true) // those that wait have fewer counters
+		f.names = slices.Clone(b.CounterNames)
+	}
+	f.putOthers(b, moments, status)
+	for i, row := range rows {
+		if !moments[row].known {
+			continue
+		}
+		dims := groups[i].dims
+		f.waiting = append(f.waiting, waiting{groups[i], len(f.coords), len(f.counters), moments[row], b.DurationNS[row]})
+		f.coords = append(f.coords, coords[i*dims:(i+1)*dims]...)
+		for _, column := range b.Counters {
+			f.counters = append(f.counters, column[row])
+		}
+	}
+	if len(f.waiting) >= unsettled {
+		f.settle(true)
+	}
+}
+
+// putOthers counts the bursts that are not to be clustered.
+func (f *follower) putOthers(b *partition.Bursts, moments []moment, status []space.Status) {
+	for row, s := range status {
+		code := CodeFiltered
+		switch {
+		case s == space.Complete || !moments[row].known:
+			continue
+		case s == space.Missing:
+			code = CodeMissing
+		}
+		f.history.add(code, moments[row].startNS, moments[row].startNS+b.DurationNS[row])
+	}
+}
+
+// settle puts those that wait where they belong: all of them, or those at places that have been clustered. The others go on waiting.
+func (f *follower) settle(all bool) {
+	left := f.waiting[:0]
+	coords, counters := 0, 0 // of those that are left
+	for _, w := range f.waiting {
+		g := w.group
+		id, clustered := g.idAt(f.coords[w.coords : w.coords+g.dims])
+		if !all && !clustered {
+			// Never to the right: what is read later is not overwritten.
+			n, k := copy(f.coords[coords:], f.coords[w.coords:w.coords+g.dims]), copy(f.counters[counters:], f.counters[w.counters:w.counters+len(f.names)])
+			w.coords, w.counters = coords, counters
+			coords, counters = coords+n, counters+k
+			left = append(left, w)
+			continue
+		}
+		b := Burst{Thread: w.ring, Rank: w.rank, StartNS: w.startNS, DurationNS: w.durationNS, Cluster: -1}
+		code := CodeNoise
+		if id != 0 {
+			b.Cluster = id
+			code = CodeCluster + id
+		}
+		f.history.add(code, b.StartNS, b.StartNS+b.DurationNS)
+		f.keep(b, f.counters[w.counters:w.counters+len(f.names)])
+	}
+	f.waiting, f.coords, f.counters = left, f.coords[:coords], f.counters[:counters]
+	f.lent = slices.DeleteFunc(f.lent, func(x lent) bool {
+		ids, clustered := x.ids()
+		if all || clustered {
+			f.settleLent(x.share, ids, x.counters)
+		}
+		return all || clustered
+	})
+}
+
+// keep remembers a burst in the place of the oldest of its cluster.
+func (f *follower) keep(b Burst, counters []int64) {
+	most := max(1, latestBursts/8/int(f.members))
+	its := latest{b.Cluster, b.Thread % f.members}
+	list, at := f.latest[its], f.next[its]
+	b.Counters = counts(counters)
+	if len(list) < most {
+		f.latest[its] = append(list, b)
+		return
+	}
+	list[at%most] = b
+	f.next[its] = at + 1
+}
+
+// counts are counters as JSON has them: one that was not read is null.
+func counts(counters []int64) []*int64 {
+	list := []*int64{}
+	for _, n := range counters {
+		if n == space.NotRead {
+			list = append(list, nil)
+		} else {
+			list = append(list, &n)
+		}
+	}
+	return list
+}
+
+// forget drops the bursts of clusters that are no more.
+func (f *follower) forget(clusters []Cluster) {
+	there := map[int32]bool{-1: true}
+	for _, k := range clusters {
+		there[k.ID] = true
+	}
+	for its := range f.latest {
+		if !there[its.cluster] {
+			delete(f.latest, its)
+			delete(f.next, its)
+		}
+	}
+}
+
+// A time outside of these, from a ring's first and last clock sample, is none: a program that overwrites its own memory may have hit its ring.
+const (
+	longestBefore = int64(time.Hour)
+	longestAfter  = int64(2 * time.Minute)
+)
+
+// A line turns ticks of a ring into time since the run's beginning.
+type line struct {
+	view   *store.RingView
+	zeroNS int64 // since the epoch
+}
+
+func (l line) at(ticks uint64) (ns int64, ok bool) {
+	v := l.view
+	real := v.FirstNS + int64(float64(int64(ticks-v.FirstTicks))*v.NSPerTick)
+	return real - l.zeroNS, real >= v.FirstNS-longestBefore && real <= v.LastNS+longestAfter
+}

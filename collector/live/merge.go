@@ -1,0 +1,180 @@
+package live
+
+import (
+	"slices"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+)
+
+// A merger is what the first of several collectors has of the others. The zero merger is that of the only one.
+type merger struct {
+	generation int   // of the clustering, from 1
+	epochs     []int // of what others have told for it, by rank; 0: nothing yet
+	threadsOf  []int // by rank
+
+	// With Live.mu held.
+	pending []told
+	terms   Terms
+}
+
+type told struct {
+	rank  int
+	share *Share
+}
+
+// restart has the others tell all again.
+func (m *merger) restart() {
+	m.generation++
+	clear(m.epochs)
+}
+
+// threads is how many the others have.
+func (m *merger) threads() (n int) {
+	for _, threads := range m.threadsOf {
+		n += threads
+	}
+	return n
+}
+
+// Merge takes what another collector has told. It does not wait: the next clustering has it.
+func (l *Live) Merge(rank int, s *Share) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.merger.pending = append(l.merger.pending, told{rank, s})
+}
+
+// Terms are what the first collector wants of the others now.
+func (l *Live) Terms() Terms {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.merger.terms
+}
+
+// propose makes the terms those of the clustering as it is.
+func (l *Live) propose() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.merger.terms = Terms{Generation: l.merger.generation, Counters: slices.Clone(l.feed.bursts.CounterNames), Follow: l.follower != nil}
+}
+
+// absorb adds what others have told, as far as it is for this clustering.
+func (l *Live) absorb() {
+	m := &l.merger
+	l.mu.Lock()
+	pending := m.pending
+	m.pending = nil
+	l.mu.Unlock()
+	if len(pending) == 0 {
+		return
+	}
+	l.followMu.Lock()
+	defer l.followMu.Unlock()
+	for _, t := range pending {
+		l.feed.columns(t.share.Counters)
+	}
+	l.choose()
+	for _, t := range pending {
+		s := t.share
+		m.threadsOf[t.rank] = s.Threads
+		switch {
+		case s.Generation != m.generation || s.Axes != axes(&l.chosen):
+			continue // what replaces it comes
+		case m.epochs[t.rank] != 0 && m.epochs[t.rank] != s.Epoch:
+			l.restart() // it tells again what is here
+			return
+		}
+		m.epochs[t.rank] = s.Epoch
+		l.merge(s)
+		l.grown = l.grown || s.Bursts > 0
+	}
+	if l.follower != nil {
+		l.follower.settle(false)
+	}
+}
+
+// merge adds a share.
+func (l *Live) merge(s *Share) {
+	l.durations.Merge(&s.Durations)
+	l.bursts += s.Bursts
+	groups := make([]*group, len(s.Groups))
+	for i, g := range s.Groups {
+		var of calls
+		if l.chosen.By == partition.ByCalls {
+			of = calls{l.store.Number(g.Before), l.store.Number(g.After)}
+		}
+		groups[i] = l.group(of)
+	}
+	dims := len(l.chosen.Dims)
+	for i, group := range s.Group {
+		groups[group].add(s.Coords[i*dims:(i+1)*dims], s.Count[i], s.TimeNS[i])
+	}
+	if l.follower != nil {
+		l.follower.putLent(s, groups, l.feed.bursts.CounterNames)
+	}
+}
+
+// lent is what another collector has told of what its threads did. It waits for the clusters of its places.
+type lent struct {
+	share    *Share
+	groups   []*group
+	counters []int // the share's, in the order of the follower's; -1: it has none
+}
+
+// putLent has a share wait.
+func (f *follower) putLent(s *Share, groups []*group, names []string) {
+	if len(names) != len(f.names) {
+		f.settle(true) // those that wait have fewer counters
+		f.names = slices.Clone(names)
+	}
+	x := lent{share: s, groups: groups}
+	for _, name := range f.names {
+		x.counters = append(x.counters, slices.Index(s.Counters, name))
+	}
+	f.lent = append(f.lent, x)
+}
+
+// ids are the clusters of its places, 0 = of none, and whether all of those have been clustered.
+func (x *lent) ids() (ids []int32, clustered bool) {
+	clustered = true
+	for i, group := range x.share.Group {
+		g := x.groups[group]
+		id, known := g.idAt(x.share.Coords[i*g.dims : (i+1)*g.dims])
+		ids = append(ids, id)
+		clustered = clustered && known
+	}
+	return ids, clustered
+}
+
+// settleLent puts what another collector has told where it belongs.
+func (f *follower) settleLent(s *Share, ids []int32, columns []int) {
+	if !f.known && len(s.Bins) > 0 {
+		f.known, f.zeroNS = true, s.FromNS
+	}
+	for bin, times := range s.Bins {
+		from := s.FromNS + int64(bin)*s.BinNS - f.zeroNS
+		for code, ns := range times {
+			if place := code - CodeCluster; place >= 0 {
+				code = CodeNoise
+				if ids[place] != 0 {
+					code = CodeCluster + ids[place]
+				}
+			}
+			f.history.spread(code, from, from+s.BinNS, ns)
+		}
+	}
+	for _, shared := range s.Latest {
+		b := Burst{Thread: shared.Thread, Rank: shared.Rank, StartNS: max(0, shared.StartNS-f.zeroNS), DurationNS: shared.DurationNS, Cluster: -1}
+		if id := ids[shared.Place]; id != 0 {
+			b.Cluster = id
+		}
+		counters := make([]int64, len(columns))
+		for i, column := range columns {
+			counters[i] = space.NotRead
+			if column >= 0 && column < len(shared.Counters) {
+				counters[i] = shared.Counters[column]
+			}
+		}
+		f.keep(b, counters)
+	}
+}

@@ -1,0 +1,89 @@
+package moriens
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	spawned   = moriensv1.Origin_HOW_SPAWNED
+	parent    = moriensv1.Origin_HOW_PARENT
+	accepted  = moriensv1.Origin_HOW_ACCEPTED
+	connected = moriensv1.Origin_HOW_CONNECTED
+	joined    = moriensv1.Origin_HOW_JOINED
+)
+
+// Which sides of meetings belong together. Each is of its own world; pairs name them by their places in the list.
+func TestPairSides(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		sides []side
+		want  string
+	}{
+		{"spawned one after the other", []side{
+			{how: spawned, size: 2, peers: 1, began: 10, ended: 20}, {how: spawned, size: 2, peers: 1, began: 21, ended: 30},
+			{how: parent, size: 1, peers: 2, began: 25, ended: 29}, {how: parent, size: 1, peers: 2, began: 15, ended: 19},
+		}, "0-3 1-2"},
+		{"at the same time, of different sizes", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20}, {how: spawned, size: 1, peers: 2, began: 10, ended: 20},
+			{how: parent, size: 2, peers: 1, began: 15, ended: 19}, {how: parent, size: 1, peers: 1, began: 15, ended: 19},
+		}, "0-3 1-2"},
+		{"at the same time, alike", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20}, {how: spawned, size: 1, peers: 1, began: 10, ended: 20},
+			{how: parent, size: 1, peers: 1, began: 15, ended: 19}, {how: parent, size: 1, peers: 1, began: 15, ended: 19},
+		}, ""},
+		{"alike, but for who spawned them", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20, text: "7.0"}, {how: spawned, size: 1, peers: 1, began: 10, ended: 20, text: "7.1"},
+			{how: parent, size: 1, peers: 1, began: 15, ended: 19, text: "7.1"}, {how: parent, size: 1, peers: 1, began: 15, ended: 19, text: "7.0"},
+		}, "0-3 1-2"},
+		{"names of two kinds", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20, text: "slurm.0"}, {how: parent, size: 1, peers: 1, began: 15, ended: 19, text: "7.0"},
+		}, "0-1"},
+		{"alike, and another that has not recorded", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20}, {how: spawned, size: 1, peers: 1, began: 10, ended: 20},
+			{how: parent, size: 1, peers: 1, began: 15, ended: 19},
+		}, ""},
+		{"what is left when others have theirs", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 30}, {how: spawned, size: 1, peers: 1, began: 20, ended: 40},
+			{how: parent, size: 1, peers: 1, began: 15, ended: 19}, {how: parent, size: 1, peers: 1, began: 25, ended: 29},
+		}, ""}, // 2 can only be 0's, but 0 may have started 3 as well
+		{"started before", []side{
+			{how: spawned, size: 1, peers: 1, began: 10, ended: 20}, {how: parent, size: 1, peers: 1, began: 9, ended: 15},
+		}, ""},
+		{"connected", []side{
+			{how: accepted, size: 1, peers: 3, began: 10, ended: 20, text: "port"}, {how: accepted, size: 1, peers: 3, began: 21, ended: 30, text: "port"},
+			{how: connected, size: 3, peers: 1, began: 5, ended: 20, text: "port"}, {how: connected, size: 3, peers: 1, began: 29, ended: 31},
+		}, "0-2 1-3"},
+		{"joined", []side{
+			{how: joined, size: 1, peers: 1, began: 10, ended: 20}, {how: joined, size: 1, peers: 1, began: 15, ended: 20},
+			{how: joined, size: 1, peers: 1, began: 30, ended: 40}, {how: accepted, size: 1, peers: 1, began: 30, ended: 40},
+		}, "0-1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sides := make(map[sideKey]*side)
+			for i := range c.sides {
+				c.sides[i].world, c.sides[i].id = i, uint64(100-i)
+				sides[sideKey{i, uint64(100 - i), c.sides[i].how}] = &c.sides[i]
+			}
+			of := make(map[uint64][]int)
+			for key, id := range pairSides(sides) {
+				of[id] = append(of[id], key.world)
+			}
+			var got []string
+			for _, worlds := range of {
+				slices.Sort(worlds)
+				got = append(got, strings.ReplaceAll(strings.Trim(fmt.Sprint(worlds), "[]"), " ", "-"))
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}

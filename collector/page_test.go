@@ -1,0 +1,29 @@
+package collector
+
+import (
+	"testing"
+
+	"moriens/collector/health"
+)
+
+// What the agents take is a figure once each has told, and until then the reason why there is none.
+func TestAgentsCost(t *testing.T) {
+	for _, tt := range []struct {
+		agents []health.Agent
+		value  float64 // 0 = none
+		why    string
+	}{
+		{nil, 0, "none has come yet"},
+		{[]health.Agent{{CPU: .5}, {}}, 0, "1 do not tell before they are done"},
+		{[]health.Agent{{CPU: .5}, {CPU: 1.25}}, 1.75, ""},
+	} {
+		got := agentsCost(tt.agents)
+		value := 0.
+		if got.Value != nil {
+			value = *got.Value
+		}
+		if value != tt.value || got.Why != tt.why || got.Unit != "s" {
+			t.Errorf("%v: %v %s, %q; want %v, %q", tt.agents, value, got.Unit, got.Why, tt.value, tt.why)
+		}
+	}
+}

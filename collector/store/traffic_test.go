@@ -1,0 +1,108 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// sums returns sound sums of three transfers.
+func sums() *moriensv1.Traffic {
+	sent, received := moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
+	return &moriensv1.Traffic{
+		Process: 1, Kind: []moriensv1.Transfers_Kind{sent, received}, Function: []uint32{1, 2}, Path: []uint32{0, 0}, Count: []uint64{2, 1}, Bytes: []uint64{1 << 40, 5},
+		PeerKind: []moriensv1.Transfers_Kind{sent, received}, Comm: []uint32{3, 0}, Peer: []int32{1, -1}, PeerCount: []uint64{2, 1}, PeerBytes: []uint64{1 << 40, 5},
+	}
+}
+
+func traffic(x *moriensv1.Traffic) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: x}}
+}
+
+// The latest sums count, and what came by itself is part of them.
+func TestTrafficIsATotal(t *testing.T) {
+	s := meaningStub(t)
+	s.must(transfers(sendAndReceive()))
+	for n := uint64(1); n < 4; n++ {
+		x := sums()
+		x.Count[0], x.PeerCount[0] = n, n
+		s.must(traffic(x))
+		if got := s.store.Totals().Transfers; got != n+1 {
+			t.Errorf("%d transfers, want %d", got, n+1)
+		}
+	}
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 4}}})
+	f := s.store.Freeze()
+	p := f.Processes[0]
+	if len(p.Traffic.Sites) != 2 || f.CallPaths[p.Traffic.Sites[0].Path].Function == "" || p.Traffic.Routes[0] != (Route{1, 3, 1, 3, 1 << 40}) {
+		t.Errorf("%+v", p.Traffic)
+	}
+	if f.Lacks(p) != 2 || f.Lacks(f.Processes[1]) != 0 {
+		t.Errorf("%d and %d transfers are missing, want 2 and 0", f.Lacks(p), f.Lacks(f.Processes[1]))
+	}
+}
+
+// Of a call of which nodes have transfers these count; of others what came by itself.
+func TestFetchedTransfers(t *testing.T) {
+	s := meaningStub(t)
+	s.must(transfers(sendAndReceive()))
+	s.must(traffic(sums()))
+	f := s.store.Freeze()
+	kept := &moriensv1.Transfers{
+		Ring: 11, Kind: []moriensv1.Transfers_Kind{1, 1}, Row: []int64{0, 0}, Done: []int64{1, 1}, Peer: []int32{1, 1}, Tag: []int32{7, 8}, Comm: []uint32{3, 3}, Bytes: []uint64{1, 2},
+		Ordinal: []uint64{4, 5},
+	}
+	d, err := f.Detail(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Fetched([]*Detail{d})
+	received := Transfers{
+		Kind: []uint8{2}, Row: []uint32{1}, Done: []int64{1}, Peer: []int32{-1}, Tag: []int32{-1}, Comm: []uint32{0}, Bytes: []uint64{5},
+		DoneRing: map[int]*Ring{}, Channel: map[int]uint32{}, Untold: map[int]bool{},
+	}
+	if diff := cmp.Diff([]Transfers{d.Transfers, received}, f.Transfers(d.Ring)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if f.Lacks(f.Processes[0]) != 0 || d.OrdinalOf(1) != 5 {
+		t.Errorf("%d transfers are missing", f.Lacks(f.Processes[0]))
+	}
+}
+
+// Sums that are malformed are refused whole.
+func TestTrafficRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		want   string
+		change func(*moriensv1.Traffic)
+	}{
+		{"unknown process", func(x *moriensv1.Traffic) { x.Process = 7 }},
+		{"columns of", func(x *moriensv1.Traffic) { x.Bytes = nil }},
+		{"columns of", func(x *moriensv1.Traffic) { x.PeerBytes = nil }},
+		{"kind 0", func(x *moriensv1.Traffic) { x.Kind[0] = 0 }},
+		{"kind 7", func(x *moriensv1.Traffic) { x.PeerKind[1] = 7 }},
+		{"by calls and", func(x *moriensv1.Traffic) { x.Count[0]++ }},
+		{"transfers and", func(x *moriensv1.Traffic) { x.Count[0], x.Count[1] = 1<<56, 1 }},
+		{"transfers and", func(x *moriensv1.Traffic) { x.PeerCount[0] = 0 }},
+		{"unknown MPI function", func(x *moriensv1.Traffic) { x.Function[0] = 1 << 16 }},
+		{"call path 9", func(x *moriensv1.Traffic) { x.Path[0] = 9 }},
+		{"no peer 2", func(x *moriensv1.Traffic) { x.Peer[0] = 2 }},
+		{"communicator 4", func(x *moriensv1.Traffic) { x.Comm[0] = 4 }},
+		{"there have been 3", func(x *moriensv1.Traffic) { x.Count[0], x.PeerCount[0] = 1, 1 }},
+	} {
+		t.Run(tt.want, func(t *testing.T) {
+			s := meaningStub(t)
+			s.must(traffic(sums()))
+			x := sums()
+			tt.change(x)
+			if err := s.apply(traffic(x)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+			if n := s.store.Totals().Transfers; n != 3 {
+				t.Errorf("%d transfers", n)
+			}
+		})
+	}
+}

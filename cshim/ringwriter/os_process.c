@@ -1,0 +1,1 @@
+../src/os_process.c

@@ -1,0 +1,159 @@
+package console
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"moriens/trace/rundir"
+)
+
+// mostSaid is how many phases and outliers are told; manifest.json has all.
+const mostSaid = 3
+
+// writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of that.
+func writeKept(b *strings.Builder, m *rundir.Manifest) {
+	k := &m.Kept
+	if text := iterations(k.Phases); text != "" {
+		fmt.Fprintf(b, "iterations: %s\n", text)
+	}
+	if text := classes(k, len(m.Worlds) > 1); text != "" {
+		fmt.Fprintf(b, "ranks: %s\n", text)
+	}
+	if m.Reduction.BudgetBytes != nil {
+		fmt.Fprintf(b, "kept: %s\n", windows(k))
+		fmt.Fprintf(b, "reduction: %s\n", reduction(&m.Reduction))
+		if e := m.Reduction.Error; e != nil {
+			fmt.Fprintf(b, "error: %s\n", errorOf(e))
+		}
+	}
+	for _, text := range m.Reduction.Missing {
+		fmt.Fprintf(b, "missing: %s\n", text)
+	}
+}
+
+// iterations tells the phases whose iterations took longest.
+func iterations(phases []rundir.Iterations) string {
+	var order []int
+	for i := range phases {
+		if phases[i].Iterations > 0 {
+			order = append(order, i)
+		}
+	}
+	if len(order) == 0 {
+		if len(phases) > 0 {
+			return "none: " + phases[0].Reason
+		}
+		return ""
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(int64(phases[b].Iterations)*phases[b].MedianNS, int64(phases[a].Iterations)*phases[a].MedianNS)
+	})
+	shown := order[:min(len(order), mostSaid)]
+	slices.Sort(shown)
+	var parts []string
+	for _, i := range shown {
+		p := &phases[i]
+		parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each)",
+			Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst")))
+	}
+	if rest := len(order) - len(shown); rest > 0 {
+		parts = append(parts, count(rest, "shorter phase"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// classes tells how many classes of threads there are, and who is unlike its own.
+func classes(k *rundir.Kept, worlds bool) string {
+	if len(k.Classes) == 0 {
+		return ""
+	}
+	plural := "es"
+	if len(k.Classes) == 1 {
+		plural = ""
+	}
+	text := fmt.Sprintf("%s class%s", Integer(len(k.Classes)), plural)
+	var sizes []string
+	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
+		sizes = append(sizes, fmt.Sprintf("%s like %s", Integer(c.Size), c.Exemplar.Short(worlds)))
+	}
+	text += " (" + strings.Join(sizes, ", ")
+	if rest := len(k.Classes) - mostSaid; rest > 0 {
+		text += fmt.Sprintf(", %d more", rest)
+	}
+	text += ")"
+	for _, o := range k.Outliers[:min(len(k.Outliers), mostSaid)] {
+		text += fmt.Sprintf("; %s %s", o.Short(worlds), o.Reason)
+	}
+	if rest := len(k.Outliers) - mostSaid; rest > 0 {
+		text += fmt.Sprintf("; %d more are unlike their class", rest)
+	}
+	return text
+}
+
+// windows tells what is kept in full detail.
+func windows(k *rundir.Kept) string {
+	why := make(map[string]int)
+	var order []string
+	for _, w := range k.Windows {
+		if why[w.Why] == 0 {
+			order = append(order, w.Why)
+		}
+		why[w.Why]++
+	}
+	var parts []string
+	for _, word := range order {
+		parts = append(parts, fmt.Sprintf("%d %s", why[word], word))
+	}
+	text := count(len(k.Windows), "window")
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, ", ") + ")"
+	}
+	text += fmt.Sprintf(" of %s with %s and %s; of the other bursts a sample of %s", count(k.Ranks, "rank"), count(k.Calls, "MPI call"),
+		count(k.Bursts, "burst"), Integer(k.SampledBursts))
+	if n := len(k.Dropped) + k.MoreDropped; n > 0 {
+		text += fmt.Sprintf("; no room for %d more", n)
+	}
+	return text
+}
+
+func reduction(r *rundir.Reduction) string {
+	about := "about "
+	if r.FullMeasured {
+		about = ""
+	}
+	all, full := bytes(r.Bytes), about+bytes(r.FullBytes)
+	if r.Ratio < 1 {
+		return fmt.Sprintf("none: all files have %s, the full trace alone has %s", all, full)
+	}
+	return fmt.Sprintf("all files have %s, the full trace alone has %s (%s times as much)", all, full, figure(float64(r.Ratio)))
+}
+
+// errorOf tells how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
+func errorOf(e *rundir.Fidelity) string {
+	off := func(x *rundir.Errors) string {
+		text := percent(float64(x.Time)) + " of the computing time"
+		if x.WorstCluster > 0 {
+			text += fmt.Sprintf(", at worst cluster %d by %s of its own", x.WorstCluster, percent(float64(x.WorstTime)))
+		}
+		return text
+	}
+	from := "windows alone"
+	if sampled := float64(e.Sources.Sample); sampled > 0 {
+		from = fmt.Sprintf("windows, and the sample for clusters with %s of the time that are in none,", percent(sampled))
+	}
+	return fmt.Sprintf("rebuilt from kept bursts and the sample it is off by %s; from %s by %s; clusters with %s of the time are in windows",
+		off(&e.Weighted), from, off(&e.Windows), percent(float64(e.Represented)))
+}
+
+// figure is a number with as many digits as matter.
+func figure(x float64) string {
+	switch {
+	case x < 10:
+		return fmt.Sprintf("%.2f", x)
+	case x < 100:
+		return fmt.Sprintf("%.1f", x)
+	}
+	return Integer(int(x + .5))
+}

@@ -1,0 +1,56 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/trace/rundir"
+)
+
+func TestKept(t *testing.T) {
+	phase := func(iterations int, medianNS int64) rundir.Iterations {
+		return rundir.Iterations{Iterations: iterations, MedianNS: medianNS, PeriodBursts: 6, Reason: "nothing is repeated"}
+	}
+	m := &rundir.Manifest{
+		Kept: rundir.Kept{
+			Phases: []rundir.Iterations{phase(0, 0), phase(1000, 2_000_000), phase(3, 1000), phase(4, 5_000_000), phase(500, 3_000_000)},
+			Classes: []rundir.Class{
+				{Size: 6, Exemplar: rundir.ThreadName{Rank: 1}}, {Size: 1, Exemplar: rundir.ThreadName{Rank: 7, Thread: 2}}, {Size: 1}, {Size: 1},
+			},
+			Outliers: []rundir.Outlier{{ThreadName: rundir.ThreadName{Rank: 3}, Reason: "is slow"}, {Reason: "is fast"}, {Reason: "waits"}, {Reason: "sends"}},
+			Windows:  []rundir.Window{{Why: "representative"}, {Why: "anomaly"}, {Why: "representative"}},
+			Dropped:  []rundir.Dropped{{}}, MoreDropped: 7, Ranks: 3, Calls: 1200, Bursts: 1100, SampledBursts: 2000,
+		},
+		Reduction: rundir.Reduction{
+			BudgetBytes: new(int64), Bytes: 300_000, FullBytes: 33_000_000, Ratio: 110, Missing: []string{"the agent on beta has left"},
+			Error: &rundir.Fidelity{
+				Represented: .995, Windows: rundir.Errors{Time: .031, WorstTime: .1, WorstCluster: 4}, Weighted: rundir.Errors{Time: .001},
+			},
+		},
+	}
+	var b strings.Builder
+	writeKept(&b, m)
+	want := `iterations: 1,000 of 2.00 ms in phase 1 (6 bursts each), 4 of 5.00 ms in phase 3 (6 bursts each), 500 of 3.00 ms in phase 4 (6 bursts each), 1 shorter phase
+ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2, 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more are unlike their class
+kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; of the other bursts a sample of 2,000; no room for 8 more
+reduction: all files have 300 kB, the full trace alone has about 33.0 MB (110 times as much)
+error: rebuilt from kept bursts and the sample it is off by 0.1 % of the computing time; from windows alone by 3.1 % of the computing time, at worst cluster 4 by 10.0 % of its own; clusters with 99.5 % of the time are in windows
+missing: the agent on beta has left
+`
+	if b.String() != want {
+		t.Errorf("%s\nwant\n%s", b.String(), want)
+	}
+	m.Reduction.Bytes, m.Reduction.FullBytes, m.Reduction.FullMeasured, m.Reduction.Ratio = 63_000, 12_000, true, .19
+	if text := reduction(&m.Reduction); text != "none: all files have 63.0 kB, the full trace alone has 12.0 kB" {
+		t.Errorf("of a short run: %s", text)
+	}
+	m.Reduction.Error.Sources.Sample = .44
+	if text := errorOf(m.Reduction.Error); !strings.Contains(text, "; from windows, and the sample for clusters with 44.0 % of the time that are in none, by 3.1 % of") {
+		t.Errorf("with a part from the sample: %s", text)
+	}
+	b.Reset()
+	m = &rundir.Manifest{Kept: rundir.Kept{Phases: []rundir.Iterations{phase(0, 0)}}}
+	if writeKept(&b, m); b.String() != "iterations: none: nothing is repeated\n" {
+		t.Errorf("%q", b.String())
+	}
+}

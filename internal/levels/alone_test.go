@@ -1,0 +1,30 @@
+package levels
+
+import (
+	"moriens/analysis/loops"
+	"moriens/analysis/team"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// alone has all threads.
+var alone team.Threads
+
+// fataler is a test, a benchmark or a check of rapid.
+type fataler interface{ Fatal(args ...any) }
+
+func symbolsOf(t fataler, run *trace.Run, workers int) *Table {
+	table, err := Symbols(run, alone, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func describe(t fataler, run *trace.Run, s *loops.Structure, table *Table) *rundir.Structure {
+	d, err := Describe(run, alone, s, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}

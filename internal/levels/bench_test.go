@@ -1,0 +1,73 @@
+package levels
+
+import (
+	"fmt"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"moriens/analysis/period"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// BenchmarkLevels makes all that is kept of all ranks, of a halo program with 3 % noise: seconds of processor time of each step, of all cores, which other programs disturb
+// less than the time on the clock.
+func BenchmarkLevels(b *testing.B) {
+	for _, size := range []struct{ ranks, iterations int }{{100, 5000}, {1000, 500}, {100, 50_000}, {1000, 5000}, {10_000, 500}} {
+		b.Run(fmt.Sprintf("bursts=%d/ranks=%d", 2*size.ranks*size.iterations, size.ranks), func(b *testing.B) {
+			run := halo(size.ranks, size.iterations, 5, 30)
+			var phases []period.Phase
+			dir := b.TempDir()
+			b.ReportAllocs()
+			for b.Loop() {
+				last := processorTime(b)
+				step := func(name string, err error) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					now := processorTime(b)
+					b.ReportMetric((now - last).Seconds(), "s-"+name)
+					last = now
+				}
+				table := symbolsOf(b, run, 2)
+				step("symbols", nil)
+				if phases == nil {
+					var err error
+					if phases, err = periodsOf(run, table); err != nil {
+						b.Fatal(err)
+					}
+					last = processorTime(b)
+				}
+				p, err := Profile(run, alone, phases, 2)
+				step("profile", err)
+				s, err := Structure(run, alone, table, 2)
+				step("structure", err)
+				spans := make([][]trace.Span, len(run.Threads))
+				longest := slices.MaxFunc(phases, func(a, b period.Phase) int { return a.Iterations - b.Iterations })
+				for _, i := range []int{0, 5} {
+					begins := longest.Threads[i].Begins
+					spans[i] = spansOf(run, []int{i}, int(begins[0]), int(begins[2]))[i]
+				}
+				kept, _, err := Keep(run, alone, spans, nil, 100_000, 2)
+				step("keep", err)
+				_, err = Judge(run, kept, spans, nil, p, s, table, phases, 2)
+				step("judge", err)
+				files, err := rundir.WriteLevels(dir, &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(b, run, s, table)})
+				step("write", err)
+				b.ReportMetric(float64(files[0].Bytes)/1e6, "MB-profile")
+				b.ReportMetric(float64(files[1].Bytes)/1e6, "MB-structure")
+			}
+		})
+	}
+}
+
+// processorTime is what the process has used so far.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,84 @@
+package levels
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"moriens/internal/golden"
+	"moriens/trace"
+	"moriens/trace/rundir"
+	"moriens/trace/tracetest"
+)
+
+// The words of the run directory, as docs/format describes them.
+func TestWords(t *testing.T) {
+	run := halo(2, 50, 1, 20)
+	table := symbolsOf(t, run, 1)
+	phases, err := periodsOf(run, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Profile(run, alone, phases, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Structure(run, alone, table, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := rundir.WriteLevels(dir, &rundir.Levels{Structure: describe(t, run, s, table)}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, rundir.StructureFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "structure.json", text)
+
+	spans := spansOf(run, []int{0}, 41, 45)
+	kept, _, err := Keep(run, alone, spans, nil, 20, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := Judge(run, kept, spans, nil, p, s, table, phases, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err = json.MarshalIndent(f, "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "fidelity.json", append(text, '\n'))
+}
+
+// A run of nothing has levels of nothing.
+func TestNothing(t *testing.T) {
+	for name, run := range map[string]*trace.Run{"no threads": {CallPaths: []trace.CallPath{{}}}, "one of everything": tracetest.Small()} {
+		table := symbolsOf(t, run, 1)
+		p, err := Profile(run, alone, nil, 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		s, err := Structure(run, alone, table, 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		spans := make([][]trace.Span, len(run.Threads))
+		kept, _, err := Keep(run, alone, spans, nil, 0, 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		f, err := Judge(run, kept, spans, nil, p, s, table, nil, 1)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if want := min(1, len(run.Threads)); int(f.Windows.Time) != want || int(f.Weighted.Time) != want {
+			t.Errorf("%s: of nothing kept the error is %v and %v", name, f.Windows.Time, f.Weighted.Time)
+		}
+		if _, err := rundir.WriteLevels(t.TempDir(), &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(t, run, s, table)}); err != nil {
+			t.Error(name, err)
+		}
+	}
+}

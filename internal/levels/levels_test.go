@@ -1,0 +1,425 @@
+package levels
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/period"
+	"moriens/analysis/profile"
+	"moriens/analysis/sample"
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+	"moriens/trace/tracetest"
+)
+
+// The profile of any run adds up to the run; its structure is the run's symbols again.
+func TestSumsOfAnyRun(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		p, err := Profile(run, alone, nil, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type sums struct{ count, ns, sent, received int64 }
+		var want, got [2]sums
+		for i := range run.Threads {
+			th := &run.Threads[i]
+			for _, ns := range th.Bursts.DurationNS {
+				want[0].count++
+				want[0].ns += ns
+			}
+			for k, enter := range th.Calls.EnterNS {
+				n := int64(1)
+				if th.Calls.Count != nil {
+					n = th.Calls.Count[k]
+				}
+				want[1].count += n
+				want[1].ns += th.Calls.ExitNS[k] - enter
+			}
+			for k := range th.Collectives.Call {
+				want[1].sent += th.Collectives.Sent[k]
+				want[1].received += th.Collectives.Received[k]
+			}
+			for k, kind := range th.Transfers.Kind {
+				if kind == trace.Sent || kind == trace.Put || kind == trace.Written {
+					want[1].sent += th.Transfers.Bytes[k]
+				} else {
+					want[1].received += th.Transfers.Bytes[k]
+				}
+			}
+		}
+		inCall := func(thread int, ns int64) bool {
+			c := &run.Threads[thread].Calls
+			for k, enter := range c.EnterNS {
+				if enter <= ns && ns <= c.ExitNS[k] {
+					return true
+				}
+			}
+			return false
+		}
+		for i := range run.Messages {
+			m := &run.Messages[i]
+			if only, err := OnlyMessages(run, alone); err != nil || !only {
+				break
+			}
+			if inCall(m.From, m.SendNS) {
+				want[1].sent += m.Bytes
+			}
+			if inCall(m.To, m.RecvNS) {
+				want[1].received += m.Bytes
+			}
+		}
+		for _, r := range p.Rows {
+			got[r.Kind].count += r.Count
+			got[r.Kind].ns += r.Time.Total
+			got[r.Kind].sent += r.Sent
+			got[r.Kind].received += r.Received
+		}
+		if got != want {
+			t.Fatalf("sums %+v, want %+v", got, want)
+		}
+
+		table := symbolsOf(t, run, 1)
+		s, err := Structure(run, alone, table, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, of := range s.Of {
+			if got := s.Rebuild(int(of)); !slices.Equal(got, table.Threads[i]) {
+				t.Fatalf("thread %d: rebuilt %v, want %v", i, got, table.Threads[i])
+			}
+		}
+	})
+}
+
+// Each burst and call is under its named phase and its phase of iterations.
+func TestRegions(t *testing.T) {
+	run := halo(2, 5, -1, 0)
+	phases := []period.Phase{
+		{Threads: []period.Loop{{From: 0, To: 1}, {From: 0, To: 1}}},
+		{Iterations: 5, Threads: []period.Loop{{From: 1, To: 11, Begins: []int32{1, 3, 5, 7, 9, 11}}, {From: 1, To: 11, Begins: []int32{1, 3, 5, 7, 9, 11}}}},
+		{Threads: []period.Loop{{From: 11, To: 12}, {From: 11, To: 12}}},
+	}
+	p, err := Profile(run, alone, phases, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type row struct {
+		kind          profile.Kind
+		path          uint32
+		cluster       int32
+		region, phase int32
+		count, sent   int64
+	}
+	var got []row
+	for _, r := range p.Rows {
+		if r.Thread == 1 {
+			got = append(got, row{r.Kind, r.Path, r.Cluster, r.Region, r.Phase, r.Count, r.Sent})
+		}
+	}
+	want := []row{
+		{profile.Computation, 2, 2, 2, 1, 5, 0},
+		{profile.Computation, 2, 3, outside, -1, 1, 0},
+		{profile.Computation, 3, 1, 2, 1, 5, 0},
+		{profile.Computation, 5, 4, outside, -1, 1, 0},
+		{profile.MPI, 1, 0, outside, -1, 1, 0},
+		{profile.MPI, 2, 0, 2, -1, 1, 4096}, // it ends the burst before the iterations
+		{profile.MPI, 2, 0, 2, 1, 4, 4 * 4096},
+		{profile.MPI, 3, 0, 2, 1, 5, 40},
+		{profile.MPI, 4, 0, outside, 1, 1, 0},
+		{profile.MPI, 5, 0, outside, -1, 1, 0},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("rows\n%+v, want\n%+v", got, want)
+	}
+	if c := p.Curves[1]; c.Iterations != 5 || c.Threads != 2 || len(p.Curves[0].Computing) != 0 {
+		t.Errorf("curves %+v", p.Curves)
+	}
+	if _, err := Profile(run, alone, []period.Phase{{}}, 1); err == nil {
+		t.Error("a phase of no threads: no error")
+	}
+}
+
+// spansOf are spans of the threads that lie round some of their bursts.
+func spansOf(run *trace.Run, threads []int, from, to int) [][]trace.Span {
+	spans := make([][]trace.Span, len(run.Threads))
+	for _, i := range threads {
+		b := &run.Threads[i].Bursts
+		spans[i] = []trace.Span{{BeginNS: b.StartNS[from], EndNS: b.StartNS[to-1] + b.DurationNS[to-1]}}
+	}
+	return spans
+}
+
+// What is kept is what lies in the spans, and the weights of each cluster add up to what the run has of it.
+func TestKeep(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		whole := counts(run, nil)
+		copied := make([][]int32, len(run.Threads))
+		for i := range run.Threads {
+			copied[i] = slices.Clone(run.Threads[i].Bursts.Cluster)
+		}
+		reduced := *run
+		reduced.Threads = slices.Clone(run.Threads)
+		for i := range reduced.Threads { // the columns of which Keep replaces
+			b := &reduced.Threads[i].Bursts
+			b.Counters = slices.Clone(b.Counters)
+		}
+		tracetest.Keep(t, &reduced)
+		spans := make([][]trace.Span, len(run.Threads))
+		inside := 0
+		for i := range reduced.Threads {
+			spans[i] = reduced.Threads[i].Kept
+			inside += reduced.Threads[i].Bursts.Len()
+		}
+		rows := rapid.IntRange(0, 40).Draw(t, "rows")
+		kept, s, err := Keep(run, alone, spans, nil, rows, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range kept {
+			b := &kept[i]
+			n += b.Len()
+			if !slices.IsSorted(b.StartNS) || len(b.Weight) != b.Len() || len(b.Counters) != len(run.Counters) || (b.Phase == nil) != (run.Threads[i].Bursts.Phase == nil) {
+				t.Fatalf("thread %d: %+v", i, b)
+			}
+			if !slices.Equal(copied[i], run.Threads[i].Bursts.Cluster) {
+				t.Fatal("the run has changed")
+			}
+		}
+		if n != inside+s.Rows {
+			t.Fatalf("%d bursts, %d in spans and %d drawn", n, inside, s.Rows)
+		}
+		if got := counts(run, kept); s.By != sample.Nothing && !reflect.DeepEqual(got, whole) {
+			t.Fatalf("by weight %v, want %v", got, whole)
+		}
+	})
+}
+
+// counts are those of the bursts of each cluster, by weight where bursts are given.
+func counts(run *trace.Run, kept []trace.Bursts) map[int32]float64 {
+	n := make(map[int32]float64)
+	for i := range run.Threads {
+		b := &run.Threads[i].Bursts
+		if kept != nil {
+			b = &kept[i]
+		}
+		for k, cluster := range b.Cluster {
+			if kept != nil {
+				n[cluster] += b.Weight[k]
+			} else {
+				n[cluster]++
+			}
+		}
+	}
+	return n
+}
+
+// Two of a thousand iterations of an exemplar and of the slow rank, and a small sample, give a run whose error is below a hundredth, and which says so.
+func TestHalo(t *testing.T) {
+	run := halo(8, 1000, 5, 0)
+	table := symbolsOf(t, run, 2)
+	phases, err := periodsOf(run, table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	iterating := slices.IndexFunc(phases, func(p period.Phase) bool { return p.Iterations > 900 })
+	if iterating < 0 {
+		t.Fatalf("no iterations found: %+v", phases)
+	}
+	begins := phases[iterating].Threads[0].Begins
+	spans := spansOf(run, []int{0, 5}, int(begins[400]), int(begins[402]))
+	classes := []int32{0, 0, 0, 0, 0, 1, 0, 0}
+	p, err := Profile(run, alone, phases, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Structure(run, alone, table, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, drawn, err := Keep(run, alone, spans, classes, 200, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if drawn.By != sample.ByThread || drawn.Rows != 200 {
+		t.Errorf("drawn %+v", drawn)
+	}
+	f, err := Judge(run, kept, spans, classes, p, s, table, phases, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []rundir.Errors{f.Windows, f.Weighted} {
+		if e.Time > .01 || e.WorstTime > .01 || e.Counters[0].Error > .01 || len(e.Clusters) != 4 {
+			t.Errorf("%+v", e)
+		}
+	}
+	if c := f.Windows.Curves; len(c) != 1 || c[0].Phase != iterating || c[0].Mean > .01 || c[0].Worst > .05 {
+		t.Errorf("curves %+v", c)
+	}
+	if f.Represented < .99 || f.Inside < .0004 || f.Inside > .0006 {
+		t.Errorf("represented %v, inside %v", f.Represented, f.Inside)
+	}
+	// Judged as if all ranks were alike the slow one is wrong, and that shows.
+	f, err = Judge(run, kept, spansOf(run, []int{0}, int(begins[400]), int(begins[402])), nil, p, s, table, phases, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Windows.WorstCluster != 1 || math.Abs(float64(f.Windows.WorstTime)-1/25.) > .01 { // of 8 + 1/3 only 8 are there
+		t.Errorf("without the slow rank: %+v", f.Windows)
+	}
+}
+
+// Where everything is kept nothing is wrong.
+func TestJudgeEverything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		table := symbolsOf(t, run, 1)
+		p, err := Profile(run, alone, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Structure(run, alone, table, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spans := make([][]trace.Span, len(run.Threads))
+		for i := range run.Threads {
+			spans[i] = []trace.Span{{BeginNS: math.MinInt64, EndNS: math.MaxInt64}}
+		}
+		kept, _, err := Keep(run, alone, spans, nil, 0, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := Judge(run, kept, spans, nil, p, s, table, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range slices.Concat(f.Windows.Clusters, f.Weighted.Clusters) {
+			if c.Time > 1e-9 || c.Kolmogorov > 1e-9 || c.Wasserstein > 1e-9 {
+				t.Fatalf("%+v", c)
+			}
+		}
+		if f.Windows.Time > 1e-9 || f.Weighted.Time > 1e-9 {
+			t.Fatalf("%+v", f)
+		}
+	})
+}
+
+// The files hold what was put into them, and structure.json hardly grows with the number of iterations.
+func TestFiles(t *testing.T) {
+	sizes := make(map[string]int64)
+	for _, c := range []struct{ iterations, noise int }{{100, 0}, {10_000, 0}, {10_000, 30}} {
+		run := halo(4, c.iterations, 1, c.noise)
+		table := symbolsOf(t, run, 2)
+		phases, err := periodsOf(run, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Profile(run, alone, phases, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Structure(run, alone, table, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		l := &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(t, run, s, table)}
+		files, err := rundir.WriteLevels(dir, l)
+		if err != nil || len(files) != 2 {
+			t.Fatal(err, files)
+		}
+		sizes[fmt.Sprint(c)] = files[1].Bytes
+		back, err := rundir.ReadStructure(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// What a reader counts in the file is what the run has.
+		for i, th := range back.Threads {
+			if got, want := clustersOf(back, th.Sequence), counts(&trace.Run{Threads: run.Threads[i : i+1]}, nil); !reflect.DeepEqual(got, want) {
+				t.Errorf("%+v, rank %d: %v, want %v", c, i, got, want)
+			}
+		}
+		again, err := parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(again.Rows, l.Profile.Rows) || !reflect.DeepEqual(again.Counters, run.Counters) {
+			t.Errorf("%+v: the profile is read back otherwise", c)
+		}
+	}
+	small, large := sizes["{100 0}"], sizes["{10000 0}"]
+	t.Logf("structure.json: %v bytes", sizes)
+	if large > small*110/100 {
+		t.Errorf("structure.json has %d bytes of 100 iterations, %d of 10,000", small, large)
+	}
+}
+
+// clustersOf counts the bursts of a sequence in structure.json, as a reader does.
+func clustersOf(s *rundir.Structure, sequence int32) map[int32]float64 {
+	n := make(map[int32]float64)
+	add := func(symbol, times int64) {
+		if c := s.Symbols[symbol].Cluster; c != nil && times > 0 {
+			n[*c] += float64(times)
+		}
+	}
+	q := s.Sequences[sequence]
+	if len(q.Counts) > 0 {
+		for _, c := range q.Counts {
+			add(c[0], c[1])
+		}
+		return n
+	}
+	var body func(i, times int64)
+	body = func(i, times int64) {
+		for _, item := range s.Bodies[i].Items {
+			add(item.Symbol, times*item.Times)
+			for _, turn := range item.Turns {
+				body(turn[0], times*turn[1])
+			}
+			for _, c := range item.Mixed {
+				add(c.Symbol, times*c.Times)
+			}
+		}
+	}
+	body(int64(q.Body), 1)
+	return n
+}
+
+func TestRefuses(t *testing.T) {
+	run := halo(2, 3, -1, 0)
+	if _, _, err := Keep(run, alone, nil, nil, 10, 1); err == nil {
+		t.Error("spans of no threads: no error")
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"symbol":  `{"format":2,"symbols":[],"bodies":[{"items":[[0,1,0,0,0]]}]}`,
+		"times":   `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[[0,0,0,0,0]]}]}`,
+		"numbers": `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[[0,1]]}]}`,
+		"nothing": `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[{}]}]}`,
+		"endless": `{"format":2,"bodies":[{"items":[{"turns":[[0,2]]}]}]}`,
+		"mixed":   `{"format":2,"bodies":[{"items":[{"mixed":[[1,1,0,0,0]]}]}]}`,
+		"body":    `{"format":2,"sequences":[{"body":0}]}`,
+		"counts":  `{"format":2,"bodies":[{}],"sequences":[{"body":0,"counts":[[1,1]]}]}`,
+		"path":    `{"format":2,"call_paths":["a"],"symbols":[{"before":0,"after":1}]}`,
+		"thread":  `{"format":2,"threads":[{"sequence":0}]}`,
+		"format":  `{"format":1}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, rundir.StructureFile), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := rundir.ReadStructure(dir); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}

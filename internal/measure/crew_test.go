@@ -1,0 +1,502 @@
+package measure
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"moriens/agent"
+	"moriens/agent/ring"
+	"moriens/agent/uplink"
+	"moriens/collector"
+	"moriens/collector/moriens"
+	"moriens/collector/store"
+	"moriens/collector/web"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
+	"moriens/internal/mpix"
+	"moriens/internal/rendezvous"
+	"moriens/internal/retention"
+	"moriens/internal/shmabi"
+	"moriens/internal/stage"
+	"moriens/internal/ticks"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A crew is the collectors of one run, in this process.
+type crew struct {
+	t       *testing.T
+	journal string
+	clocks  []ticks.Clocks // by rank; nil: the machine's
+	members []*collector.Collector
+	team    []mpix.Transport
+	meet    atomic.Pointer[rendezvous.Rendezvous] // nil: there is none
+}
+
+func newCrew(t *testing.T) *crew {
+	return &crew{t: t, journal: filepath.Join(t.TempDir(), "journal")}
+}
+
+// all does the same at all members at once.
+func (c *crew) all(do func(rank int, member *collector.Collector)) {
+	var done sync.WaitGroup
+	for rank, member := range c.members {
+		done.Go(func() { do(rank, member) })
+	}
+	done.Wait()
+}
+
+// start starts so many collectors.
+func (c *crew) start(members int) {
+	c.t.Helper()
+	c.team, c.members = mpix.Local(members), make([]*collector.Collector, members)
+	c.all(func(rank int, _ *collector.Collector) {
+		var err error
+		var clocks ticks.Clocks
+		if c.clocks != nil {
+			clocks = c.clocks[rank]
+		}
+		c.members[rank], err = collector.Start(collector.Config{
+			Clocks: clocks, Team: c.team[rank], Journal: c.journal, Run: "run1", Listen: "127.0.0.1:0", Web: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+		})
+		if err != nil {
+			c.t.Error(err)
+		}
+	})
+	if c.t.Failed() {
+		c.t.FailNow()
+	}
+	meet := c.members[0].Rendezvous()
+	c.meet.Store(&meet)
+	c.all(func(_ int, member *collector.Collector) { member.Join() })
+}
+
+// kill ends all collectors without a word.
+func (c *crew) kill() {
+	c.meet.Store(nil)
+	c.team[len(c.team)-1].Abort(1)
+	c.all(func(_ int, member *collector.Collector) { member.Close(collector.Outcome{}) })
+}
+
+func (c *crew) find() (rendezvous.Rendezvous, error) {
+	if meet := c.meet.Load(); meet != nil {
+		return *meet, nil
+	}
+	return rendezvous.Rendezvous{}, fs.ErrNotExist
+}
+
+// freeze ends the run once all agents are done.
+func (c *crew) freeze() []store.Frozen {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := c.members[0].WaitAgents(ctx); err != nil {
+		c.t.Fatal(err)
+	}
+	frozen := make([]store.Frozen, len(c.members))
+	c.all(func(rank int, member *collector.Collector) { frozen[rank] = member.Freeze("") })
+	return frozen
+}
+
+func (c *crew) close() {
+	c.all(func(_ int, member *collector.Collector) {
+		member.Release()
+		member.Close(collector.Outcome{})
+	})
+}
+
+// A planted node writes rings that an agent reads.
+type plantedNode struct {
+	planters      []*planter
+	node          *agent.Node
+	stop, written chan struct{}
+	done          chan error
+}
+
+func (c *crew) plant() *plantedNode {
+	c.t.Helper()
+	shm := c.t.TempDir()
+	n := &plantedNode{stop: make(chan struct{}), written: make(chan struct{}), done: make(chan error, 1)}
+	n.planters = plant(c.t, ring.DirectoryPath(shm, os.Getuid(), "run1"), 1<<12)
+	var err error
+	n.node, err = agent.New(agent.Config{Run: "run1", Shm: shm, Find: c.find, Spool: c.t.TempDir(), Log: quiet})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { n.done <- n.node.Run(context.Background()) }()
+	go func() { write(n.planters, n.stop, 20); close(n.written) }()
+	return n
+}
+
+// came waits until so many agents have come to all collectors together.
+func (c *crew) came(agents int) {
+	c.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		n := 0
+		for _, m := range c.members {
+			n += m.Journal().Store().Totals().Agents
+		}
+		if n == agents {
+			return
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatalf("%d agents came, want %d", n, agents)
+		}
+	}
+}
+
+// Agents are spread evenly over the collectors of a run. When these are killed, any number of others go on, and each record that was written is at one of them,
+// once.
+func TestCrew(t *testing.T) {
+	t.Parallel()
+	const nodes = 5
+	for _, sizes := range [][]int{{2}, {3, 2}, {2, 1, 3}, {1, 2, 1}} {
+		t.Run(strings.Trim(strings.ReplaceAll(fmt.Sprint(sizes), " ", " then "), "[]"), func(t *testing.T) {
+			t.Parallel()
+			c := newCrew(t)
+			var planted []*plantedNode
+			for range nodes {
+				planted = append(planted, c.plant())
+			}
+			for i, size := range sizes {
+				if i > 0 {
+					c.kill()
+				}
+				c.start(size)
+				c.came(nodes)
+				if i == 0 {
+					for rank, m := range c.members {
+						if n := m.Journal().Store().Totals().Agents; n != nodes/size && n != nodes/size+1 {
+							t.Errorf("collector %d of %d has %d agents of %d", rank, size, n, nodes)
+						}
+					}
+				}
+				time.Sleep(300 * time.Millisecond)
+			}
+			for _, n := range planted {
+				close(n.stop)
+				<-n.written
+				n.node.JobOver()
+			}
+			frozen := c.freeze()
+			agents := 0
+			for _, f := range frozen {
+				agents += len(f.Agents)
+				if f.Collector.Restarts != len(sizes)-1 && len(f.Agents) > 0 && len(sizes) < 3 {
+					t.Errorf("%d restarts", f.Collector.Restarts)
+				}
+			}
+			if agents != nodes {
+				t.Errorf("%d agents at all collectors, want %d", agents, nodes)
+			}
+			for _, n := range planted {
+				n.compare(t, frozen)
+			}
+			page := c.members[0].Page()
+			if len(page.Agents) != nodes || page.Ranks.Recorded != 2*nodes || len(sizes) == 1 && (len(page.Members) != 2 || page.Redirected != nodes/2) {
+				t.Errorf("the page is %+v", page)
+			}
+			c.close()
+			for _, n := range planted {
+				if err := <-n.done; err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// compare sees that one collector has all that a node has written.
+func (n *plantedNode) compare(t *testing.T, frozen []store.Frozen) {
+	t.Helper()
+	for _, f := range frozen {
+		r := f.Ring(n.planters[0].ring.ID())
+		if r == nil {
+			continue
+		}
+		its := f
+		its.Processes = slices.DeleteFunc(slices.Clone(f.Processes), func(p *store.Process) bool { return p.Agent != r.Process.Agent })
+		compare(t, its, n.planters)
+		return
+	}
+	t.Errorf("no collector has ring %016x", n.planters[0].ring.ID())
+}
+
+// An agent that asks a collector to which it does not belong is sent on, by way of the first, and comes to its own; however it is sent round, it does not go round for ever.
+func TestRedirect(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	c.start(3)
+	c.came(0)
+	meet := c.members[0].Rendezvous()
+	if len(meet.Members) != 3 || meet.Members[0] != meet.Address {
+		t.Fatalf("the rendezvous is %+v", meet)
+	}
+	// What an agent takes for the first collector is the last one: addresses change hands when collectors are started again.
+	swapped := meet
+	swapped.Address = meet.Members[2]
+	send := func(meet rendezvous.Rendezvous, id uint64) *uplink.Uplink {
+		outbox := openOutbox(t)
+		u := uplink.New(uplink.At(meet), &moriensv1.Hello{Run: "run1", Agent: id, Host: "n1"}, outbox, quiet)
+		ctx, cancel := context.WithCancel(context.Background())
+		t.Cleanup(cancel)
+		go u.Run(ctx)
+		sendRingOf(t, outbox, 10*id, 3)
+		return u
+	}
+	for i, want := range []uint64{0, 1, 1, 0} {
+		u := send(meet, uint64(i)+1)
+		flush(t, u)
+		if s := u.Stats(); s.Redirected != want {
+			t.Errorf("agent %d was sent on %d times, want %d", i+1, s.Redirected, want)
+		}
+	}
+	u := send(swapped, 9) // the fewest agents are at the second
+	flush(t, u)
+	if s := u.Stats(); s.Redirected != 2 {
+		t.Errorf("by a wrong address it was sent on %d times", s.Redirected)
+	}
+	for rank, want := range []int{2, 2, 1} {
+		if n := c.members[rank].Journal().Store().Totals().Agents; n != want {
+			t.Errorf("collector %d has %d agents, want %d", rank, n, want)
+		}
+	}
+	// Every address is that of a collector that is not its own: it tries again, in its own time.
+	astray := meet
+	astray.Address = meet.Members[1]
+	astray.Members = []string{meet.Members[1], meet.Members[1], meet.Members[1]}
+	u = send(astray, 11)
+	for deadline := time.Now().Add(2 * time.Minute); u.Stats().Redirected <= 6; time.Sleep(10 * time.Millisecond) { // more than once
+		if time.Now().After(deadline) {
+			t.Fatalf("astray it was sent on %d times", u.Stats().Redirected)
+		}
+	}
+	expired, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := u.Flush(expired); err == nil || !strings.Contains(err.Error(), "sent on 3 times") {
+		t.Errorf("astray: %v", err)
+	}
+	c.kill()
+}
+
+// The first collector ends the run for all of them: agents of each send what their ranks have recorded, and leave these to go on. Its page shows the ranks of all, their
+// clusters, and what they did.
+func TestCrewFinish(t *testing.T) {
+	t.Parallel()
+	c := newCrew(t)
+	c.start(2)
+	var planted []*plantedNode
+	for range 4 {
+		planted = append(planted, c.plant())
+	}
+	c.came(4)
+	first := c.members[0]
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		p := first.Page()
+		if p.Ranks.Running == 8 && p.Clusters.Bursts > 0 && len(p.Members) == 2 && p.Members[1].Bursts > 0 && p.Clusters.Bursts > int(p.Members[0].Bursts) && p.Clusters.Count > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the page is %+v", p)
+		}
+	}
+	live := pageOf(t, first.Rendezvous())
+	of := make(map[int32]int) // collectors: they number threads apart
+	for _, p := range live.Points {
+		of[p.Thread%2]++
+	}
+	if of[0] == 0 || of[1] == 0 || len(live.Profile.Seconds) == 0 || len(live.Clusters) == 0 {
+		t.Errorf("%v points by collector, %d bins, %d clusters", of, len(live.Profile.Seconds), len(live.Clusters))
+	}
+	first.Finish()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err := first.WaitFinished(ctx); err != nil {
+		t.Fatal(err)
+	}
+	frozen := c.freeze()
+	for rank, f := range frozen {
+		if len(f.Agents) != 2 || f.Totals.AgentsDone != 2 || f.Totals.Calls == 0 {
+			t.Errorf("collector %d: %+v", rank, f.Totals)
+		}
+	}
+	if by, err := c.members[1].Verdict(); by != "" || err != nil {
+		t.Errorf("ended by %q, %v", by, err)
+	}
+	c.close()
+	for _, n := range planted {
+		if err := <-n.done; err != nil {
+			t.Error(err)
+		}
+		close(n.stop)
+		<-n.written
+	}
+}
+
+// Collectors on two hosts have clocks of their own, and so have their agents. What ranks did at one time is at one time in the run, though no agent has compared its clock with
+// that of the other's collector, and no message ties them.
+func TestCrewOfTwoClocks(t *testing.T) {
+	t.Parallel()
+	begin, err := ticks.Now(shmabi.ClockMonotonicRaw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clocks := []skewed{
+		{beginNS: begin, offsetNS: 5_000_000_000, drift: 80e-6, identity: "one"},
+		{beginNS: begin, offsetNS: 300_000_000_000, drift: -120e-6, identity: "other"},
+	}
+	c := newCrew(t)
+	c.clocks = []ticks.Clocks{clocks[0], clocks[1]}
+	c.start(2)
+	const calls = 200
+	var nodes []*agent.Node
+	var rings []*ringwriter.Ring
+	var processes []*ringwriter.Process
+	done := make(chan error, 2)
+	for rank, clock := range clocks {
+		shm := t.TempDir()
+		dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: c.find, Spool: t.TempDir(), Log: quiet, Clocks: clock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() { done <- node.Run(context.Background()) }()
+		c.came(rank + 1) // the first agent belongs to the first collector
+		p, err := ringwriter.New(dir, ringwriter.Identity{Rank: rank, Size: 2, World: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := p.Thread(1024)
+		if err != nil {
+			t.Fatal(err)
+		}
+		nodes, processes, rings = append(nodes, node), append(processes, p), append(rings, w)
+	}
+	for range calls {
+		time.Sleep(2 * time.Millisecond)
+		now, err := ticks.Now(shmabi.ClockMonotonicRaw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rank, clock := range clocks {
+			if !rings[rank].Call(mpicall.Barrier, 0, clock.at(now-1000), clock.at(now)) {
+				t.Fatal("the ring is full")
+			}
+		}
+	}
+	for i := range nodes {
+		processes[i].Finalize()
+		processes[i].Exit()
+		nodes[i].JobOver()
+	}
+	frozen := c.freeze()
+	if len(frozen[0].Links) != 0 || len(frozen[1].Links) < 2 {
+		t.Fatalf("links %v and %v", frozen[0].Links, frozen[1].Links)
+	}
+	results, errs := make([]*moriens.Result, 2), make([]error, 2)
+	c.all(func(rank int, member *collector.Collector) {
+		results[rank], errs[rank] = moriens.Conclude(t.Context(), moriens.End{
+			Frozen: frozen[rank], Job: moriens.Job{Run: "run1"}, Options: byDuration, Keep: retention.Options{All: true},
+			Stages: stage.Shared(0, member.Team()), Team: member.Team(),
+		})
+	})
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	c.close()
+	for range nodes {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	m := results[0].Manifest
+	uncertain := 0.
+	for _, x := range m.Clocks {
+		uncertain = max(uncertain, float64(x.UncertaintyNS))
+		if x.How != "reference" && x.How != "exchange" {
+			t.Errorf("%+v", x)
+		}
+	}
+	if len(m.Clocks) != 2 || uncertain == 0 || uncertain > 5e9 { // far from the offsets
+		t.Fatalf("clocks %+v", m.Clocks)
+	}
+	a, b := &results[0].Run.Threads[0], &results[1].Run.Threads[1]
+	if a.Calls.Len() != calls || b.Calls.Len() != calls {
+		t.Fatalf("%d and %d calls", a.Calls.Len(), b.Calls.Len())
+	}
+	for i := range calls {
+		if d := math.Abs(float64(a.Calls.ExitNS[i] - b.Calls.ExitNS[i])); d > uncertain+2*float64(m.Order.OffNS)+1 {
+			t.Fatalf("call %d: %d and %d, said to be within %g", i, a.Calls.ExitNS[i], b.Calls.ExitNS[i], uncertain)
+		}
+	}
+	t.Logf("uncertain by %g ns", uncertain)
+}
+
+// pageOf is what the page of a run shows now.
+func pageOf(t *testing.T, meet rendezvous.Rendezvous) *web.Live {
+	t.Helper()
+	response, err := http.Get(meet.Page + web.LivePath + "?token=" + meet.PageToken)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if data, is := strings.CutPrefix(lines.Text(), "data: "); is {
+			page := new(web.Live)
+			if err := json.Unmarshal([]byte(data), page); err != nil {
+				t.Fatal(err)
+			}
+			return page
+		}
+	}
+	t.Fatalf("no page: %v", lines.Err())
+	return nil
+}
+
+// Where one collector cannot start, none does, and nothing stays of a run that has not begun.
+func TestCrewStartsTogether(t *testing.T) {
+	t.Parallel()
+	team := mpix.Local(3)
+	dir := filepath.Join(t.TempDir(), "journal")
+	errs := make([]error, len(team))
+	var done sync.WaitGroup
+	for rank := range team {
+		done.Go(func() {
+			listen := "127.0.0.1:0"
+			if rank == 1 {
+				listen = "nowhere:0"
+			}
+			_, errs[rank] = collector.Start(collector.Config{Team: team[rank], Journal: dir, Run: "run1", Listen: listen, Log: quiet})
+		})
+	}
+	done.Wait()
+	for rank, err := range errs {
+		if err == nil {
+			t.Errorf("collector %d has started", rank)
+		}
+	}
+	if !strings.Contains(fmt.Sprint(errs[1]), "nowhere") {
+		t.Errorf("the error is %v", errs[1])
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the journal is there: %v", err)
+	}
+}

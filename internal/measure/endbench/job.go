@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"moriens/internal/mix"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	ranksOfNode  = 64
+	messageCalls = 1024
+	// callsBefore is how many calls a rank makes before its first iteration.
+	callsBefore = 1
+	// slowRank computes half as long again as the others.
+	slowRank = 2
+	// spread is how far, as a standard deviation of logarithms, bursts of a kind differ.
+	spread    = .02
+	haloBytes = 8192
+	worldComm = 1
+	originNS  = 1_000_000_000
+	initNS    = 5000
+)
+
+// A job is a stencil code: in the first half of its iterations each rank exchanges a halo once, in the second half twice, and all meet in an
+// MPI_Allreduce at the end of each. One rank is slow throughout, and in one iteration rank 0 computes ten times as long as usual.
+type job struct {
+	ranks, iterations int
+	counters          bool
+}
+
+// newJob makes a job of at least as many bursts.
+func newJob(ranks, bursts int, counters bool) job {
+	rounds := len(kinds[0]) + len(kinds[1]) // bursts of two iterations, one of each half
+	perRank := (bursts + ranks - 1) / ranks
+	return job{ranks: ranks, iterations: 2 * max((perRank+rounds-1)/rounds, 1), counters: counters}
+}
+
+// kind is a burst of an iteration and the call behind it.
+type kind struct {
+	ns       float64
+	function mpicall.ID
+	callNS   uint64
+}
+
+// kinds are those of an iteration of the first half, and of the second.
+var kinds = [2][]kind{
+	{{3000, mpicall.Irecv, 500}, {1500, mpicall.Isend, 700}, {800_000, mpicall.Waitall, 20_000}, {120_000, mpicall.Allreduce, 0}},
+	{
+		{3000, mpicall.Irecv, 500}, {1500, mpicall.Isend, 700}, {500_000, mpicall.Waitall, 20_000},
+		{4000, mpicall.Irecv, 500}, {1500, mpicall.Isend, 700}, {500_000, mpicall.Waitall, 20_000}, {250_000, mpicall.Allreduce, 0},
+	},
+}
+
+// iterationNS is how long all take together for an iteration of a half: as long as the slow rank, and some more.
+var iterationNS = [2]uint64{12_000_000, 16_000_000}
+
+func (j job) half(iteration int) int {
+	if iteration < j.iterations/2 {
+		return 0
+	}
+	return 1
+}
+
+// odd is the iteration in which rank 0 takes its time.
+func (j job) odd() int { return j.iterations / 3 }
+
+// row is the number of the first call of an iteration, and of the call behind the last one.
+func (j job) row(iteration int) int {
+	half := j.iterations / 2
+	return callsBefore + min(iteration, half)*len(kinds[0]) + max(iteration-half, 0)*len(kinds[1])
+}
+
+// beginNS is when all leave the meeting before an iteration.
+func (j job) beginNS(iteration int) uint64 {
+	half := j.iterations / 2
+	return originNS + initNS + uint64(min(iteration, half))*iterationNS[0] + uint64(max(iteration-half, 0))*iterationNS[1]
+}
+
+func (j job) bursts() int { return j.ranks * (j.row(j.iterations) + 1 - callsBefore) }
+
+func (j job) process(rank int) uint64 { return uint64(rank+1)<<8 | 1 }
+func (j job) ring(rank int) uint64    { return uint64(rank+1)<<8 | 2 }
+func (j job) nodes() int              { return (j.ranks + ranksOfNode - 1) / ranksOfNode }
+
+// normal is a standard normal number that depends on nothing but a burst's place.
+func normal(rank, iteration, place int) float64 {
+	x := mix.Bits(uint64(rank)<<40 ^ uint64(iteration)<<8 ^ uint64(place))
+	// Box and Muller, of two halves.
+	u, v := (float64(x>>32)+.5)/(1<<32), float64(x&math.MaxUint32)/(1<<32)
+	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
+}
+
+// columns are calls of a rank that follow each other, with the burst before each.
+type columns struct {
+	calls      *moriensv1.Calls
+	meetings   *moriensv1.Collectives
+	transfers  *moriensv1.Transfers
+	met, moved int64 // rows of the latest of both
+}
+
+// from makes the calls of a rank's iterations, from one to before another. With the first iteration goes MPI_Init, with the last MPI_Finalize.
+func (j job) from(rank, first, behind int) columns {
+	rows := j.row(behind) - j.row(first)
+	if first == 0 {
+		rows += callsBefore
+	}
+	if behind == j.iterations {
+		rows++
+	}
+	c := columns{calls: &moriensv1.Calls{
+		Ring: j.ring(rank), First: uint64(j.row(first)), OriginTicks: j.beginNS(first),
+		BurstTicks: make([]uint64, 0, rows), CallTicks: make([]uint64, 0, rows), Function: make([]uint32, 0, rows), Path: make([]uint32, 0, rows),
+	}, meetings: &moriensv1.Collectives{Ring: j.ring(rank)}, transfers: &moriensv1.Transfers{Ring: j.ring(rank)}}
+	if first == 0 {
+		c.calls.First, c.calls.OriginTicks, c.calls.NoBurst = 0, originNS, []uint32{0}
+		c.add(0, initNS, mpicall.Init, 0)
+	}
+	for i := first; i < behind; i++ {
+		j.iteration(&c, rank, i)
+	}
+	if behind == j.iterations {
+		c.add(5000, 100, mpicall.Finalize, 0)
+	}
+	if j.counters {
+		c.count()
+	}
+	return c
+}
+
+func (c *columns) add(burstNS, callNS uint64, function mpicall.ID, path uint32) {
+	m := c.calls
+	m.BurstTicks, m.CallTicks = append(m.BurstTicks, burstNS), append(m.CallTicks, callNS)
+	m.Function, m.Path = append(m.Function, uint32(function)), append(m.Path, path)
+}
+
+func (j job) iteration(c *columns, rank, i int) {
+	at, end := j.beginNS(i), j.beginNS(i+1)
+	half, row := j.half(i), j.row(i)
+	for place, k := range kinds[half] {
+		ns := k.ns
+		if k.function == mpicall.Waitall {
+			if rank == slowRank {
+				ns *= 1.5
+			}
+			if rank == 0 && i == j.odd() {
+				ns *= 10
+			}
+		}
+		burst, call := uint64(ns*math.Exp(spread*normal(rank, i, place))), k.callNS
+		switch k.function {
+		case mpicall.Allreduce:
+			call = end - at - burst
+			c.meet(row+place, i)
+		case mpicall.Irecv: // the Isend is next, the Waitall behind it
+			c.exchange(j, rank, i, row+place)
+		}
+		c.add(burst, call, k.function, uint32(half*len(kinds[1])+place+1))
+		at += burst + call
+	}
+}
+
+func (c *columns) meet(row, iteration int) {
+	m := c.meetings
+	m.Row, m.Comm, m.Ordinal = append(m.Row, int64(row)-c.met), append(m.Comm, worldComm), append(m.Ordinal, uint64(iteration))
+	m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)
+	c.met = int64(row)
+}
+
+// exchange receives from the left and sends to the right, in a row and the next; the row behind that completes both.
+func (c *columns) exchange(j job, rank, iteration, row int) {
+	half := j.iterations / 2
+	number := min(iteration, half) + 2*max(iteration-half, 0) // of the rank's exchanges
+	if row > j.row(iteration) {
+		number++
+	}
+	x := c.transfers
+	for k, peer := range [2]int{(rank + j.ranks - 1) % j.ranks, (rank + 1) % j.ranks} {
+		kind := moriensv1.Transfers_KIND_RECEIVED
+		if k == 1 {
+			kind = moriensv1.Transfers_KIND_SENT
+		}
+		distance := int64(2 - k)
+		x.Kind, x.Row, x.Done = append(x.Kind, kind), append(x.Row, int64(row+k)-c.moved), append(x.Done, distance+1)
+		x.Peer, x.Tag, x.Comm = append(x.Peer, int32(peer)), append(x.Tag, 1), append(x.Comm, worldComm)
+		x.Bytes, x.Ordinal = append(x.Bytes, haloBytes), append(x.Ordinal, uint64(number+1))
+		c.moved = int64(row + k)
+	}
+}
+
+// count gives each burst instructions and cycles.
+func (c *columns) count() {
+	instructions, cycles := make([]int64, 0, len(c.calls.BurstTicks)), make([]int64, 0, len(c.calls.BurstTicks))
+	for i, ns := range c.calls.BurstTicks {
+		cycles = append(cycles, int64(2.5*float64(ns)))
+		instructions = append(instructions, int64(float64(ns)*2.5*(.8+.2*float64(c.calls.Path[i]%7))))
+	}
+	c.calls.Counts = []*moriensv1.Counts{{Value: instructions}, {Value: cycles}}
+}
+
+func (j job) hello(node int) *moriensv1.Hello {
+	return &moriensv1.Hello{Run: "end", Agent: uint64(node + 1), Host: fmt.Sprintf("n%04d", node), Version: "endbench", Cpus: ranksOfNode}
+}

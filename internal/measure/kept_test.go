@@ -1,0 +1,321 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"moriens/collector"
+	"moriens/collector/moriens"
+	"moriens/collector/windows"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/anchor"
+	"moriens/internal/retention"
+	"moriens/internal/shmabi"
+	"moriens/internal/stage"
+	"moriens/internal/units"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// A stencil is a planted job of two nodes: ranks exchange halos with their neighbours and meet once in an iteration.
+type stencil struct {
+	collector *collector.Collector
+	nodes     []*rig
+	frozen    held
+}
+
+const stencilOdd = 70 // the iteration in which a burst of rank 0 takes ten times its time
+
+// plantStencil has the ranks of two nodes run, and returns when all came and nothing more is taken; the agents stay.
+func plantStencil(t *testing.T, ranks, iterations int) *stencil {
+	t.Helper()
+	c, err := collector.Start(collector.Config{
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &stencil{collector: c, nodes: []*rig{newNode(t, c), newNode(t, c)}}
+	random := rand.New(rand.NewPCG(3, 4))
+	for rank := range ranks {
+		r := s.nodes[rank*2/ranks]
+		p := r.process(ringwriter.Identity{Rank: rank, Size: ranks, World: "w"})
+		p.Comm(worldOf(rank, ranks))
+		w := r.thread(p, 1<<15)
+		at := uint64(0)
+		call := func(name string, us uint64, m ringwriter.Meaning) {
+			r.meant(w, name, at, at+us, m)
+			at += us
+		}
+		call("MPI_Init", 100, ringwriter.Meaning{})
+		for i := range iterations {
+			at = 1000 + uint64(i)*5000
+			left, right := int32((rank+ranks-1)%ranks), int32((rank+1)%ranks)
+			call("MPI_Irecv", 5, transfer(shmabi.SlotReceived, 7, left, 1, 1, 800))
+			at += 20
+			call("MPI_Isend", 5, transfer(shmabi.SlotSent, 5, right, 1, 1, 800))
+			at += 1000 + random.Uint64N(20)
+			if i == stencilOdd && rank == 0 {
+				at += 2500
+			}
+			call("MPI_Waitall", 30, completed(shmabi.Request{Request: 7, Bytes: 800, Source: left, Tag: 1}, shmabi.Request{Request: 5}))
+			at = 1000 + uint64(i)*5000 + 4000
+			call("MPI_Allreduce", 100, collective(uint32(i), 1, 8, 8))
+		}
+		call("MPI_Finalize", 10, ringwriter.Meaning{})
+		p.Finalize()
+	}
+	for _, r := range s.nodes {
+		r.node.JobOver()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for c.Journal().Store().Totals().AgentsDone < len(s.nodes) {
+		if ctx.Err() != nil {
+			t.Fatal("the agents are not done")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	s.frozen = hold(c.Freeze(""))
+	t.Cleanup(func() {
+		c.Release()
+		for _, r := range s.nodes {
+			if err := <-r.done; err != nil {
+				t.Error(err)
+			}
+		}
+		c.Close(collector.Outcome{})
+	})
+	return s
+}
+
+// end concludes with windows in so much room, asking who is asked.
+func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, desk moriens.Desk) (*moriens.Result, error) {
+	return moriens.Conclude(ctx, moriens.End{
+		Frozen: s.frozen.again(), Job: moriens.Job{Run: "run1"}, Options: byDuration, Stages: stages, Desk: desk,
+		Keep: retention.Options{Budget: budget, Windows: 2, Outliers: -1, Workers: 2},
+	})
+}
+
+// all concludes with everything kept.
+func (s *stencil) all(t *testing.T) *moriens.Result {
+	t.Helper()
+	r, err := moriens.Conclude(t.Context(), moriens.End{
+		Frozen: s.frozen.again(), Job: moriens.Job{Run: "run1"}, Options: byDuration, Stages: stage.New(0), Desk: s.collector.Windows(), Keep: retention.Options{All: true},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// What is kept of a job whose agents answer is what the whole run has in those windows, messages included; it fits its budget, and comes back from disk.
+func TestKeptWindows(t *testing.T) {
+	t.Parallel()
+	s := plantStencil(t, 8, 200)
+	whole := s.all(t)
+	if whole.Manifest.Losses.TransfersLost > 0 || whole.Run.Traffic != nil || len(whole.Run.Messages) != 8*200 {
+		t.Fatalf("%d transfers lost, %d messages", whole.Manifest.Losses.TransfersLost, len(whole.Run.Messages))
+	}
+	for _, budget := range []units.Bytes{64 << 20, 400 << 10, 200 << 10, 150 << 10} {
+		r, err := s.end(t.Context(), budget, stage.New(0), s.collector.Windows())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := r.Manifest
+		if len(m.Reduction.Missing) > 0 {
+			t.Errorf("%v: missing: %q", budget, m.Reduction.Missing)
+		}
+		kept := make([][]trace.Span, len(r.Run.Threads))
+		for i := range kept {
+			kept[i] = r.Kept.Threads[i].Kept
+		}
+		if d := cmp.Diff(whole.Run.Cut(r.Kept.Windows, kept), r.Kept, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(trace.Run{}, "Traffic", "Clusters")); d != "" {
+			t.Errorf("%v: what is kept differs from what the run has there (-want +got):\n%s", budget, d)
+		}
+		if r.Kept.Messages == nil || len(r.Kept.Windows) == 0 {
+			t.Errorf("%v: %d windows, %d messages", budget, len(r.Kept.Windows), len(r.Kept.Messages))
+		}
+		odd := slices.ContainsFunc(r.Kept.Windows, func(w trace.Window) bool {
+			at := int64(1000+stencilOdd*5000) * 1000
+			return w.Why == trace.Anomaly && w.BeginNS <= at+1_000_000 && at+2_000_000 <= w.EndNS && slices.Contains(w.Threads, 0)
+		})
+		if !odd {
+			t.Errorf("%v: the odd iteration is not among the windows", budget)
+		}
+		dir := t.TempDir()
+		files, err := rundir.Write(&r.Content, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes := int64(0)
+		for _, f := range files {
+			bytes += f.Bytes
+		}
+		if bytes > int64(budget) || bytes != m.Reduction.Bytes {
+			t.Errorf("%v: the directory has %d bytes, the manifest says %d", budget, bytes, m.Reduction.Bytes)
+		}
+		back, _, _, err := rundir.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(back.Windows) != len(r.Kept.Windows) || len(back.Messages) != len(r.Kept.Messages) {
+			t.Errorf("%v: %d windows and %d messages came back, of %d and %d", budget, len(back.Windows), len(back.Messages), len(r.Kept.Windows), len(r.Kept.Messages))
+		}
+	}
+}
+
+// Less room keeps a part of what more room keeps, and never more than there is room for.
+func TestNoRoom(t *testing.T) {
+	s := plantStencil(t, 2, 60)
+	r, err := s.end(t.Context(), 1000, stage.New(0), s.collector.Windows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Kept.Windows) > 0 || r.Levels == nil || !missing(r, "of 1000 B the files that every run has take") {
+		t.Errorf("%d windows; missing: %q", len(r.Kept.Windows), r.Manifest.Reduction.Missing)
+	}
+	if _, err := rundir.Write(&r.Content, t.TempDir()); err != nil {
+		t.Error(err)
+	}
+}
+
+func missing(r *moriens.Result, part string) bool {
+	return slices.ContainsFunc(r.Manifest.Reduction.Missing, func(text string) bool { return strings.Contains(text, part) })
+}
+
+// A deskFunc asks nobody.
+type deskFunc func(ctx context.Context, windows []anchor.Window, processes []uint64) []windows.Fetched
+
+func (f deskFunc) Fetch(ctx context.Context, w []anchor.Window, processes ...uint64) []windows.Fetched {
+	return f(ctx, w, processes)
+}
+
+// Agents that do not answer cost the messages of their ranks and nothing else, and the manifest names them.
+func TestAgentsThatDoNotAnswer(t *testing.T) {
+	t.Parallel()
+	s := plantStencil(t, 8, 120)
+	desk := s.collector.Windows()
+	host := s.frozen.Agents[0].Hello.Host
+	for _, tt := range []struct {
+		name string
+		desk deskFunc
+		why  string
+		none bool // no message can be there
+	}{
+		{"never", func(ctx context.Context, _ []anchor.Window, _ []uint64) []windows.Fetched {
+			<-ctx.Done()
+			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: ctx.Err()}, {Agent: s.frozen.Agents[1].Hello.Agent, Err: ctx.Err()}}
+		}, "ranks on " + host + ": their agent did not give them: it has not answered in time", true},
+		{"gone", func(context.Context, []anchor.Window, []uint64) []windows.Fetched {
+			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: windows.ErrGone}}
+		}, "it had left", true},
+		{"not even known", func(context.Context, []anchor.Window, []uint64) []windows.Fetched { return nil }, "their node does not have them", true},
+		{"one of two", func(ctx context.Context, w []anchor.Window, p []uint64) []windows.Fetched {
+			answers := desk.Fetch(ctx, w, p...)
+			answers[0] = windows.Fetched{Agent: answers[0].Agent, Err: errors.New("the disk is broken")}
+			return answers
+		}, "the disk is broken", false},
+		{"half of it", func(ctx context.Context, w []anchor.Window, p []uint64) []windows.Fetched {
+			answers := desk.Fetch(ctx, w, p...)
+			for i := range answers {
+				answers[i].Parts = answers[i].Parts[:len(answers[i].Parts)/2]
+			}
+			return answers
+		}, "their node does not have them", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			stages := stage.New(20 * time.Second)
+			began := time.Now()
+			r, err := s.end(t.Context(), 64<<20, stages, tt.desk)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("it took %v", took)
+			}
+			calls := 0
+			for i := range r.Kept.Threads {
+				calls += r.Kept.Threads[i].Calls.Len()
+			}
+			if calls == 0 || len(r.Kept.Windows) == 0 || tt.none && len(r.Kept.Messages) > 0 {
+				t.Errorf("%d windows, %d calls, %d messages", len(r.Kept.Windows), calls, len(r.Kept.Messages))
+			}
+			if !missing(r, tt.why) {
+				t.Errorf("missing: %q", r.Manifest.Reduction.Missing)
+			}
+			if _, err := rundir.Write(&r.Content, t.TempDir()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Whenever there is no time left, what there is comes out, can be written and read, and the manifest says what is missing.
+func TestNoTimeLeft(t *testing.T) {
+	t.Parallel()
+	s := plantStencil(t, 4, 120)
+	desk := s.collector.Windows()
+	whole, err := s.end(t.Context(), 64<<20, stage.New(0), desk)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range whole.Manifest.StageSeconds {
+		t.Errorf("the stages are told before they are over: %s", name)
+	}
+	stages := stage.New(0)
+	if _, err := s.end(t.Context(), 64<<20, stages, desk); err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range stages.State() {
+		t.Run(at.Name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			stages := stage.New(0)
+			ended := make(chan struct{})
+			go func() {
+				defer cancel()
+				for {
+					state := stages.State()
+					if n := len(state); n > 0 && state[n-1].Name == at.Name {
+						return
+					}
+					select {
+					case <-ended:
+						return
+					default:
+					}
+				}
+			}()
+			r, err := s.end(ctx, 64<<20, stages, desk)
+			close(ended)
+			if r == nil || err != nil && !strings.Contains(err.Error(), "cluster the bursts") {
+				t.Fatalf("%v", err)
+			}
+			dir := t.TempDir()
+			if _, err := rundir.Write(&r.Content, dir); err != nil {
+				t.Fatal(err)
+			}
+			if _, _, _, err := rundir.Read(dir); err != nil {
+				t.Error(err)
+			}
+			gaveUp := 0
+			for _, x := range stages.State() {
+				if x.GivenUp && x.Name != "cluster" {
+					gaveUp++
+				}
+			}
+			if gaveUp > 0 && len(r.Manifest.Reduction.Missing) == 0 {
+				t.Errorf("%d stages were given up, and nothing is said to be missing", gaveUp)
+			}
+		})
+	}
+}

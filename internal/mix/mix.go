@@ -1,0 +1,12 @@
+// Package mix turns numbers into hashes: every bit of one depends on every bit of the other.
+//
+// Where something is to be chosen by chance, but in every run alike, the hash of its number or place is the lot.
+package mix
+
+// Bits is SplitMix64 (Steele, Lea and Flood, OOPSLA'14): its step and its mixing function. Different numbers have different hashes.
+func Bits(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}

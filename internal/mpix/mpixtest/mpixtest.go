@@ -1,0 +1,29 @@
+// Package mpixtest runs code of a team's members in tests, each in a goroutine of its own.
+package mpixtest
+
+import (
+	"fmt"
+	"sync"
+
+	"moriens/analysis/team"
+	"moriens/internal/mpix"
+)
+
+// Run does work at each member of a team of so many in this process, and returns by rank what each has made, and the first error with its rank.
+func Run[T any](members int, work func(m team.Team) (T, error)) ([]T, error) {
+	made, errs := make([]T, members), make([]error, members)
+	var wg sync.WaitGroup
+	for rank, m := range mpix.Local(members) {
+		wg.Go(func() {
+			defer m.Close()
+			made[rank], errs[rank] = work(m)
+		})
+	}
+	wg.Wait()
+	for rank, err := range errs {
+		if err != nil {
+			return made, fmt.Errorf("member %d of %d: %w", rank, members, err)
+		}
+	}
+	return made, nil
+}

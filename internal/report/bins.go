@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+
+	"moriens/trace"
+	"moriens/trace/overview"
+)
+
+// binsPath is where a page asks for a part of the run that it does not hold call by call.
+const binsPath = "/bins"
+
+// More cells than these nobody sees at a time: a screen of 8,192 × 4,096 pixels.
+const mostBins, mostRows = 8192, 4096
+
+// binner serves bins of a run, one answer at a time: a page that is zoomed asks often, and wants but the last.
+type binner struct {
+	run *trace.Run
+	mu  sync.Mutex
+}
+
+func (b *binner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p, err := b.part(r.URL.Query())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if r.Context().Err() != nil {
+		return // it wants another part by now
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	overview.Part(b.run, p.first, p.last, p.from, p.to, p.rows, p.bins).Write(w) // who does not read it to its end has left
+}
+
+// A part is of threads, both included, and a time.
+type part struct {
+	first, last int
+	from, to    int64 // ns
+	rows, bins  int
+}
+
+func (b *binner) part(q url.Values) (p part, err error) {
+	number := func(name string, least, most int64) int64 {
+		n, wrong := strconv.ParseInt(q.Get(name), 10, 64)
+		if err == nil && (wrong != nil || n < least || n > most) {
+			err = fmt.Errorf("%s is %q: want a whole number from %d to %d", name, q.Get(name), least, most)
+		}
+		return n
+	}
+	threads := int64(len(b.run.Threads))
+	p.first = int(number("first", 0, threads-1))
+	p.last = int(number("last", int64(p.first), threads-1))
+	p.from = number("from", 0, math.MaxInt64-1)
+	p.to = number("to", p.from+1, math.MaxInt64)
+	p.rows = int(number("rows", 1, mostRows))
+	p.bins = int(number("bins", 1, mostBins))
+	return p, err
+}

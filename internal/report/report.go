@@ -1,0 +1,64 @@
+// Package report makes the pages of finished runs: report.html, which opens from disk, and the page that a browser asks this machine for. A run directory, or what
+// is going to be one, comes in.
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"moriens/internal/hint"
+	"moriens/trace"
+	"moriens/trace/page"
+	"moriens/trace/rundir"
+	"moriens/viewer"
+)
+
+// Of writes report.html of what a run directory is going to hold: for rundir.Content.Report.
+func Of(c *rundir.Content) func(w io.Writer, manifest []byte) error {
+	return func(w io.Writer, manifest []byte) error {
+		s, err := page.Of(c, json.RawMessage(manifest))
+		if err != nil {
+			return err
+		}
+		return write(w, s)
+	}
+}
+
+// Rewrite writes report.html of a run directory anew, and says what of the directory could not be read.
+func Rewrite(dir string) (file rundir.File, problems []string, err error) {
+	s, err := page.Open(dir)
+	if err != nil {
+		return file, nil, err
+	}
+	file, err = rundir.WriteReport(dir, func(w io.Writer) error { return write(w, s) })
+	if err != nil {
+		err = hint.With(err, "the directory needs room, and has to be yours to write to; moriens view shows it without writing")
+	}
+	return file, s.Problems, err
+}
+
+func write(w io.Writer, s page.Source) error {
+	p := viewer.Page{
+		Title: title(s.Manifest), Mode: string(page.Report),
+		Pack: func(w io.Writer) error { return page.Write(w, page.Report, s, page.LimitsOf(page.Report)) },
+	}
+	return p.Write(w)
+}
+
+// title is what a browser writes on its tab.
+func title(m *rundir.Manifest) string {
+	var names []string
+	if m != nil {
+		for _, w := range m.Worlds {
+			if w.Executable != "" {
+				names = append(names, trace.ProgramName(w.Executable))
+			}
+		}
+		if len(names) == 0 && m.Trace != "" {
+			names = []string{filepath.Base(m.Trace)}
+		}
+	}
+	return strings.Join(append(names, "moriens"), " – ")
+}

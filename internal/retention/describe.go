@@ -1,0 +1,89 @@
+package retention
+
+import (
+	"fmt"
+
+	"moriens/analysis/period"
+	"moriens/analysis/represent"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// mostDropped is how many windows without room the manifest lists, the most important ones: a small budget is not for telling what it does not hold.
+const mostDropped = 32
+
+// describe says in the manifest what is kept, why, and what is missing.
+func (r *Reduction) describe(c *rundir.Content, o Options) {
+	m := c.Manifest
+	m.Notes = append(append(m.Notes, r.notes...), r.chosen...)
+	k := &m.Kept
+	k.How = "everything"
+	if r.periods != nil {
+		k.Phases = nil
+		for i := range r.periods.Phases {
+			k.Phases = append(k.Phases, describePhase(&r.periods.Phases[i], r.times[i]))
+		}
+	}
+	m.Reduction.Missing = append(m.Reduction.Missing, r.missing...)
+	if r.Kept == nil {
+		return
+	}
+	k.How = fmt.Sprintf("windows of full detail that stand for the run, in a directory of %v", o.Budget)
+	k.SampledOf = int(r.sampledOf)
+	r.describeClasses(c.Run, k)
+	k.MoreAnomalies = r.found.More
+	for number, i := range r.order {
+		p, w := &r.parts[i], &r.Kept.Windows[number]
+		d := rundir.Window{BeginNS: w.BeginNS, EndNS: w.EndNS, Phase: w.Phase, Why: w.Why.String(), Reason: w.Reason, Bytes: p.bytes}
+		for _, thread := range w.Threads {
+			d.Threads = append(d.Threads, rundir.NameOf(&c.Run.Threads[thread]))
+		}
+		k.Windows = append(k.Windows, d)
+	}
+	listed := r.dropped[:min(len(r.dropped), mostDropped)]
+	k.MoreDropped = len(r.dropped) - len(listed)
+	for _, p := range listed {
+		reason := p.Reason
+		if w := windowAt(r.found, p.Window); w.FromIteration == w.ToIteration { // which says nothing of when
+			reason = represent.Between(w.BeginNS, w.EndNS) + ", " + reason
+		}
+		k.Dropped = append(k.Dropped, rundir.Dropped{Why: whys[p.Why].String(), Threads: len(p.Threads), Bytes: p.Bytes, Reason: reason})
+	}
+	x, budget := &m.Reduction, int64(o.Budget)
+	x.BudgetBytes, x.FullBytes, x.FullMeasured, x.Error = &budget, r.sizes.Full, r.sizes.Measured, r.fidelity
+}
+
+func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
+	d := rundir.Iterations{
+		BeginNS: time.BeginNS, EndNS: time.EndNS,
+		Iterations: p.Iterations, PeriodBursts: p.Period, MedianNS: p.MedianNS, Agreement: rundir.Number(p.Agreement),
+		Autocorrelation: rundir.Number(p.Correlation), Reason: p.Reason,
+	}
+	for i := range p.Threads {
+		if len(p.Threads[i].Begins) > 0 {
+			d.Threads++
+		}
+	}
+	return d
+}
+
+func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
+	k.Grouped = r.classes.Method
+	for i := range r.classes.Classes {
+		c := &r.classes.Classes[i]
+		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile}
+		for _, thread := range c.Threads {
+			if n := len(d.Threads); n > 0 && d.Threads[n-1][1]+1 == int(thread) {
+				d.Threads[n-1][1]++
+			} else {
+				d.Threads = append(d.Threads, [2]int{int(thread), int(thread)})
+			}
+		}
+		k.Classes = append(k.Classes, d)
+	}
+	for _, x := range r.classes.Outliers {
+		k.Outliers = append(k.Outliers, rundir.Outlier{
+			ThreadName: rundir.NameOf(&run.Threads[x.Thread]), Class: x.Class, Distance: rundir.Number(x.Distance), Reason: x.Reason,
+		})
+	}
+}

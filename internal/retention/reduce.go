@@ -1,0 +1,217 @@
+package retention
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"moriens/analysis/loops"
+	"moriens/analysis/period"
+	"moriens/analysis/profile"
+	"moriens/analysis/represent"
+	"moriens/analysis/team"
+	"moriens/internal/levels"
+	"moriens/internal/stage"
+	"moriens/trace"
+	"moriens/trace/carry"
+	"moriens/trace/rundir"
+)
+
+// Reduce decides what of a run stays, gets its detail, and says how wrong it is. detail is nil where the run has all of it. c describes the whole run; its
+// levels, what is kept and what the manifest says of that are filled in. With an error the members of c.Team have lost each other, and nothing is to be written; one process
+// has none.
+func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) error {
+	if err := c.Team.Check(len(c.Run.Threads)); err != nil {
+		return err
+	}
+	r := &Reduction{names: namer(c.Run), owners: c.Team}
+	if err := r.summarise(ctx, s, c.Run, o); err != nil {
+		return err
+	}
+	c.Levels = r.Levels
+	if !o.All {
+		r.choose(ctx, s, c, o, detail)
+		c.Kept, c.Rows = r.Kept, r.Rows
+	}
+	r.describe(c, o)
+	return r.complete(c, o)
+}
+
+// complete leaves the first of several members with all that is to be written.
+func (r *Reduction) complete(c *rundir.Content, o Options) error {
+	if r.owners.Size() == 1 {
+		return nil
+	}
+	if !o.All {
+		return c.Complete(o.Workers)
+	}
+	whole, err := carry.Run(r.owners, c.Run)
+	if err == nil {
+		c.Run, c.Team = cmp.Or(whole, c.Run), team.Threads{}
+	}
+	return err
+}
+
+// summarise finds periods, and makes levels 1 and 2, of all threads.
+func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) (err error) {
+	s.Must("symbols", func() { r.table, err = levels.Symbols(run, r.owners, o.Workers) })
+	if err != nil {
+		return err
+	}
+	if r.meetings, err = findMeetings(run, r.owners); err != nil {
+		return err
+	}
+	r.periods = try(ctx, r, s, "periods", untilPeriods, "no iterations are known", func(context.Context) (*period.Result, error) {
+		return findPeriods(run, r.owners, r.table, r.meetings.before(), o.Workers)
+	})
+	var phases []period.Phase
+	if r.periods != nil {
+		phases = r.periods.Phases
+		r.notes = append(r.notes, r.periods.Warnings...)
+	}
+	if r.times, err = timesOf(run, r.owners, phases); err != nil {
+		return err
+	}
+	r.Levels = new(rundir.Levels)
+	r.profile = try(ctx, r, s, "profile", untilProfile, rundir.ProfileFile+" is not there, nor how wrong the kept part is", func(context.Context) (*profile.Profile, error) {
+		return levels.Profile(run, r.owners, phases, o.Workers)
+	})
+	if r.profile != nil && r.owners.Rank() == 0 { // which alone writes it
+		r.Levels.Profile = levels.ProfileRows(run, r.profile)
+	}
+	r.structure = try(ctx, r, s, "structure", untilStructure, rundir.StructureFile+" is not there, nor how wrong the kept part is", func(context.Context) (*loops.Structure, error) {
+		return levels.Structure(run, r.owners, r.table, o.Workers)
+	})
+	if r.structure != nil {
+		r.Levels.Structure, err = levels.Describe(run, r.owners, r.structure, r.table)
+	}
+	return err
+}
+
+// ended says why no time is left, if any member has none.
+func (r *Reduction) ended(ctx context.Context) error {
+	return team.Explain(r.owners, context.Cause(ctx))
+}
+
+// try does a stage, and says what is missing without it where it fails or takes too long.
+func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, name string, part float64, without string, work func(context.Context) (*T, error)) *T {
+	made, err := stage.Try(ctx, s, name, part, work)
+	if err != nil {
+		r.miss(name, without, err)
+		return nil
+	}
+	return made
+}
+
+func (r *Reduction) miss(name, without string, err error) {
+	r.missing = append(r.missing, fmt.Sprintf("%s: %s: %v", without, name, err))
+}
+
+// choose decides which windows stay, and gets what nodes have of them.
+func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
+	run := c.Run
+	r.classes = try(ctx, r, s, "classes", untilClasses, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
+		return r.classify(run, o)
+	})
+	if r.classes == nil {
+		r.classes = oneClass(len(run.Threads))
+	}
+	b := &budget{reduction: r, content: c, options: o, scale: 1}
+	s.Within(ctx, "size", untilSized, b.measure)
+	room := b.room // which changes when this stage has been given up
+	r.found = try(ctx, r, s, "windows", untilFound, "there are no windows of full detail", func(context.Context) (*represent.Found, error) {
+		return r.find(run, room, o)
+	})
+	if r.found == nil {
+		r.found = new(represent.Found)
+	}
+	r.notes = append(r.notes, r.found.Warnings...)
+	whole := run
+	s.Must("choose", func() {
+		if detail == nil {
+			b.neighbours = neighboursOf(run)
+		}
+		b.choose()
+	})
+	if detail != nil {
+		s.Within(ctx, "fetch", untilFetched, func(ctx context.Context) { whole = b.fetch(ctx, detail) })
+	}
+	s.Within(ctx, "fit", untilFits, func(ctx context.Context) { b.fit(ctx, whole) })
+	if r.profile == nil || r.structure == nil {
+		return
+	}
+	r.fidelity = try(ctx, r, s, "judge", untilJudged, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
+		var phases []period.Phase
+		if r.periods != nil {
+			phases = r.periods.Phases
+		}
+		return team.First(r.owners, func() (*rundir.Fidelity, error) {
+			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.profile, r.structure, r.table, phases, o.Workers)
+		})
+	})
+}
+
+// burstsOf are those of all threads; nil of no run.
+func burstsOf(run *trace.Run) []trace.Bursts {
+	if run == nil {
+		return nil
+	}
+	list := make([]trace.Bursts, len(run.Threads))
+	for i := range list {
+		list[i] = run.Threads[i].Bursts
+	}
+	return list
+}
+
+// name names a thread.
+func (r *Reduction) name(thread int) string { return r.names[thread] }
+
+// oneClass stands for classes where none are known: what is alike in nothing has its first thread for all.
+func oneClass(threads int) *represent.Classes {
+	c := &represent.Classes{Of: make([]int32, threads)}
+	if threads == 0 {
+		return c
+	}
+	all := represent.Class{Reason: "the first one, for they are not told apart"}
+	for i := range threads {
+		all.Threads = append(all.Threads, int32(i))
+	}
+	c.Classes = []represent.Class{all}
+	return c
+}
+
+// alike says for each thread which others it stands for, and is stood for by: those of its class, outliers apart, which stand for themselves alone.
+func (r *Reduction) alike() []int32 {
+	list := slices.Clone(r.classes.Of)
+	for i := range r.classes.Outliers {
+		list[r.classes.Outliers[i].Thread] = int32(len(r.classes.Classes) + i)
+	}
+	return list
+}
+
+// find looks for windows of which each fits a share of the room.
+func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Found, error) {
+	const (
+		windowsAtLeast = 8 // that the room is to be for
+		// A noisy machine has something unusual in every tenth iteration. What is kept of that must not outweigh what stands for the rest.
+		iterationsPerAnomaly = 250
+		leastAnomalies       = 4
+	)
+	iterations := 0
+	in := represent.Run{Phases: phasesOf(r.periods), Name: r.name}
+	before := r.meetings.before()
+	for i := range run.Threads {
+		b := &run.Threads[i].Bursts
+		in.Threads = append(in.Threads, represent.Thread{Cluster: b.Cluster, BeginNS: b.StartNS, DurationNS: b.DurationNS, Anchors: before[i]})
+	}
+	for _, p := range in.Phases {
+		iterations += p.Iterations
+	}
+	find := represent.FindOptions{Windows: o.Windows, MaxBursts: r.sizes.bursts(left / windowsAtLeast), Workers: o.Workers, Team: r.owners}
+	if iterations > 0 {
+		find.Near = max(leastNear, r.sizes.bursts(int64(nearOfAnomalies*float64(r.sizes.part(anomaliesOfFull)))))
+		find.Anomalies = min(max(iterations/iterationsPerAnomaly, leastAnomalies), represent.DefaultAnomalies)
+	}
+	return represent.Find(in, find)
+}

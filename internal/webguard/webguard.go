@@ -1,0 +1,86 @@
+// Package webguard guards the pages that moriens serves: a request passes that shows a secret, as the parameter token, as a bearer, or by the cookie that the
+// first of them gets, and nothing else may look at, frame or fetch what it is answered.
+package webguard
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// A Guard is a token, and what to do about who comes.
+type Guard struct {
+	Token   string
+	Policy  string // Content-Security-Policy of every answer, beside that nothing frames it
+	Advice  string // for who shows no token or a wrong one
+	Passed  func(*http.Request)
+	Refused func(*http.Request)
+}
+
+// Handler lets requests pass to next that show the token.
+func (g Guard) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Cache-Control", "no-store")
+		header.Set("Referrer-Policy", "no-referrer") // the address holds the token
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Content-Security-Policy", g.Policy+"; frame-ancestors 'none'")
+		shown, how := shownBy(r)
+		if !g.is(shown) {
+			g.Refused(r)
+			header.Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "wrong token: "+g.Advice, http.StatusUnauthorized)
+			return
+		}
+		g.Passed(r)
+		if how == byAddress && r.URL.Path == "/" {
+			// The page takes the token out of the address: the cookie opens it again.
+			http.SetCookie(w, &http.Cookie{
+				Name: cookieName(r), Value: g.Token, Path: "/", HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+			})
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// is compares with the token in constant time, which needs texts of one length: their hashes.
+func (g Guard) is(shown string) bool {
+	got, want := sha256.Sum256([]byte(shown)), sha256.Sum256([]byte(g.Token))
+	return subtle.ConstantTimeCompare(got[:], want[:]) == 1
+}
+
+type way int
+
+const (
+	byAddress way = iota
+	byBearer
+	byCookie
+)
+
+// shownBy is the token that a request shows, and how.
+func shownBy(r *http.Request) (shown string, how way) {
+	if bearer, is := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); is {
+		return bearer, byBearer
+	}
+	if q := r.URL.Query(); q.Has("token") {
+		return q.Get("token"), byAddress
+	}
+	if c, err := r.Cookie(cookieName(r)); err == nil {
+		return c.Value, byCookie
+	}
+	return "", byAddress
+}
+
+// cookieName differs between servers of one host: cookies know no ports.
+func cookieName(r *http.Request) string {
+	port := "0"
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		if _, p, err := net.SplitHostPort(a.String()); err == nil {
+			port = p
+		}
+	}
+	return "moriens-" + port
+}

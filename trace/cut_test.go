@@ -1,0 +1,141 @@
+package trace_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"moriens/trace"
+	"moriens/trace/tracetest"
+)
+
+// holds says by looking at all spans whether one has all of a time.
+func holds(kept []trace.Span, beginNS, endNS int64) bool {
+	return slices.ContainsFunc(kept, func(s trace.Span) bool { return s.BeginNS <= beginNS && endNS <= s.EndNS })
+}
+
+// What a cut holds is what lies in the spans, in the same order, with rows that name the same calls and phases as before.
+func TestCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		windows := []trace.Window{{Why: trace.Representative, Reason: "a test"}}
+		kept := make([][]trace.Span, len(run.Threads))
+		for i := range run.Threads {
+			th := &run.Threads[i]
+			addTransfers(t, th)
+			at := th.BeginNS - 1
+			for at <= th.EndNS && rapid.Bool().Draw(t, "span") {
+				begin := rapid.Int64Range(at, th.EndNS+1).Draw(t, "begin")
+				end := rapid.Int64Range(begin, th.EndNS+1).Draw(t, "end")
+				kept[i] = append(kept[i], trace.Span{BeginNS: begin, EndNS: end})
+				at = end + 1
+			}
+		}
+		cut := run.Cut(windows, kept)
+		if d := cmp.Diff(windows, cut.Windows); d != "" {
+			t.Fatal(d)
+		}
+		for i := range run.Threads {
+			compareCut(t, &run.Threads[i], &cut.Threads[i], kept[i])
+		}
+		var messages []trace.Message
+		for _, m := range run.Messages {
+			if holds(kept[m.From], m.SendNS, max(m.SendNS, m.PhysicalSendNS)) && holds(kept[m.To], m.RecvNS, max(m.RecvNS, m.PhysicalRecvNS)) {
+				messages = append(messages, m)
+			}
+		}
+		if d := cmp.Diff(messages, cut.Messages); d != "" {
+			t.Fatal(d)
+		}
+	})
+}
+
+// addTransfers has calls of a thread post and complete transfers.
+func addTransfers(t *rapid.T, th *trace.Thread) {
+	x := &th.Transfers
+	for call := range th.Calls.Len() {
+		for rapid.IntRange(0, 2).Draw(t, "posts") > 0 {
+			x.Call = append(x.Call, uint32(call))
+			x.Done = append(x.Done, int32(rapid.IntRange(-1, th.Calls.Len()-1).Draw(t, "done")))
+			x.Bytes, x.Kind = append(x.Bytes, int64(len(x.Bytes))), append(x.Kind, trace.Sent)
+			x.Peer, x.Tag, x.Comm = append(x.Peer, 1), append(x.Tag, 2), append(x.Comm, -1)
+		}
+	}
+}
+
+func compareCut(t *rapid.T, whole, cut *trace.Thread, kept []trace.Span) {
+	number := make(map[uint32]int32) // of kept calls
+	calls := 0
+	for i, enter := range whole.Calls.EnterNS {
+		if !holds(kept, enter, whole.Calls.ExitNS[i]) {
+			continue
+		}
+		if calls >= cut.Calls.Len() || cut.Calls.EnterNS[calls] != enter || cut.Calls.ExitNS[calls] != whole.Calls.ExitNS[i] || cut.Calls.Path[calls] != whole.Calls.Path[i] {
+			t.Fatalf("call %d is not the cut's call %d", i, calls)
+		}
+		number[uint32(i)] = int32(calls)
+		calls++
+	}
+	if calls != cut.Calls.Len() {
+		t.Fatalf("%d calls, want %d", cut.Calls.Len(), calls)
+	}
+	if _, last := number[uint32(whole.Calls.Len()-1)]; cut.Calls.Unfinished != (whole.Calls.Unfinished && last) {
+		t.Fatal("the unfinished call is not where it was")
+	}
+	bursts := 0
+	for i, start := range whole.Bursts.StartNS {
+		if !holds(kept, start, start+whole.Bursts.DurationNS[i]) {
+			continue
+		}
+		b := &cut.Bursts
+		if bursts >= b.Len() || b.StartNS[bursts] != start || b.DurationNS[bursts] != whole.Bursts.DurationNS[i] || b.Cluster[bursts] != whole.Bursts.Cluster[i] {
+			t.Fatalf("burst %d is not the cut's burst %d", i, bursts)
+		}
+		for c := range b.Counters {
+			if b.Counters[c][bursts] != whole.Bursts.Counters[c][i] {
+				t.Fatalf("counter %d of burst %d", c, i)
+			}
+		}
+		if whole.Bursts.Phase != nil && whole.Bursts.Phase[i] >= 0 {
+			if was, is := whole.Phases[whole.Bursts.Phase[i]], cut.Phases[b.Phase[bursts]]; was != is {
+				t.Fatalf("burst %d was in %+v, is in %+v", i, was, is)
+			}
+		}
+		bursts++
+	}
+	if bursts != cut.Bursts.Len() {
+		t.Fatalf("%d bursts, want %d", cut.Bursts.Len(), bursts)
+	}
+	transfers := 0
+	for i, call := range whole.Transfers.Call {
+		now, here := number[call]
+		if !here {
+			continue
+		}
+		done, ended := number[uint32(max(whole.Transfers.Done[i], 0))]
+		if !ended || whole.Transfers.Done[i] < 0 {
+			done = -1
+		}
+		x := &cut.Transfers
+		if x.Call[transfers] != uint32(now) || x.Done[transfers] != done || x.Bytes[transfers] != whole.Transfers.Bytes[i] || x.Peer[transfers] != whole.Transfers.Peer[i] {
+			t.Fatalf("transfer %d is not the cut's %d", i, transfers)
+		}
+		transfers++
+	}
+	collectives := 0
+	for i, call := range whole.Collectives.Call {
+		now, here := number[call]
+		if !here {
+			continue
+		}
+		if x := &cut.Collectives; x.Call[collectives] != uint32(now) || x.Ordinal[collectives] != whole.Collectives.Ordinal[i] {
+			t.Fatalf("collective %d is not the cut's %d", i, collectives)
+		}
+		collectives++
+	}
+	if transfers != cut.Transfers.Len() || collectives != cut.Collectives.Len() {
+		t.Fatalf("%d transfers, want %d; %d collectives, want %d", cut.Transfers.Len(), transfers, cut.Collectives.Len(), collectives)
+	}
+}

@@ -1,0 +1,163 @@
+package otf2
+
+import (
+	"slices"
+
+	"moriens/trace"
+)
+
+// A looseEvent is of no call.
+type looseEvent struct {
+	timeNS int64
+	event  event
+}
+
+// Sides of a call: behind its enter, before its leave.
+const (
+	atEnter = iota
+	atLeave
+)
+
+// A callEvent belongs to one side of a call.
+type callEvent struct {
+	call, side int
+	event      event
+}
+
+// looseUntil emits the events up to a time that belong to no call.
+func (s *stream) looseUntil(nowNS int64) {
+	for len(s.loose) > 0 && s.loose[0].timeNS <= nowNS && s.err == nil {
+		e := s.loose[0].event
+		e.timeNS = s.loose[0].timeNS
+		s.put(e)
+		s.loose = s.loose[1:]
+	}
+}
+
+// callEvents emits what belongs to one side of a call.
+func (s *stream) callEvents(call, side int, timeNS int64) {
+	for len(s.atCall) > 0 && s.atCall[0].call == call && s.atCall[0].side == side && s.err == nil {
+		e := s.atCall[0].event
+		e.timeNS = timeNS
+		s.put(e)
+		s.atCall = s.atCall[1:]
+	}
+}
+
+// placeMarks takes phases, events and windows: they lie anywhere.
+func (s *stream) placeMarks() {
+	s.placePhases()
+	for _, e := range s.t.Events {
+		s.loosely(e.TimeNS, event{kind: eventInt, ref: s.d.event[e.Name], args: [5]uint64{uint64(e.Value)}})
+	}
+	for i, k := range s.t.Kept {
+		s.loosely(k.BeginNS, event{kind: eventString, ref: s.d.window, args: [5]uint64{uint64(s.d.windows[k.Window])}})
+		if i+1 == len(s.t.Kept) || s.t.Kept[i+1].BeginNS > k.EndNS {
+			s.loosely(k.EndNS, event{kind: eventString, ref: s.d.window})
+		}
+	}
+}
+
+func (s *stream) placePhases() {
+	var open []trace.Phase
+	endTo := func(depth int32) {
+		for n := len(open); n > int(depth); n = len(open) {
+			s.loosely(open[n-1].EndNS, event{kind: eventString, ref: s.d.phaseLevel[open[n-1].Depth]})
+			open = open[:n-1]
+		}
+	}
+	for _, p := range s.t.Phases {
+		endTo(p.Depth)
+		open = append(open, p)
+		s.loosely(p.BeginNS, event{kind: eventString, ref: s.d.phaseLevel[p.Depth], args: [5]uint64{uint64(s.d.marks[p.Name])}})
+	}
+	endTo(0)
+}
+
+func (s *stream) loosely(timeNS int64, e event) { s.loose = append(s.loose, looseEvent{timeNS, e}) }
+
+// A messageEnd is a send or a receive on a thread.
+type messageEnd struct {
+	message int32
+	channel int32
+	sent    bool
+}
+
+// messageEnds lists those of each thread.
+func messageEnds(run *trace.Run) [][]messageEnd {
+	c := messageChannels(run)
+	ends := make([][]messageEnd, len(run.Threads))
+	for i := range run.Messages {
+		m := &run.Messages[i]
+		ends[m.From] = append(ends[m.From], messageEnd{int32(i), c.of[i], true})
+		ends[m.To] = append(ends[m.To], messageEnd{int32(i), c.of[i], false})
+	}
+	return ends
+}
+
+// placeMessages puts sends behind the enter of the call that posted them, receives before the leave of the call that completed them, and the
+// posting of receives that another call completed behind the enter of their call.
+func (s *stream) placeMessages(ends []messageEnd) {
+	for _, x := range ends {
+		m := &s.run.Messages[x.message]
+		from, to := &s.run.Threads[m.From], &s.run.Threads[m.To]
+		ref, peer := s.d.between(from, to, x)
+		request := uint64(x.message)
+		if x.sent {
+			call := s.entered(m.SendNS)
+			e := event{kind: eventSend, ref: ref, args: [5]uint64{uint64(peer), uint64(uint32(m.Tag)), uint64(m.Bytes)}}
+			if call >= 0 && !s.d.functions[s.t.Calls.Path[call]].sends {
+				e.kind, e.args[3] = eventIsend, request
+			}
+			s.attach(call, atEnter, m.SendNS, e)
+			continue
+		}
+		posted, done := s.entered(m.RecvNS), s.left(m.PhysicalRecvNS)
+		e := event{kind: eventRecv, ref: ref, args: [5]uint64{uint64(peer), uint64(uint32(m.Tag)), uint64(m.Bytes)}}
+		if posted >= 0 && (posted < done || done < 0 && m.RecvNS < m.PhysicalRecvNS) {
+			e.kind, e.args[3] = eventIrecv, request
+			s.attach(posted, atEnter, m.RecvNS, event{kind: eventIrecvRequest, args: [5]uint64{request}})
+		}
+		s.attach(done, atLeave, m.PhysicalRecvNS, e)
+	}
+}
+
+// between gives the communicator of a message, and the peer's rank in it.
+func (d *definitions) between(from, to *trace.Thread, x messageEnd) (ref, peer uint32) {
+	other := from
+	if x.sent {
+		other = to
+	}
+	list := d.channels[x.channel]
+	if from.World == to.World {
+		return list[from.World], uint32(other.Rank)
+	}
+	return list[len(list)-1], d.ranks.of(other.World, other.Rank)
+}
+
+func (s *stream) attach(call, side int, timeNS int64, e event) {
+	if call < 0 {
+		s.loosely(timeNS, e)
+		return
+	}
+	s.atCall = append(s.atCall, callEvent{call, side, e})
+}
+
+// entered returns the call that began at a time, of several the last, -1 = none.
+func (s *stream) entered(ns int64) int {
+	enter := s.t.Calls.EnterNS
+	i, _ := slices.BinarySearch(enter, ns+1)
+	if i == 0 || enter[i-1] != ns {
+		return -1
+	}
+	return i - 1
+}
+
+// left returns the call that ended at a time, of several the first, -1 = none.
+func (s *stream) left(ns int64) int {
+	i, found := slices.BinarySearch(s.t.Calls.ExitNS, ns)
+	if !found {
+		return -1
+	}
+	return i
+}

@@ -1,0 +1,232 @@
+package otf2
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"moriens/trace"
+	"moriens/trace/tracetest"
+)
+
+// The events of any run tell what the model tells, in the order of time, in regions that nest.
+func TestStream(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		if rapid.Bool().Draw(t, "reduced") {
+			tracetest.Keep(t, run)
+		}
+		tell(t, run)
+	})
+}
+
+func TestStreamOfOneOfEach(t *testing.T) {
+	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows()} {
+		tell(t, run)
+	}
+}
+
+type fatal interface {
+	Helper()
+	Fatal(...any)
+	Fatalf(string, ...any)
+}
+
+// tell compares what the streams of a run tell with what they should.
+func tell(t fatal, run *trace.Run) {
+	t.Helper()
+	if err := check(run); err != nil {
+		t.Fatal(err)
+	}
+	d := define(run)
+	ends := messageEnds(run)
+	listeners := make(map[uint64]*listener)
+	for _, l := range d.locations {
+		heard := new(listener)
+		listeners[l.id] = heard
+		if l.thread >= 0 {
+			x := explainer{d: d, listener: heard}
+			if err := newStream(run, d, l.thread, ends, x.hear).write(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	compare(t, run, listeners)
+}
+
+// compare compares what was heard of a run with the model.
+func compare(t fatal, run *trace.Run, listeners map[uint64]*listener) {
+	t.Helper()
+	got := make(map[uint64]*story)
+	for id, l := range listeners {
+		s, err := l.end()
+		if err != nil {
+			t.Fatalf("location %d: %v", id, err)
+		}
+		got[id] = s
+	}
+	if d := cmp.Diff(stories(run), got, cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("told (+) differs from the model (-):\n%s", d)
+	}
+	matched, err := match(run, listeners)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(messages(run), matched, cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("messages that order matches (+) differ from the model's (-):\n%s", d)
+	}
+}
+
+// An explainer looks up what events refer to.
+type explainer struct {
+	d        *definitions
+	listener *listener
+	values   []uint64
+}
+
+func (x *explainer) text(ref uint32) string { return x.d.strings.list[ref] }
+
+func (x *explainer) hear(e event) error {
+	d := x.d
+	h := heard{timeNS: e.timeNS, fields: make(map[string]string)}
+	for i := range e.attrs {
+		a := d.attributes[e.attrRef[i]]
+		value := fmt.Sprint(e.attr[i])
+		switch a.kind {
+		case typeInt32:
+			value = fmt.Sprint(int32(uint32(e.attr[i])))
+		case typeDouble:
+			value = fmt.Sprintf("%g", math.Float64frombits(e.attr[i]))
+		case typeContext:
+			var names []string
+			for c := uint32(e.attr[i]); c != undefined; c = d.contexts[c].parent {
+				names = append([]string{x.text(d.regions[d.contexts[c].region].name)}, names...)
+			}
+			value = strings.Join(names, " > ")
+		}
+		h.fields[x.text(a.name)] = value
+	}
+	put := func(names ...string) {
+		for i, name := range names {
+			h.fields[name] = fmt.Sprint(e.args[i])
+		}
+	}
+	comm := func() {
+		h.fields["comm"] = "UNDEFINED"
+		if e.ref != undefined {
+			h.fields["comm"] = x.text(d.comms[e.ref].name)
+		}
+	}
+	switch e.kind {
+	case eventEnter:
+		h.kind, h.region = "enter", x.text(d.regions[e.ref].name)
+	case eventLeave:
+		h.kind, h.region = "leave", x.text(d.regions[e.ref].name)
+	case eventValues:
+		x.values = append(x.values, e.args[:e.ref]...)
+		return nil
+	case eventMetric:
+		h.kind, h.counts = "metric", make(map[string]int64)
+		if len(x.values) != len(d.classes[e.ref]) {
+			return fmt.Errorf("%d values of class %v", len(x.values), d.classes[e.ref])
+		}
+		for i, member := range d.classes[e.ref] {
+			h.counts[x.text(d.metrics[member].name)] = int64(x.values[i])
+		}
+		x.values = nil
+	case eventSend, eventIsend, eventRecv, eventIrecv:
+		h.kind = map[uint32]string{eventSend: "send", eventIsend: "isend", eventRecv: "recv", eventIrecv: "irecv"}[e.kind]
+		put("rank", "tag", "bytes", "request")
+		comm()
+	case eventIrecvRequest:
+		h.kind = "irecv request"
+		put("request")
+	case eventCollective, eventNonBlocking:
+		h.kind = "collective"
+	case eventCollectiveEnd, eventNonBlockingEnd:
+		h.kind = "collective end"
+		put("op", "root", "sent", "received")
+		comm()
+		switch uint32(e.args[1]) {
+		case rootNone:
+			h.fields["root"] = "NONE"
+		case rootSelf:
+			h.fields["root"] = "SELF"
+		}
+	case eventMeasurement:
+		h.kind, h.fields["mode"] = "measurement", map[uint64]string{measurementOn: "ON", measurementOff: "OFF"}[e.args[0]]
+	case eventString:
+		h.kind, h.fields["name"], h.fields["value"] = "parameter", x.text(d.parameters[e.ref].name), x.text(uint32(e.args[0]))
+	case eventInt:
+		h.kind, h.fields["name"], h.fields["value"] = "parameter", x.text(d.parameters[e.ref].name), fmt.Sprint(int64(e.args[0]))
+	default:
+		return fmt.Errorf("no kind %d", e.kind)
+	}
+	return x.listener.hear(h)
+}
+
+// A burst may hold calls, or lie in one, as in traces in which a thread is running inside MPI; one that a call cuts is left out and counted.
+func TestOverlaps(t *testing.T) {
+	run := &trace.Run{
+		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Wait"}},
+		Threads: []trace.Thread{{
+			EndNS: 100,
+			Calls: trace.Calls{EnterNS: []int64{0, 20, 40, 70}, ExitNS: []int64{10, 25, 60, 90}, Path: []uint32{1, 1, 1, 1}},
+			Bursts: trace.Bursts{
+				StartNS: []int64{2, 15, 35, 50, 65, 80, 85, 89}, DurationNS: []int64{4, 15, 10, 10, 10, 5, 4, 6}, // in, round, cut, at the end, cut, in, in, cut
+				Before: make([]uint32, 8), After: make([]uint32, 8), Cluster: make([]int32, 8),
+			},
+		}},
+	}
+	tell(t, run)
+	d := define(run)
+	s := newStream(run, d, 0, messageEnds(run), func(event) error { return nil })
+	if err := s.write(); err != nil || s.straddling != 3 {
+		t.Errorf("%d bursts left out, %v, want 3", s.straddling, err)
+	}
+}
+
+// Messages of the same ranks and tag that overtake each other have communicators of their own.
+func TestMatchingByOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		run := tracetest.Run(t)
+		if len(run.Threads) == 0 {
+			return
+		}
+		run.Messages = nil
+		for i := range rapid.IntRange(0, 12).Draw(t, "messages") {
+			at := func(what string) int64 { return rapid.Int64Range(0, 9).Draw(t, what) }
+			run.Messages = append(run.Messages, trace.Message{
+				From: rapid.IntRange(0, len(run.Threads)-1).Draw(t, "from"), To: rapid.IntRange(0, len(run.Threads)-1).Draw(t, "to"),
+				SendNS: int64(i), RecvNS: at("recv"), PhysicalRecvNS: at("physical"), Bytes: int64(1000 + i), Tag: rapid.Int64Range(0, 1).Draw(t, "tag"),
+			})
+		}
+		tell(t, run)
+	})
+}
+
+func TestRefusesWhatIsNoRun(t *testing.T) {
+	for _, c := range []struct {
+		spoil func(*trace.Run)
+		want  string
+	}{
+		{func(r *trace.Run) { r.Worlds[1].Size = 2 }, "world 1 rank 2 thread 0: there is no such rank"},
+		{func(r *trace.Run) { r.Threads[0].Calls.ExitNS[0] = 2_000_001 }, "world 0 rank 0 thread 0: call 1 (2000000 to 2100000 ns) is out of order"},
+		{func(r *trace.Run) { r.Threads[0].Bursts.DurationNS[0] = -1 }, "burst 0 (at 500000 ns, of -1 ns) is out of order"},
+		{func(r *trace.Run) { r.Threads[0].BeginNS = -1 }, "begins at -1 ns"},
+		{func(r *trace.Run) { r.Messages[0].From = 9 }, "message 0: no such thread"},
+		{func(r *trace.Run) { r.Messages[0].RecvNS = -1 }, "message 0: before time 0"},
+		{func(r *trace.Run) { r.Counters = make([]trace.Counter, 256) }, "256 counters; OTF2 tells 255 together"},
+	} {
+		run := tracetest.Small()
+		c.spoil(run)
+		if err := check(run); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}

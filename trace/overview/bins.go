@@ -1,0 +1,61 @@
+package overview
+
+import "moriens/trace"
+
+// Bins cut a time from 0 into equal parts.
+type Bins struct {
+	Count int
+	EndNS int64 // at least 1
+}
+
+// Edge is the first nanosecond of a bin. The quotient and the rest are taken apart because the product may overflow.
+func (b Bins) Edge(bin int) int64 {
+	n := int64(b.Count)
+	return b.EndNS/n*int64(bin) + b.EndNS%n*int64(bin)/n
+}
+
+// Of is the bin of a time.
+func (b Bins) Of(ns int64) int {
+	bin := min(b.Count-1, max(0, int(float64(ns)/float64(b.EndNS)*float64(b.Count))))
+	for bin > 0 && ns < b.Edge(bin) {
+		bin--
+	}
+	for bin < b.Count-1 && ns >= b.Edge(bin+1) {
+		bin++
+	}
+	return bin
+}
+
+// InMPI stands for the time in MPI calls where labels of bursts stand for the others.
+const InMPI int32 = -99
+
+// Each cuts the calls and bursts of a thread at the edges of the bins, and hands out the parts in the order of time: InMPI or the label of a
+// burst, and how long it lasts in the bin.
+func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
+	bin := 0
+	spread := func(label int32, fromNS, toNS int64) {
+		for fromNS < toNS {
+			// Most things begin where the one before them has ended.
+			if bin >= b.Count || fromNS < b.Edge(bin) || fromNS >= b.Edge(bin+1) {
+				bin = b.Of(fromNS)
+			}
+			end := min(toNS, b.Edge(bin+1))
+			if end <= fromNS {
+				end = toNS // beyond the last bin
+			}
+			add(bin, label, end-fromNS)
+			fromNS = end
+		}
+	}
+	call, burst := 0, 0
+	for call < t.Calls.Len() || burst < t.Bursts.Len() {
+		if burst == t.Bursts.Len() || call < t.Calls.Len() && t.Calls.EnterNS[call] <= t.Bursts.StartNS[burst] {
+			spread(InMPI, t.Calls.EnterNS[call], t.Calls.ExitNS[call])
+			call++
+			continue
+		}
+		start := t.Bursts.StartNS[burst]
+		spread(t.Bursts.Cluster[burst], start, start+t.Bursts.DurationNS[burst])
+		burst++
+	}
+}

@@ -1,0 +1,40 @@
+package overview
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzRead takes damaged files apart: whatever is in them, what comes back fits together and is written as it was read. They are as they are before they are
+// compressed: a fuzzer that follows its changes through a compressor finds new ways in that for ever.
+func FuzzRead(f *testing.F) {
+	var whole bytes.Buffer
+	small := &Overview{
+		EndNS: 10, Bins: 2, Rows: [][2]int{{0, 0}, {1, 2}}, Codes: []int{Nothing, MPI}, Cell: []uint16{0, 1, 1, 1}, Share: []uint8{255, 17, 34, 51}, Profile: []float32{1, 0, .5, 2},
+	}
+	if err := small.write(&whole); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole.Bytes())
+	f.Add(whole.Bytes()[:whole.Len()/2])
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o, err := parse(text, -1)
+		if err != nil {
+			return
+		}
+		if cells := len(o.Rows) * o.Bins; o.Bins < 1 || o.Bins > maxFile || cells != len(o.Cell) || cells != len(o.Share) || len(o.Codes)*o.Bins != len(o.Profile) {
+			t.Fatalf("%d rows of %d bins, %d cells, %d shares, %d codes, %d sums", len(o.Rows), o.Bins, len(o.Cell), len(o.Share), len(o.Codes), len(o.Profile))
+		}
+		var first, second bytes.Buffer
+		if err := o.write(&first); err != nil {
+			t.Fatal(err)
+		}
+		again, err := parse(first.Bytes(), -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := again.write(&second); err != nil || !bytes.Equal(first.Bytes(), second.Bytes()) {
+			t.Fatalf("what was written is read as something else: %v", err)
+		}
+	})
+}

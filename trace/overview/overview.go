@@ -1,0 +1,172 @@
+// Package overview draws a whole run on a grid of rows of threads and bins of time, small enough to keep for any run: what a thread did
+// when, and how much time all of them spent in each cluster, in MPI and in nothing. A trace.Run comes in, in nanoseconds; its file is a pack (trace/pack),
+// compressed: docs/format/overview.md.
+//
+// The same run gives the same bytes, with any number of processors.
+package overview
+
+import (
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"moriens/analysis/team"
+	"moriens/trace"
+)
+
+// Codes say what there is in a cell; a cluster has Cluster + its ID.
+const (
+	Nothing  = 0 // not recorded: before and after a thread's calls, or while recording was paused
+	MPI      = 1
+	Noise    = 2
+	Filtered = 3 // and what nothing has clustered
+	Missing  = 4
+	Cluster  = 5 // + ID; by itself: clusters that have no code of their own
+)
+
+// DefaultBytes is about how many bytes an overview takes, at most, where there is room for it.
+const DefaultBytes = 300_000
+
+// MaxClusters have codes of their own: those with the most time.
+const MaxClusters = 250
+
+const (
+	maxRows, leastRows = 1024, 64
+	maxBins, leastBins = 1000, 250
+	// A cell takes about so many bytes in the file.
+	cellBytes = .6
+	// shareStep is the step in which shares are written: what lies between costs bytes and is not seen.
+	shareStep = 17
+)
+
+// An Overview is a grid of cells. Each shows one of what is in it, chosen so that along a row everything has the part of the cells that it has of the time.
+type Overview struct {
+	BeginNS int64 // 0, but of a part
+	EndNS   int64
+	Bins    int
+	Rows    [][2]int  // first and last thread of each, as indices into Run.Threads
+	Codes   []int     // of the columns of Profile
+	Cell    []uint16  // code by row and bin
+	Share   []uint8   // of the cell's time that its code has: 255 = all
+	Profile []float32 // seconds by bin and code, summed over all threads
+}
+
+// codeOf is the code of a label, or of InMPI, in a run in which so many clusters have one.
+func codeOf(label int32, clusters int) int {
+	switch {
+	case label == InMPI:
+		return MPI
+	case label > 0 && int(label) <= clusters:
+		return Cluster + int(label)
+	case label > 0:
+		return Cluster
+	case label == trace.LabelNoise:
+		return Noise
+	case label == trace.LabelMissing:
+		return Missing
+	}
+	return Filtered
+}
+
+// Groups puts threads into at most so many groups of neighbours, all of one size but the last, which may be smaller.
+func Groups(threads, most int) [][2]int {
+	groups := [][2]int{}
+	size := max(1, (threads+most-1)/most)
+	for first := 0; first < threads; first += size {
+		groups = append(groups, [2]int{first, min(first+size, threads) - 1})
+	}
+	return groups
+}
+
+// Of draws a run, whose threads are all here, on as fine a grid as takes about so many bytes in a file.
+func Of(run *trace.Run, bytes int) *Overview {
+	o, _ := Shared(run, team.Threads{}, bytes) // there is no other member that could fail
+	return o
+}
+
+// Shared is Of where several members have the threads. It is collective, and returns the same to all.
+func Shared(run *trace.Run, owners team.Threads, bytes int) (*Overview, error) {
+	cells := int(float64(bytes) / cellBytes)
+	rows := Groups(len(run.Threads), min(maxRows, max(leastRows, cells/leastBins)))
+	return on(run, owners, rows, min(maxBins, max(leastBins, cells/max(len(rows), 1))))
+}
+
+// on draws a run on a grid. It is collective.
+func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview, error) {
+	o := &Overview{EndNS: max(run.DurationNS, 1), Rows: rows, Bins: bins}
+	clusters := min(len(run.Clusters), MaxClusters)
+	for code := range Cluster + 1 + clusters {
+		o.Codes = append(o.Codes, code)
+	}
+	o.Cell, o.Share = make([]uint16, len(o.Rows)*o.Bins), make([]uint8, len(o.Rows)*o.Bins)
+	d := &drawing{Overview: o, run: run, owners: owners, clusters: clusters}
+	others, err := d.exchange()
+	if err != nil {
+		return nil, err
+	}
+	total := make([]int64, o.Bins*len(o.Codes))
+	var mu sync.Mutex
+	var taken atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(o.Rows)) {
+		wg.Go(func() {
+			sums := make([]int64, len(total))
+			for row := int(taken.Add(1)) - 1; row < len(o.Rows); row = int(taken.Add(1)) - 1 {
+				if !d.mine(row) {
+					continue
+				}
+				d.add(row, sums)
+				for _, x := range others[row] {
+					sums[x.at] += x.ns
+				}
+				o.draw(row, sums)
+				mu.Lock()
+				for i, ns := range sums {
+					total[i] += ns
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if err := d.collect(total); err != nil {
+		return nil, err
+	}
+	o.Profile = make([]float32, len(total))
+	for i, ns := range total {
+		o.Profile[i] = float32(float64(ns) / 1e9)
+	}
+	return o, nil
+}
+
+// draw fills in a row from its nanoseconds by bin and code, to which it adds what is in nothing.
+func (o *Overview) draw(row int, sums []int64) {
+	codes := len(o.Codes)
+	bins := Bins{o.Bins, o.EndNS}
+	rows := o.Rows[row]
+	owed := make([]int64, codes)
+	for bin := range o.Bins {
+		in := sums[bin*codes : (bin+1)*codes]
+		recorded := int64(0)
+		for _, ns := range in {
+			recorded += ns
+		}
+		in[Nothing] = max(0, (bins.Edge(bin+1)-bins.Edge(bin))*int64(rows[1]-rows[0]+1)-recorded)
+		all := recorded + in[Nothing]
+		if all == 0 {
+			continue // bins shorter than a nanosecond
+		}
+		chosen := -1
+		for code, ns := range in {
+			owed[code] += ns
+			if ns > 0 && (chosen < 0 || owed[code] > owed[chosen]) {
+				chosen = code
+			}
+		}
+		owed[chosen] -= all
+		at := row*o.Bins + bin
+		o.Cell[at] = uint16(chosen)
+		o.Share[at] = uint8(max(1, math.Round(float64(in[chosen])/float64(all)*math.MaxUint8/shareStep)) * shareStep)
+	}
+}

@@ -1,0 +1,51 @@
+package overview
+
+import (
+	"slices"
+	"sort"
+
+	"moriens/analysis/team"
+	"moriens/trace"
+)
+
+// Part draws a part of a run: threads from the first to the last, a time that is at least a nanosecond long, on so many rows, or fewer where there are not as
+// many threads, and bins. It has no Profile. Threads have nothing to show of times that are not kept of them.
+func Part(run *trace.Run, first, last int, beginNS, endNS int64, rows, bins int) *Overview {
+	part := &trace.Run{DurationNS: endNS - beginNS, Clusters: run.Clusters}
+	for i := first; i <= last; i++ {
+		part.Threads = append(part.Threads, cut(&run.Threads[i], beginNS, endNS))
+	}
+	o, _ := on(part, team.Threads{}, Groups(len(part.Threads), rows), bins) // there is no other member that could fail
+	o.BeginNS, o.EndNS = beginNS, endNS
+	for i := range o.Rows {
+		o.Rows[i][0] += first
+		o.Rows[i][1] += first
+	}
+	o.Codes, o.Profile = []int{}, []float32{}
+	return o
+}
+
+// cut is what the calls and bursts of a thread have of a time, counted from its begin.
+func cut(t *trace.Thread, beginNS, endNS int64) trace.Thread {
+	within := func(ns int64) int64 { return min(max(ns, beginNS), endNS) - beginNS }
+	// Calls do not overlap, nor do bursts: only the one before the first that starts inside may reach into it.
+	span := func(n int, start func(i int) int64) (first, next int) {
+		first = sort.Search(n, func(i int) bool { return start(i) >= beginNS })
+		next = first + sort.Search(n-first, func(i int) bool { return start(first+i) >= endNS })
+		return max(0, first-1), next
+	}
+	var c trace.Thread
+	first, next := span(t.Calls.Len(), func(i int) int64 { return t.Calls.EnterNS[i] })
+	for i := first; i < next; i++ {
+		c.Calls.EnterNS = append(c.Calls.EnterNS, within(t.Calls.EnterNS[i]))
+		c.Calls.ExitNS = append(c.Calls.ExitNS, within(t.Calls.ExitNS[i]))
+	}
+	first, next = span(t.Bursts.Len(), func(i int) int64 { return t.Bursts.StartNS[i] })
+	for i := first; i < next; i++ {
+		start := within(t.Bursts.StartNS[i])
+		c.Bursts.StartNS = append(c.Bursts.StartNS, start)
+		c.Bursts.DurationNS = append(c.Bursts.DurationNS, within(t.Bursts.StartNS[i]+t.Bursts.DurationNS[i])-start)
+	}
+	c.Bursts.Cluster = slices.Clone(t.Bursts.Cluster[first:next])
+	return c
+}

@@ -1,0 +1,171 @@
+package rundir
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"syscall"
+
+	"moriens/internal/hint"
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/prv"
+)
+
+// Read reads a finished run directory back: the kept trace, the manifest and the clusters. Run.Clusters are those of the whole run.
+//
+// Times and items come from trace.prv; what it cannot hold comes from the other files: counters, weights and call paths of bursts from
+// bursts.parquet, frames from clusters.json, phases, events and transfers from their files, hosts, programs and communicators from
+// manifest.json. In no file, and so not in the Run, are the ordinals of collectives, and the seconds of the wall-clock start. Files that do
+// not belong together are an error, and so is a file whose size is not the one that the manifest names.
+func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return nil, nil, nil, hint.With(fmt.Errorf("run directory: %w", err), adviseDirectory)
+	case !info.IsDir():
+		return nil, nil, nil, hint.With(fmt.Errorf("run directory: %s is not a directory", dir), adviseDirectory)
+	}
+	run, m, c, err := read(os.DirFS(dir))
+	if err != nil {
+		err = fmt.Errorf("run directory %s: %w", dir, err)
+	}
+	return run, m, c, err
+}
+
+const (
+	adviseDirectory = "name the directory that moriens run, collect or analyze has made"
+	adviseDamage    = "the run directory is damaged: copy it again from where it was made"
+	adviseMixture   = "its files are not those that one run has written together: copy it again from where it was made"
+)
+
+func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
+	m := new(Manifest)
+	if err := readJSON(dir, ManifestFile, ManifestFormat, m); errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return nil, nil, nil, noManifest(dir)
+	} else if err != nil {
+		return nil, nil, nil, err
+	}
+	c := new(Clusters)
+	if err := readJSON(dir, ClustersFile, ClustersFormat, c); err != nil {
+		return nil, nil, nil, hint.Default(err, adviseDamage)
+	}
+	if err := sameSizes(dir, m.Files); err != nil {
+		return nil, nil, nil, hint.With(err, adviseDamage)
+	}
+	r := &restorer{manifest: m, clusters: c}
+	if err := r.files(dir); err != nil {
+		return nil, nil, nil, hint.With(err, adviseDamage)
+	}
+	if err := r.restore(); err != nil {
+		return nil, nil, nil, hint.With(err, adviseMixture)
+	}
+	return r.run, m, c, nil
+}
+
+// noManifest says what a directory without a manifest is.
+func noManifest(dir fs.FS) error {
+	there := func(name string) bool { _, err := fs.Stat(dir, name); return err == nil }
+	if there(JournalDir) {
+		return hint.With(errors.New("the run has no results yet"), "moriens status says how the run is, moriens finish ends it with all analyses done")
+	}
+	for _, name := range []string{ClustersFile, BurstsFile, TraceFile, LabelsFile} {
+		if there(name) || there(name+".partial") {
+			return hint.With(fmt.Errorf("no %s: the results were not written whole", ManifestFile),
+				"the disk was full or the writer was killed; what is there can be read file by file")
+		}
+	}
+	return hint.With(fmt.Errorf("no %s: it is the directory of no run", ManifestFile), adviseDirectory)
+}
+
+// sameSizes compares the files of a directory with what its manifest says of them.
+func sameSizes(dir fs.FS, files []File) error {
+	for _, f := range files {
+		if f.Name == ReportFile {
+			continue
+		}
+		info, err := fs.Stat(dir, f.Name)
+		if err != nil {
+			return err
+		}
+		if info.Size() != f.Bytes {
+			return fmt.Errorf("%s has %d bytes, not %d as %s says", f.Name, info.Size(), f.Bytes, ManifestFile)
+		}
+	}
+	return nil
+}
+
+// files reads the trace, the bursts and the marks.
+func (r *restorer) files(dir fs.FS) error {
+	if len(r.manifest.Worlds) == 0 { // no process called MPI_Init: there is nothing in the trace, not even an application
+		r.run = &trace.Run{CallPaths: []trace.CallPath{{}}}
+		return nil
+	}
+	if err := r.readTrace(dir); err != nil {
+		return fmt.Errorf("%s: %w", TraceFile, err)
+	}
+	err := withFile(dir, BurstsFile, func(in io.ReaderAt, bytes int64) (err error) {
+		r.bursts, err = parquet.Read(in, bytes)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(r.manifest.Phases) > 0 {
+		err = withFile(dir, PhasesFile, func(in io.ReaderAt, bytes int64) error { return parquet.ReadPhases(in, bytes, r.phase) })
+	}
+	if err == nil && len(r.manifest.Events) > 0 {
+		err = withFile(dir, EventsFile, func(in io.ReaderAt, bytes int64) error { return parquet.ReadEvents(in, bytes, r.event) })
+	}
+	if err == nil && slices.ContainsFunc(r.manifest.Files, func(f File) bool { return f.Name == TransfersFile }) {
+		r.transfers = []parquet.Transfer{}
+		err = withFile(dir, TransfersFile, func(in io.ReaderAt, bytes int64) error {
+			return parquet.ReadTransfers(in, bytes, func(t parquet.Transfer) error {
+				r.transfers = append(r.transfers, t)
+				return nil
+			})
+		})
+	}
+	return err
+}
+
+func (r *restorer) readTrace(dir fs.FS) error {
+	var files [3]fs.File
+	for i, name := range []string{TraceFile, LabelsFile, NamesFile} {
+		f, err := dir.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files[i] = f
+	}
+	read, err := prv.Read(files[0], prv.Options{Labels: files[1], Names: files[2]})
+	if err != nil {
+		return err
+	}
+	r.take(read.Run)
+	return nil
+}
+
+func withFile(dir fs.FS, name string, use func(in io.ReaderAt, bytes int64) error) error {
+	f, err := dir.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	in, ok := f.(io.ReaderAt)
+	if !ok || info.IsDir() {
+		return fmt.Errorf("%s is no file", name)
+	}
+	if err := use(in, info.Size()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

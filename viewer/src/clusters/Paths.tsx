@@ -1,0 +1,44 @@
+// The call paths round the bursts of a cluster: the MPI calls that end before they begin, and those that begin when they end.
+import { useState } from 'preact/hooks';
+import type { CallPath } from '../data/clusters';
+import { count, percent } from '../format';
+import { Panel } from '../parts/Panel';
+
+const FIRST = 4;
+
+export function Paths({ title, paths }: { title: string; paths: readonly CallPath[] }) {
+  const [all, setAll] = useState(false);
+  const total = paths.reduce((sum, p) => sum + p.bursts, 0);
+  const shown = all ? paths : paths.slice(0, FIRST);
+  return (
+    <Panel title={title} note={paths.length === 0 ? 'not known' : undefined}>
+      <ul class="paths">
+        {shown.map((p, i) => (
+          <li key={`${i} ${p.name}`}>
+            <details>
+              <summary>
+                <code>{p.name}</code>
+                <span class="n">
+                  {count(p.bursts)} · {percent(p.bursts / total)}
+                </span>
+              </summary>
+              {p.frames.length === 0 ? <p class="note">Of the places that called it nothing is known.</p> : null}
+              <ol>
+                {p.frames.map((f, k) => (
+                  <li key={k}>
+                    {f.function || '?'} <span class="where">{f.file ? `${f.file}${f.line > 0 ? `:${f.line}` : ''}` : `${f.module}+${f.offset}`}</span>
+                  </li>
+                ))}
+              </ol>
+            </details>
+          </li>
+        ))}
+      </ul>
+      {paths.length > FIRST ? (
+        <button type="button" class="link" onClick={() => setAll(!all)}>
+          {all ? 'Fewer' : `All ${count(paths.length)}`}
+        </button>
+      ) : null}
+    </Panel>
+  );
+}

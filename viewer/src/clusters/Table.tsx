@@ -1,0 +1,134 @@
+// All clusters, in the order of any column.
+import { usePack } from '../data/context';
+import type { CallPath, Clusters } from '../data/clusters';
+import { briefPath } from '../data/names';
+import { cluster, count, ns, percent, score, seconds } from '../format';
+import { Panel } from '../parts/Panel';
+import { Swatch } from '../parts/Swatch';
+import { FILTERED, MISSING, NOISE } from '../palette';
+import { SaveTools } from '../save/SaveTools';
+import { toggleCluster, useParam, useSelection } from '../store';
+
+export interface Row {
+  readonly id: number;
+  readonly seconds: number;
+  readonly share: number;
+  readonly bursts: number;
+  readonly mean: number; // ns
+  readonly spread: number; // standard deviation / mean
+  readonly score: number;
+  readonly eps: number;
+  readonly minPts: number;
+  readonly after: CallPath | null;
+}
+
+type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'score';
+
+const columns: readonly { key: Key; title: string; says: string; show: (r: Row) => string }[] = [
+  { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
+  { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
+  { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
+  { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean) },
+  { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread) },
+  { key: 'score', title: 'Score', says: 'share of the threads that do it where one does; 1: all do', show: (r) => score(r.score) },
+];
+
+export function rowsOf(c: Clusters): Row[] {
+  return c.clusters.map((k) => ({
+    id: k.id,
+    seconds: k.seconds,
+    share: k.share,
+    bursts: k.bursts,
+    mean: k.mean_ns,
+    spread: k.std_ns / k.mean_ns,
+    score: k.score,
+    eps: k.eps,
+    minPts: k.min_pts,
+    after: k.after[0] ?? null,
+  }));
+}
+
+// restOf are the bursts that are in no cluster; they stay below all clusters.
+function restOf(c: Clusters): Row[] {
+  const t = c.total;
+  const row = (id: number, bursts: number, share: number, score = NaN): Row => ({
+    id, bursts, share, score, seconds: share * t.seconds, mean: (share * t.seconds * 1e9) / bursts, spread: NaN, eps: NaN, minPts: NaN, after: null,
+  });
+  return [
+    row(NOISE, t.noise_bursts, t.noise_share, c.noise_score),
+    row(FILTERED, t.filtered_bursts, t.filtered_share),
+    row(MISSING, t.missing_bursts, t.missing_share),
+  ].filter((r) => r.bursts > 0);
+}
+
+export function sorted(rows: readonly Row[], by: string): Row[] {
+  const down = by.startsWith('-');
+  const key = (columns.find((c) => c.key === by.replace('-', ''))?.key ?? 'id') satisfies Key;
+  const at = (r: Row) => (Number.isNaN(r[key]) ? -Infinity : r[key]);
+  return [...rows].sort((a, b) => (down ? at(b) - at(a) : at(a) - at(b)) || a.id - b.id);
+}
+
+export function ClusterTable({ clusters }: { clusters: Clusters }) {
+  const pack = usePack();
+  const selection = useSelection();
+  const [by, sortBy] = useParam('sort', 'id');
+  const rows = [...sorted(rowsOf(clusters), by), ...restOf(clusters)];
+  const most = Math.max(...rows.map((r) => r.share), 0);
+  const table = () => ({
+    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with'],
+    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '']),
+  });
+  return (
+    <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={<SaveTools name="clusters" table={table} />} class="cluster-list">
+      <div class="scroll" tabIndex={0} role="region" aria-label="Table of clusters">
+        <table class="sortable">
+          <thead>
+            <tr>
+              <Head title="Cluster" says="by time" name="id" by={by} sort={sortBy} />
+              {columns.map((c) => (
+                <Head key={c.key} title={c.title} says={c.says} name={c.key} by={by} sort={sortBy} right />
+              ))}
+              <th scope="col">Ends with</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((r) => (
+              <tr key={r.id} class={selection.clusters?.includes(r.id) ? 'chosen' : ''} data-cluster={r.id} onClick={(e) => toggleCluster(r.id, !(e.ctrlKey || e.metaKey || e.shiftKey))}>
+                <th scope="row">
+                  <button type="button" class="link name" aria-pressed={selection.clusters?.includes(r.id) ?? false}>
+                    <Swatch id={r.id} /> {cluster(r.id)}
+                  </button>
+                </th>
+                {columns.map((c) => (
+                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'}>
+                    {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(46 * r.share) / most}px` }} /> : null}
+                    {c.show(r)}
+                  </td>
+                ))}
+                <td class="path" title={r.after?.name}>
+                  {briefPath(r.after?.name ?? '')}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  );
+}
+
+function Head(p: { title: string; says: string; name: Key; by: string; sort: (by: string) => void; right?: boolean }) {
+  const up = p.by === p.name;
+  const down = p.by === `-${p.name}`;
+  const usual = p.name === 'id' ? p.name : `-${p.name}`; // the largest first
+  return (
+    <th scope="col" class={p.right ? 'n' : ''} aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
+      <button type="button" class="link" title={p.says} onClick={() => p.sort(p.by === usual ? (down ? p.name : `-${p.name}`) : usual)}>
+        {p.title}
+        <span aria-hidden="true" class="order">
+          {up ? '↑' : down ? '↓' : ''}
+        </span>
+      </button>
+    </th>
+  );
+}

@@ -1,0 +1,230 @@
+// What the data say, in sentences, what matters most first. Each figure is computed from the pack; the text of a
+// threshold stands beside it.
+import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
+import type { Selection } from '../state/hash';
+import type { Cluster } from './clusters';
+import { groupsOf, secondsIn, total, type Group } from './groups';
+import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
+import type { Pack } from './pack';
+
+export interface Finding {
+  readonly text: string;
+  readonly show?: { readonly view: string; readonly selection: Partial<Selection> };
+  readonly cluster?: number;
+}
+
+// A cluster counts where it has this share of the computing time.
+const MATTERS = 0.02;
+
+// So many ranks that are unlike their class have a sentence each.
+const OUTLIERS = 3;
+
+export function findings(pack: Pack): Finding[] {
+  const groups = groupsOf(pack);
+  return [
+    ...largest(pack),
+    ...balance(pack, groups),
+    ...outliers(pack),
+    ...slowRanks(pack, groups),
+    ...waiting(pack, groups),
+    ...phases(pack),
+    ...efficiency(pack),
+    ...spread(pack),
+    ...unclustered(pack),
+  ];
+}
+
+// paths tells between which calls a cluster's bursts mostly lie.
+export function between({ before, after }: Cluster): string {
+  const [from, to] = [before, after].map(([path]) => shortPath(path?.name ?? ''));
+  if (!from || !to) return '';
+  return from === to ? `between two calls of ${from}` : `between ${from} and ${to}`;
+}
+
+function largest(pack: Pack): Finding[] {
+  const [c] = pack.json.clusters?.clusters ?? [];
+  if (!c) return [];
+  const where = between(c);
+  return [
+    {
+      text: `Cluster ${c.id} takes ${percent(c.share)} of the computing time: ${plural(c.bursts, 'burst')} of ${ns(c.mean_ns)} on average${where && `, mostly ${where}`}.`,
+      cluster: c.id,
+      show: { view: 'clusters', selection: { clusters: [c.id] } },
+    },
+  ];
+}
+
+// balance is the load balance of POP: mean by largest computing time of the ranks.
+function balance(pack: Pack, groups: readonly Group[]): Finding[] {
+  const known = groups.filter((g) => Number.isFinite(g.computing));
+  const threads = total(known.map((g) => g.size));
+  if (threads < 2) return [];
+  const mean = total(known.map((g) => g.computing * g.size)) / threads;
+  const most = known.reduce((a, b) => (b.computing > a.computing ? b : a));
+  const balanced = mean / most.computing;
+  if (!(balanced > 0)) return [];
+  const who = threadsName(pack, [[most.first, most.last]]);
+  const text =
+    balanced > 0.98
+      ? `The ranks compute for the same time: load balance ${ratio(balanced)} of 1.`
+      : `The load balance is ${ratio(balanced)} of 1: ${who} ${most.size > 1 ? 'compute' : 'computes'} for ${seconds(most.computing)}, ranks on average for ${seconds(mean)}${where(pack, groups, most, mean)}.`;
+  return [{ text, show: { view: 'ranks', selection: balanced > 0.98 ? {} : { threads: [[most.first, most.last]] } } }];
+}
+
+// where names the cluster, or noise, that has a third or more of what a group computes longer.
+function where(pack: Pack, groups: readonly Group[], most: Group, mean: number): string {
+  const c = pack.json.clusters;
+  if (!c) return '';
+  const at = groups.indexOf(most);
+  const threads = total(groups.map((g) => g.size));
+  const rows = [...c.clusters, { id: -1, seconds: c.total.noise_share * c.total.seconds }];
+  const shares = rows.map(({ id, seconds: s }) => ({ id, share: ((secondsIn(pack, id)[at] ?? 0) - s / threads) / (most.computing - mean) }));
+  const [first] = shares.sort((x, y) => y.share - x.share);
+  return first && first.share > 1 / 3 ? `; of the difference ${percent(Math.min(1, first.share))} is in ${clusterName(first.id)}` : '';
+}
+
+// slowRanks tells who spends 10 % more in a cluster than the median of its class, and 1 % of its computing time more.
+function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
+  const found: { group: Group; cluster: number; seconds: number; usual: number }[] = [];
+  for (const c of pack.json.clusters?.clusters ?? []) {
+    if (c.share < MATTERS) continue;
+    const spent = secondsIn(pack, c.id);
+    for (const members of classesOf(groups)) {
+      if (members.length < 3) continue;
+      const usual = lowerMedian(members.map((i) => spent[i] ?? 0));
+      for (const i of members) {
+        const [group, s] = [groups[i], spent[i] ?? 0];
+        if (group && !saidOf(pack, group, c.id) && usual > 0 && s > usual * 1.1 && s - usual > 0.01 * group.computing) found.push({ group, cluster: c.id, seconds: s, usual });
+      }
+    }
+  }
+  found.sort((a, b) => b.seconds - b.usual - (a.seconds - a.usual));
+  const told: Finding[] = found.slice(0, 3).map(({ group, cluster, seconds: s, usual }) => {
+    const who = threadsName(pack, [[group.first, group.last]]);
+    return {
+      text: `${capital(who)} ${group.size > 1 ? 'spend' : 'spends'} ${percent(s / usual - 1)} more in cluster ${cluster} than ${group.class < 0 ? 'the others' : group.size > 1 ? 'their class' : 'its class'}: ${seconds(s)} where the median is ${seconds(usual)}.`,
+      cluster,
+      show: { view: 'ranks', selection: { clusters: [cluster], threads: [[group.first, group.last]] } },
+    };
+  });
+  if (found.length > 3) told.push({ text: `${count(found.length - 3)} more pairs of rank and cluster are off by over 10 %.`, show: { view: 'ranks', selection: {} } });
+  return told;
+}
+
+// lowerMedian is the median that the reasons in the manifest name: of an even number of values the lesser of the two in the middle.
+function lowerMedian(values: number[]): number {
+  values.sort((a, b) => a - b);
+  return values[(values.length - 1) >> 1] ?? NaN;
+}
+
+// saidOf tells whether the reason for which the manifest has a rank as unlike its class is that it spends more in a cluster: outliers says so.
+function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
+  const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
+  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends .* more time in cluster ${cluster} than `).test(o.reason));
+}
+
+function classesOf(groups: readonly Group[]): number[][] {
+  const by = new Map<number, number[]>();
+  groups.forEach((g, i) => {
+    const members = by.get(g.class);
+    if (members) members.push(i);
+    else by.set(g.class, [i]);
+  });
+  return [...by.values()];
+}
+
+function waiting(pack: Pack, groups: readonly Group[]): Finding[] {
+  const share = (g: Group) => g.inMPI / (g.inMPI + g.computing);
+  const known = groups.filter((g) => Number.isFinite(share(g)));
+  const [one] = known;
+  if (!one) return [];
+  const inMPI = total(known.map((g) => g.inMPI * g.size));
+  const all = inMPI + total(known.map((g) => g.computing * g.size));
+  const most = known.reduce((a, b) => (share(b) > share(a) ? b : a), one);
+  const least = known.reduce((a, b) => (share(b) < share(a) ? b : a), one);
+  let text = `${percent(inMPI / all)} of the ranks' time is in MPI`;
+  if (share(most) - share(least) > 0.02) {
+    text += `, from ${percent(share(least))} (${threadsName(pack, [[least.first, least.last]])}) to ${percent(share(most))} (${threadsName(pack, [[most.first, most.last]])})`;
+  }
+  const late = pack.json.manifest?.messages.late_sender_seconds ?? NaN;
+  if (late > 0.01 * inMPI) text += `; ${percent(late / inMPI)} of that is waiting for late senders`;
+  return [{ text: `${text}.`, show: { view: 'ranks', selection: {} } }];
+}
+
+// phases tells what repeats in each of the longest phases that do, in the order of time.
+function phases(pack: Pack): Finding[] {
+  const m = pack.json.manifest;
+  if (!m) return [];
+  const repeating = m.kept.phases.filter((p) => p.iterations > 0).sort((a, b) => b.end_ns - b.begin_ns - (a.end_ns - a.begin_ns));
+  if (repeating.length === 0) return m.kept.phases.length > 0 ? [{ text: 'Nothing in the run repeats three times in a row: it has no iterations.' }] : [];
+  const told = repeating.slice(0, 3).sort((a, b) => a.begin_ns - b.begin_ns);
+  const more = repeating.length > told.length ? `, of ${count(repeating.length)} phases that repeat one of the ${count(told.length)} longest` : '';
+  return told.map((p, i) => ({
+    text: `${i === 0 ? 'The run repeats' : 'Then it repeats otherwise'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts are as usual in their iteration.`,
+    show: { view: 'timeline', selection: { fromNS: p.begin_ns, toNS: p.end_ns } },
+  }));
+}
+
+// efficiency tells which of the clusters that matter gets least done in a cycle.
+function efficiency(pack: Pack): Finding[] {
+  const rated = (pack.json.clusters?.clusters ?? [])
+    .filter((c) => c.share >= MATTERS)
+    .map((c) => ({ c, ipc: mean(c, 'PAPI_TOT_INS') / mean(c, 'PAPI_TOT_CYC') }))
+    .filter(({ ipc }) => Number.isFinite(ipc));
+  if (rated.length < 2) return [];
+  const low = rated.reduce((a, b) => (b.ipc < a.ipc ? b : a));
+  const high = rated.reduce((a, b) => (b.ipc > a.ipc ? b : a));
+  if (low.ipc > 0.8 * high.ipc) return [];
+  return [
+    {
+      text: `Cluster ${low.c.id} completes ${ratio(low.ipc)} instructions a cycle, the least of those that matter; cluster ${high.c.id} completes ${ratio(high.ipc)}.`,
+      cluster: low.c.id,
+      show: { view: 'space', selection: { clusters: [low.c.id, high.c.id] } },
+    },
+  ];
+}
+
+function mean(c: Cluster, counter: string): number {
+  return c.counters.find((x) => x.name === counter)?.mean ?? NaN;
+}
+
+// spread tells of clusters whose bursts differ in length by a quarter.
+function spread(pack: Pack): Finding[] {
+  const wide = (pack.json.clusters?.clusters ?? []).filter((c) => c.share >= MATTERS && c.std_ns > 0.25 * c.mean_ns);
+  return wide.slice(0, 2).map((c) => ({
+    text: `Bursts of cluster ${c.id} differ in length: ${ns(c.mean_ns)} ± ${ns(c.std_ns)} (one standard deviation).`,
+    cluster: c.id,
+    show: { view: 'clusters', selection: { clusters: [c.id] } },
+  }));
+}
+
+function unclustered(pack: Pack): Finding[] {
+  const t = pack.json.clusters?.total;
+  if (!t) return [];
+  const parts: [number, number, number][] = [
+    [-1, t.noise_share, t.noise_bursts],
+    [-2, t.filtered_share, t.filtered_bursts],
+    [-3, t.missing_share, t.missing_bursts],
+  ];
+  const said = parts.filter(([, share]) => share >= 0.01).map(([id, share, n]) => `${percent(share)} is ${clusterName(id)} (${plural(n, 'burst')})`);
+  if (said.length === 0) return [];
+  return [{ text: `Not in a cluster: of the computing time, ${said.join(', ')}.`, show: { view: 'space', selection: { clusters: [-1, -2, -3] } } }];
+}
+
+function outliers(pack: Pack): Finding[] {
+  const m = pack.json.manifest;
+  if (!m) return [];
+  const worlds = m.worlds.length > 1;
+  const told: Finding[] = m.kept.outliers.slice(0, OUTLIERS).map((o) => {
+    const n = numberOf(pack, o);
+    const text = `${capital(n < 0 ? nameOf(o, worlds) : threadName(pack, n))} is unlike its class: it ${o.reason}.`;
+    return n < 0 ? { text } : { text, show: { view: 'ranks', selection: { threads: [[n, n]] } } };
+  });
+  const rest = m.kept.outliers.length - told.length;
+  if (rest > 0) told.push({ text: `${plural(rest, 'more rank')} ${rest === 1 ? 'is' : 'are'} unlike their class.`, show: { view: 'ranks', selection: {} } });
+  return told;
+}
+
+function capital(s: string): string {
+  return s.slice(0, 1).toUpperCase() + s.slice(1);
+}

@@ -1,0 +1,49 @@
+// What is not in the result, by cause, in words.
+import { bytes, count, plural } from '../format';
+import type { Manifest } from './manifest';
+import { nameOf } from './names';
+
+export function lossesOf(m: Manifest): string[] {
+  const l = m.losses;
+  const said: string[] = [];
+  const add = (n: number, one: string, many: string) => {
+    if (n > 0) said.push(`${count(n)} ${n === 1 ? one : many}`);
+  };
+  const record = m.phases.length + m.events.length > 0 ? 'MPI call or mark' : 'MPI call';
+  add(l.records_dropped, `${record} was dropped: its ring was full`, `${record.replace('call', 'calls').replace('mark', 'marks')} were dropped: their rings were full`);
+  add(l.calls_abandoned, 'MPI call was left by longjmp or an exception', 'MPI calls were left by longjmp or an exception');
+  if (m.trace) add(l.ranks_missing, 'rank has no record in the trace', 'ranks have no record in the trace');
+  else add(l.ranks_missing, 'rank sent nothing', 'ranks sent nothing');
+  add(l.ranks_unrecorded, 'rank could not record', 'ranks could not record');
+  add(l.threads_unrecorded, 'thread could not record', 'threads could not record');
+  add(l.calls_unrecorded, 'MPI call of such threads', 'MPI calls of such threads');
+  add(l.call_paths_lost, 'call path has no name: the table was full', 'call paths have no names: the table was full');
+  add(l.communicators_lost, 'communicator is not known: the table was full', 'communicators are not known: the table was full');
+  add(l.marks_nameless, 'mark lost its name: the table was full', 'marks lost their names: the table was full');
+  add(l.marks_inside_calls, 'mark was set inside an MPI call', 'marks were set inside MPI calls');
+  add(l.phase_ends_unmatched, 'end of a phase that had not begun', 'ends of phases that had not begun');
+  add(l.phases_unfinished, 'phase was never ended', 'phases were never ended');
+  add(l.windows_evicted, 'window of full detail was evicted on its node, for want of room', 'windows of full detail were evicted on their nodes, for want of room');
+  add(l.messages_refused, 'message of an agent was malformed and refused', 'messages of agents were malformed and refused');
+  add(l.lines_skipped, 'malformed line of the trace was skipped', 'malformed lines of the trace were skipped');
+  if (l.journal_bytes_cut > 0) said.push(`${bytes(l.journal_bytes_cut)} of an unfinished journal were cut off; agents sent them again`);
+  if (l.counters_unavailable.length > 0) said.push(`not measured on some rank: ${l.counters_unavailable.join(', ')}`);
+  said.push(...died(m));
+  for (const u of m.messages.unmatched) {
+    if (u.sends + u.receives > 0) said.push(`${plural(u.sends, 'send')} and ${plural(u.receives, 'receive')} have no counterpart: ${u.why}`);
+  }
+  return said;
+}
+
+// Of many ranks that died the first few are named.
+const NAMED = 5;
+
+function died(m: Manifest): string[] {
+  const ranks = m.losses.ranks_died;
+  const worlds = m.worlds.length > 1;
+  const said = ranks
+    .slice(0, NAMED)
+    .map((r) => `${nameOf({ ...r, thread: 0 }, worlds)} ended without MPI_Finalize${r.how && ` (${r.how})`}${r.cut_off ? '; what it did last is not here' : ''}`);
+  if (ranks.length > NAMED) said.push(`${plural(ranks.length - NAMED, 'more rank')} ended without MPI_Finalize`);
+  return said;
+}

@@ -1,0 +1,74 @@
+// The colours of a drawing. Each cluster is a button that selects it; with Ctrl it is added to those selected.
+import type { Levels } from '../data/levels';
+import { percent, seconds } from '../format';
+import { greyOf, MISSING } from '../palette';
+import { toggleCluster, useSelection } from '../store';
+import { useTheme } from '../theme';
+
+const MOST = 24; // clusters; the view of clusters has them all
+
+// With MPI it is that of a drawing over time, where missing data are hatched.
+export function Legend({ levels, mpi, kept }: { levels: Levels; mpi?: boolean; kept?: boolean }) {
+  const theme = useTheme();
+  const selection = useSelection();
+  const all = [...levels.of].filter(([label, c]) => c.bursts > 0 && !(mpi && label === MISSING));
+  const total = all.reduce((sum, [, c]) => sum + c.seconds, 0);
+  const shown = all.sort((a, b) => b[1].seconds - a[1].seconds).slice(0, MOST);
+  return (
+    <ul class="legend" aria-label="Colours">
+      {shown.map(([label, c]) => (
+        <li key={label}>
+          {selection.level === null ? (
+            <button
+              type="button"
+              class="quiet"
+              aria-pressed={selection.clusters?.includes(label) ?? false}
+              title={`${seconds(c.seconds)}, ${percent(c.seconds / total)} of computing time. Click: this one alone; with Ctrl: add it`}
+              onClick={(e) => toggleCluster(label, !(e.ctrlKey || e.metaKey))}
+            >
+              <Colour fill={levels.colour(label, theme)} /> {c.name}
+            </button>
+          ) : (
+            <span>
+              <Colour fill={levels.colour(label, theme)} /> {c.name}
+            </span>
+          )}
+        </li>
+      ))}
+      {all.length > MOST ? <li>{all.length - MOST} more</li> : null}
+      {mpi ? (
+        <>
+          <li>
+            <span>
+              <Colour fill={greyOf('mpi', theme)} /> MPI
+            </span>
+          </li>
+          <li>
+            <span>
+              <Colour fill={greyOf('dropped', theme)} hatched /> missing data
+            </span>
+          </li>
+        </>
+      ) : null}
+      {kept ? (
+        <li>
+          <span>
+            <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
+              <rect y="3" width="10" height="5" class="kept" />
+            </svg>{' '}
+            kept in full detail
+          </span>
+        </li>
+      ) : null}
+    </ul>
+  );
+}
+
+function Colour({ fill, hatched }: { fill: string; hatched?: boolean }) {
+  return (
+    <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
+      <rect width="10" height="10" rx="2" fill={fill} />
+      {hatched ? <path class="hatch" d="M0 5L5 0M0 10L10 0M5 10L10 5" /> : null}
+    </svg>
+  );
+}

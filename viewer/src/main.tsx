@@ -1,0 +1,17 @@
+import { render } from 'preact';
+import { takeToken } from './data/token';
+import { App } from './shell/App';
+import { follow } from './store';
+import './style.css';
+import { followTheme } from './theme';
+
+// A page from disk may hold no storage; the token then stays where it is, in the address.
+try {
+  takeToken();
+} catch (err) {
+  console.warn('the token stays in the address:', err);
+}
+followTheme();
+follow();
+const root = document.getElementById('app');
+if (root) render(<App />, root);

@@ -1,0 +1,49 @@
+// The colour of each point, and whether it is selected.
+import type { Pack } from '../data/pack';
+import type { Levels } from '../data/levels';
+import { greyOf } from '../palette';
+import { rgbOf } from '../rgb';
+import { holds, type Selection } from '../store';
+import type { Theme } from '../theme';
+
+export interface Colours {
+  rgba: Uint8Array<ArrayBuffer>; // in the order of drawing
+  lit: Uint8Array<ArrayBuffer>; // likewise, 1 or 0
+  count: number; // of those that are lit
+}
+
+const LIT = 255;
+const NOISE = 150;
+const UNLIT = 46;
+
+export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, selection: Selection, inside: Uint8Array | null, theme: Theme): Colours {
+  const of = (name: string) => pack.column(`points.${name}`);
+  const [cluster, thread, start, duration] = [of('cluster'), of('thread'), of('start_ns'), of('duration')];
+  const everything = selection.clusters === null && selection.threads === null && selection.fromNS === null && selection.toNS === null;
+  const words = new Uint32Array(order.length);
+  const lit = new Uint8Array(order.length);
+  const known = new Map<number, number>();
+  const grey = wordOf(greyOf('noise', theme), UNLIT);
+  let count = 0;
+  for (let k = 0; k < order.length; k++) {
+    const i = order[k]!;
+    const shown = (everything || holds(selection, cluster[i]!, thread[i]!, start[i]!, start[i]! + duration[i]!)) && (!inside || inside[i] === 1);
+    if (!shown) {
+      words[k] = grey;
+      continue;
+    }
+    const label = levels.labels[i]!;
+    let word = known.get(label);
+    if (word === undefined) known.set(label, (word = wordOf(levels.colour(label, theme), label > 0 ? LIT : NOISE)));
+    words[k] = word;
+    lit[k] = 1;
+    count++;
+  }
+  return { rgba: new Uint8Array(words.buffer), lit, count };
+}
+
+// wordOf gives a colour as four bytes, on a little endian machine, which all that run browsers are.
+function wordOf(colour: string, alpha: number): number {
+  const [r, g, b] = rgbOf(colour);
+  return ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}

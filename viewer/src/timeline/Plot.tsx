@@ -1,0 +1,195 @@
+// The timeline's drawing, and what pointer, wheel and keys do to it.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { usePack } from '../data/context';
+import { threadName } from '../data/names';
+import { useGestures, type Drag } from '../draw/gestures';
+import { inside, length, moved, ordered, zoomed, type Span } from '../draw/span';
+import { usePixelRatio } from '../draw/surface';
+import { ns, plural } from '../format';
+import { hideTip, showTip } from '../parts/tooltip';
+import { select, toggleCluster, useSelection } from '../store';
+import { useBins } from './bins';
+import { frameOf, GUTTER, rowAt, RIGHT, timeAt, zoneAt, type Frame } from './frame';
+import { Overlay, type Box } from './Overlay';
+import { Profile } from './Profile';
+import type { Source } from './raster';
+import { step } from './step';
+import { Threads } from './Threads';
+import { clusterAt, sayWhat, tipOf } from './say';
+import { whatAt } from './what';
+
+export const LEAST_NS = 20;
+
+export interface PlotProps {
+  size: { width: number; height: number };
+  source: Omit<Source, 'bins'>;
+  whole: Span;
+  time: Span;
+  rows: Span;
+  kept: Span[];
+  messages: boolean;
+  colour: (code: number) => string;
+  coded: (code: number) => number;
+  setTime: (time: Span) => void;
+  setRows: (rows: Span) => void;
+  drawn: (messages: number, lines: number) => void;
+  say: (text: string) => void;
+  switchMessages: () => void;
+}
+
+export function Plot(props: PlotProps) {
+  const { size, whole, time, rows, kept, setTime, setRows } = props;
+  const pack = usePack();
+  const selection = useSelection();
+  const box = useRef<HTMLDivElement>(null);
+  const [dragged, setDragged] = useState<Box | null>(null);
+  const [cursor, setCursor] = useState<{ thread: number; time: Span } | null>(null);
+  const start = useRef<{ time: Span; rows: Span } | null>(null);
+  const frame = useMemo(() => frameOf(size, time, rows), [size.width, size.height, time.from, time.to, rows.from, rows.to]);
+  const bins = useBins(props.source.overview, frame, usePixelRatio(), props.coded, props.say);
+  const source = useMemo(() => ({ ...props.source, bins }), [props.source, bins]);
+  const allRows = { from: 0, to: Math.max(1, pack.json.threads) };
+  const leastRows = Math.min(4, allRows.to);
+  const threadAt = (y: number) => Math.max(0, Math.min(pack.json.threads - 1, Math.floor(rowAt(frame, y))));
+  const look = (x: number, y: number) => whatAt(source, threadAt(y), timeAt(frame, x), (3 * length(time)) / frame.width);
+
+  const boxOf = ({ from, to }: Drag): Box => {
+    const zone = zoneAt(frame, from.x, from.y);
+    const dragTime = zone === 'names' ? null : clip(ordered(timeAt(frame, from.x), timeAt(frame, to.x)), time);
+    const dragRows = zone === 'time' ? null : ordered(threadAt(from.y), threadAt(to.y));
+    return { time: dragTime, rows: dragRows && { from: dragRows.from, to: dragRows.to + 1 } };
+  };
+
+  useGestures(box, {
+    drag: (drag, done) => {
+      hideTip();
+      if (drag.pan) {
+        start.current ??= { time, rows };
+        const { time: t, rows: r } = start.current;
+        setTime(moved(t, (drag.from.x - drag.to.x) / frame.width, whole));
+        setRows(moved(r, (drag.from.y - drag.to.y) / frame.height, allRows));
+        if (done) start.current = null;
+        return;
+      }
+      if (zoneAt(frame, drag.from.x, drag.from.y) === 'outside') return;
+      const b = boxOf(drag);
+      setDragged(done ? null : b);
+      if (!done) return;
+      select({
+        ...(b.time ? { fromNS: Math.round(b.time.from), toNS: Math.round(b.time.to) } : {}),
+        ...(b.rows ? { threads: b.rows.from <= 0 && b.rows.to >= allRows.to ? null : [[b.rows.from, b.rows.to - 1]] } : {}),
+      });
+    },
+    cancel: () => setDragged(null),
+    click: ({ x, y }, more) => {
+      const zone = zoneAt(frame, x, y);
+      if (zone === 'names') { select({ threads: [[threadAt(y), threadAt(y)]] }); return; }
+      if (zone !== 'threads') return;
+      const what = look(x, y);
+      const cluster = clusterAt(pack, what);
+      if (what) setCursor({ thread: threadAt(y), time: what.time });
+      props.say(what ? sayWhat(pack, what, threadAt(y)) : '');
+      if (cluster !== null) toggleCluster(cluster, !more);
+    },
+    double: ({ x, y }) => {
+      if (zoneAt(frame, x, y) === 'threads') setTime(zoomed(time, timeAt(frame, x), 1 / 4, whole, LEAST_NS));
+    },
+    wheel: ({ x, y }, turn, event) => {
+      if (event.ctrlKey || zoneAt(frame, x, y) === 'names') {
+        if (event.ctrlKey) setRows(zoomed(rows, rowAt(frame, y), 1.25 ** turn.y, allRows, leastRows));
+        else setRows(moved(rows, turn.y / 8, allRows));
+      } else if (event.shiftKey || Math.abs(turn.x) > Math.abs(turn.y)) setTime(moved(time, (turn.x || turn.y) / 8, whole));
+      else setTime(zoomed(time, timeAt(frame, Math.max(GUTTER, x)), 1.25 ** turn.y, whole, LEAST_NS));
+    },
+    hover: (at, event) => {
+      const what = at && zoneAt(frame, at.x, at.y) === 'threads' ? look(at.x, at.y) : null;
+      if (what && at) showTip({ x: event.clientX, y: event.clientY, ...tipOf(pack, what, threadAt(at.y)) });
+      else hideTip();
+    },
+  });
+  useEffect(() => hideTip, []);
+
+  const walk = (key: string) => {
+    const next = step(source, cursor, key, frame);
+    if (!next) return;
+    setCursor(next);
+    const what = whatAt(source, next.thread, (next.time.from + next.time.to) / 2, 0);
+    props.say(what ? sayWhat(pack, what, next.thread) : `${threadName(pack, next.thread)}: nothing recorded`);
+    if (next.time.to < time.from || next.time.from > time.to) setTime(inside({ from: next.time.from - length(time) / 2, to: next.time.from + length(time) / 2 }, whole));
+    if (next.thread < rows.from || next.thread + 1 > rows.to) setRows(inside({ from: next.thread - length(rows) / 2, to: next.thread + length(rows) / 2 }, allRows));
+  };
+
+  const act = (key: string): boolean => {
+    const middle = (time.from + time.to) / 2;
+    const middleRow = (rows.from + rows.to) / 2;
+    const actions: Record<string, () => void> = {
+      w: () => setTime(zoomed(time, middle, 1 / 1.5, whole, LEAST_NS)),
+      s: () => setTime(zoomed(time, middle, 1.5, whole, LEAST_NS)),
+      a: () => setTime(moved(time, -0.2, whole)),
+      d: () => setTime(moved(time, 0.2, whole)),
+      W: () => setRows(zoomed(rows, middleRow, 1 / 1.5, allRows, leastRows)),
+      S: () => setRows(zoomed(rows, middleRow, 1.5, allRows, leastRows)),
+      A: () => setRows(moved(rows, -0.2, allRows)),
+      D: () => setRows(moved(rows, 0.2, allRows)),
+      '0': () => {
+        setTime(whole);
+        setRows(allRows);
+      },
+      f: () => {
+        const target = selection.fromNS !== null && selection.toNS !== null && selection.toNS > selection.fromNS ? { from: selection.fromNS, to: selection.toNS } : cursor?.time;
+        if (target) setTime(zoomed(target, (target.from + target.to) / 2, 1.2, whole, LEAST_NS));
+      },
+      '[': () => cursor && select({ fromNS: Math.round(cursor.time.from), toNS: Math.max(selection.toNS ?? whole.to, cursor.time.from) }),
+      ']': () => cursor && select({ fromNS: Math.min(selection.fromNS ?? whole.from, cursor.time.to), toNS: Math.round(cursor.time.to) }),
+      m: props.switchMessages,
+      r: () => cursor && select({ threads: [[cursor.thread, cursor.thread]] }),
+      Enter: () => {
+        const what = cursor && whatAt(source, cursor.thread, (cursor.time.from + cursor.time.to) / 2, 0);
+        const cluster = clusterAt(pack, what);
+        if (cluster !== null) toggleCluster(cluster, true);
+      },
+    };
+    for (const arrow of ['ArrowLeft', 'ArrowRight', 'ArrowUp', 'ArrowDown']) actions[arrow] = () => walk(arrow);
+    if (!Object.hasOwn(actions, key)) return false;
+    actions[key]!();
+    return true;
+  };
+  const pressed = useRef(act);
+  pressed.current = act;
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || elsewhere(e.target, box.current, e.key)) return;
+      if (pressed.current(e.key)) e.preventDefault();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, []);
+
+  return (
+    <div
+      ref={box}
+      class="timeline-plot"
+      style={{ width: `${frame.width + GUTTER + RIGHT}px`, height: `${frame.top + frame.height + 2}px` }}
+      tabIndex={0}
+      role="application"
+      aria-roledescription="timeline"
+      aria-label={labelOf(pack.json.threads, frame)}
+    >
+      <Profile frame={frame} colour={props.colour} coded={props.coded} />
+      <Threads frame={frame} source={source} colour={props.colour} messages={props.messages} drawn={props.drawn} />
+      <Overlay frame={frame} box={dragged} cursor={cursor && { time: cursor.time, rows: { from: cursor.thread, to: cursor.thread + 1 } }} kept={kept} />
+    </div>
+  );
+}
+
+const labelOf = (threads: number, { time }: Frame) =>
+  `Timeline of ${plural(threads, 'thread')}, ${ns(time.from)} to ${ns(time.to)}. Arrow keys go from burst to burst, w and s zoom, a and d move, question mark lists all keys.`;
+
+const clip = (s: Span, to: Span): Span => ({ from: Math.max(s.from, to.from), to: Math.min(s.to, to.to) });
+
+// elsewhere says whether a key belongs to something else that has the focus: a field, or for Enter and arrows any control.
+function elsewhere(target: EventTarget | null, plot: HTMLElement | null, key: string): boolean {
+  if (!(target instanceof HTMLElement) || target === plot) return false;
+  if (['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName) || target.closest('dialog')) return true;
+  return (key === 'Enter' || key.startsWith('Arrow')) && target !== document.body && target.id !== 'main';
+}

@@ -1,0 +1,96 @@
+// Colours the raster and puts it, and what lies over it, on a canvas.
+import { rgbOf, type RGB } from '../rgb';
+import type { Span } from '../draw/span';
+import { COARSE, MISSING, NOTHING, plain, UNLIT, type Raster } from './raster';
+
+export interface Look {
+  colour: (code: number) => string;
+  ground: string; // behind everything, "#rrggbb"
+  hatch: string;
+}
+
+const PALE = 0.45; // how much of its colour a cell of the overview keeps where bursts would be much finer
+const FROM = 2; // pixels of a cell up to which it keeps all of it, and from which
+const TO = 10; // no more than that
+
+// keptOf says how much of its colour a cell keeps that is so many pixels wide.
+export const keptOf = (pixels: number) => Math.min(1, Math.max(PALE, 1 - ((1 - PALE) * (pixels - FROM)) / (TO - FROM)));
+const DIM = 0.18;
+
+export interface Place {
+  rowHeight: number; // of a thread, device pixels
+  rows: Span;
+}
+
+export function paintRaster(context: CanvasRenderingContext2D, raster: Raster, place: Place, look: Look, kept: number) {
+  const { width, lines, codes, each } = raster;
+  if (width === 0 || lines === 0) return;
+  const image = new OffscreenCanvas(width, lines);
+  const picture = image.getContext('2d', { willReadFrequently: true })!;
+  const pixels = picture.createImageData(width, lines);
+  const words = new Uint32Array(pixels.data.buffer);
+  const known = new Map<number, number>();
+  let [before, word] = [-1, 0];
+  for (let i = 0; i < codes.length; i++) {
+    const code = codes[i]!;
+    if (code !== before) {
+      before = code;
+      word = known.get(code) ?? -1;
+      if (word < 0) known.set(code, (word = pixelOf(code, look, kept)));
+    }
+    words[i] = word;
+  }
+  picture.putImageData(pixels, 0, 0);
+  const top = (raster.first - place.rows.from) * place.rowHeight;
+  context.imageSmoothingEnabled = false;
+  context.drawImage(image, 0, 0, width, lines, 0, top, width, lines * each * place.rowHeight);
+  hatch(context, raster, top, each * place.rowHeight, look.hatch);
+  if (place.rowHeight >= 6) {
+    context.fillStyle = look.ground;
+    const gap = Math.max(1, Math.round(place.rowHeight / 14));
+    for (let line = 0; line <= lines; line++) context.fillRect(0, Math.round(top + line * place.rowHeight) - gap, width, gap);
+  }
+}
+
+function pixelOf(code: number, look: Look, kept: number): number {
+  if (plain(code) === NOTHING) return 0;
+  let share = code & UNLIT ? DIM : 1;
+  if (code & COARSE) share *= kept;
+  return wordOf(rgbOf(look.colour(plain(code))), rgbOf(look.ground), share);
+}
+
+// wordOf mixes a colour with the ground, as a pixel of ImageData on a little endian machine, which all that run browsers are.
+export function wordOf(colour: RGB, ground: RGB, share: number): number {
+  const [r, g, b] = colour.map((v, i) => Math.round(v * share + ground[i]! * (1 - share))) as [number, number, number];
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}
+
+// hatch draws lines over what has no data, so that nobody takes it for a colour.
+function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string) {
+  const { width, lines, codes } = raster;
+  context.fillStyle = stripes(context, colour);
+  for (let line = 0; line < lines; line++) {
+    let begin = -1;
+    for (let p = 0; p <= width; p++) {
+      const missing = p < width && plain(codes[line * width + p]!) === MISSING;
+      if (missing && begin < 0) begin = p;
+      if (!missing && begin >= 0) {
+        context.fillRect(begin, top + line * height, p - begin, height);
+        begin = -1;
+      }
+    }
+  }
+}
+
+function stripes(context: CanvasRenderingContext2D, colour: string): CanvasPattern {
+  const tile = new OffscreenCanvas(8, 8);
+  const c = tile.getContext('2d')!;
+  c.strokeStyle = colour;
+  c.lineWidth = 1.5;
+  for (const x of [-8, 0, 8]) {
+    c.moveTo(x, 8);
+    c.lineTo(x + 8, 0);
+  }
+  c.stroke();
+  return context.createPattern(tile, 'repeat')!;
+}

@@ -1,0 +1,156 @@
+// The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more threads than pixels.
+
+import type { Span } from '../draw/span';
+import { firstAfter, firstStarted, type Lanes } from './lanes';
+
+// Codes are those of overview.profile's columns.
+export const NOTHING = 0;
+export const MPI = 1;
+export const NOISE = 2;
+export const FILTERED = 3;
+export const MISSING = 4;
+export const OTHERS = 5; // clusters that have no code of their own; cluster 1 is 6
+
+// A pixel with this bit is of the overview: what took much of a longer stretch.
+export const COARSE = 0x80000000;
+// One with this bit is not selected.
+export const UNLIT = 0x40000000;
+const FLAGS = COARSE | UNLIT;
+
+export const plain = (code: number) => (code & ~FLAGS) >>> 0;
+export const codeOf = (cluster: number) => (cluster > 0 ? OTHERS + cluster : cluster === -1 ? NOISE : cluster === -2 ? FILTERED : MISSING);
+// clusterOf gives the cluster of a code, or 0 where it is none's.
+export const clusterOf = (code: number) => (plain(code) > OTHERS ? plain(code) - OTHERS : ({ [NOISE]: -1, [FILTERED]: -2, [MISSING]: -3 }[plain(code)] ?? 0));
+
+export interface Overview {
+  time: Span;
+  bins: number;
+  rowOf: Int32Array; // thread → row of cells, -1 = none
+  cell: Uint32Array; // codes, row by row
+  share: ArrayLike<number>;
+}
+
+export interface Source {
+  threads: number;
+  overview: Overview | null;
+  bins: Overview | null; // of a part, from the server
+  bursts: Lanes;
+  code: Uint32Array; // of each row of the pack's points
+  gap: Uint8Array; // of each of `bursts`: 1 = the thread is in MPI from its end to the start of the next
+  calls: Lanes;
+}
+
+export interface Raster {
+  width: number;
+  lines: number;
+  each: number; // threads of a line
+  first: number; // thread of the first line
+  codes: Uint32Array; // line by line
+  bursts: number; // that were looked at
+}
+
+// Of what falls on a pixel it shows what has most of the time, by Boyer and Moore's majority vote, weighted (MJRTY, 1991): what has more than half of it always wins, whatever the order.
+class Line {
+  constructor(private codes: Uint32Array, private weight: Float32Array) {}
+
+  vote(pixel: number, code: number, weight: number) {
+    if (this.codes[pixel] === code) this.weight[pixel]! += weight;
+    else if (this.weight[pixel]! < weight) {
+      this.weight[pixel] = weight - this.weight[pixel]!;
+      this.codes[pixel] = code;
+    } else this.weight[pixel]! -= weight;
+  }
+
+  // fill votes for a stretch, in pixels, with what it takes of each. One that takes none shows where there is nothing else.
+  fill(from: number, to: number, code: number, factor: number) {
+    const first = Math.floor(from);
+    if (to < first + 1) {
+      if (first >= 0 && first < this.codes.length) this.vote(first, code, (to - from || 1e-9) * factor);
+      return;
+    }
+    const last = Math.min(Math.ceil(to), this.codes.length);
+    for (let p = Math.max(0, first); p < last; p++) this.vote(p, code, (Math.min(to, p + 1) - Math.max(from, p)) * factor);
+  }
+}
+
+// drawRaster draws threads rows.from … rows.to (the last one not included) and the time in view; with detail, bursts and calls over the overview.
+export function drawRaster(source: Source, time: Span, rows: Span, width: number, height: number, detail: boolean): Raster {
+  const firstThread = Math.max(0, Math.floor(rows.from));
+  const threads = Math.max(0, Math.min(source.threads, Math.ceil(rows.to)) - firstThread);
+  const each = Math.max(1, Math.ceil(threads / Math.max(1, height)));
+  const lines = Math.ceil(threads / each);
+  const raster: Raster = { width, lines, each, first: firstThread, codes: new Uint32Array(width * lines), bursts: 0 };
+  const weight = new Float32Array(width);
+  const fine = new Uint32Array(width);
+  for (let line = 0; line < lines; line++) {
+    const from = firstThread + line * each;
+    const to = Math.min(from + each, firstThread + threads);
+    const codes = raster.codes.subarray(line * width, (line + 1) * width);
+    // over draws in a line of its own and lays it over what is there.
+    const over = (draw: (line: Line) => void) => {
+      weight.fill(0);
+      fine.fill(NOTHING);
+      draw(new Line(fine, weight));
+      for (let p = 0; p < width; p++) if (fine[p] !== NOTHING) codes[p] = fine[p]!;
+    };
+    const { overview, bins } = source;
+    if (overview) over((own) => drawCells(overview, COARSE, from, to, time, own, width));
+    if (bins) over((own) => drawCells(bins, 0, from, to, time, own, width));
+    if (!detail) continue;
+    over((own) => {
+      for (let t = from; t < to; t++) raster.bursts += drawDetail(source, t, time, own, width);
+    });
+  }
+  return raster;
+}
+
+// finer says whether pixels are so much shorter than the overview's cells that bursts show more than those do.
+export const finer = (o: Overview, time: Span, width: number) => cellWidth(o, time, width) > 2;
+
+// cellWidth is that of the overview's cells, in pixels.
+export const cellWidth = (o: Overview, time: Span, width: number) => (((o.time.to - o.time.from) / o.bins) * width) / (time.to - time.from);
+
+// inSight counts the bursts that drawRaster would look at.
+export function inSight({ bursts, threads }: Source, time: Span, rows: Span): number {
+  let n = 0;
+  for (let t = Math.max(0, Math.floor(rows.from)); t < Math.min(threads, Math.ceil(rows.to)); t++) {
+    n += Math.max(0, firstStarted(bursts, t, time.to) - firstAfter(bursts, t, time.from));
+  }
+  return n;
+}
+
+function drawCells(o: Overview, flag: number, from: number, to: number, time: Span, line: Line, width: number) {
+  const pixels = width / (time.to - time.from);
+  const bin = (o.time.to - o.time.from) / o.bins;
+  const first = Math.max(0, Math.floor((time.from - o.time.from) / bin));
+  const last = Math.min(o.bins, Math.ceil((time.to - o.time.from) / bin));
+  let before = -1;
+  for (let t = from; t < to; t++) {
+    const row = o.rowOf[t] ?? -1;
+    if (row < 0 || row === before) continue;
+    before = row;
+    for (let b = first; b < last; b++) {
+      const code = o.cell[row * o.bins + b]!;
+      if (plain(code) === NOTHING) continue;
+      const x = (o.time.from + b * bin - time.from) * pixels;
+      line.fill(x, x + bin * pixels, (code | flag) >>> 0, Math.max(1, o.share[row * o.bins + b]!) / 255);
+    }
+  }
+}
+
+function drawDetail(source: Source, thread: number, time: Span, line: Line, width: number): number {
+  const pixels = width / (time.to - time.from);
+  const draw = (start: number, end: number, code: number) => {
+    if (end >= time.from && start <= time.to) line.fill((start - time.from) * pixels, (end - time.from) * pixels, code, 1);
+  };
+  const { calls, bursts, gap, code } = source;
+  for (let k = firstAfter(calls, thread, time.from); k < calls.first[thread + 1]! && calls.start[k]! <= time.to; k++) draw(calls.start[k]!, calls.end[k]!, MPI);
+  let seen = 0;
+  let k = firstAfter(bursts, thread, time.from);
+  if (k > bursts.first[thread]!) k--; // the gap behind the one before may reach into view
+  for (; k < bursts.first[thread + 1]! && bursts.start[k]! <= time.to; k++, seen++) {
+    draw(bursts.start[k]!, bursts.end[k]!, code[bursts.item[k]!]!);
+    if (gap[k]) draw(bursts.end[k]!, bursts.start[k + 1]!, MPI);
+  }
+  return seen;
+}

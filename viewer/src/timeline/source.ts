@@ -1,0 +1,85 @@
+// The timeline's data, out of a pack.
+import type { Bins, Pack } from '../data/pack';
+import type { Levels } from '../data/levels';
+import type { Span } from '../draw/span';
+import { at, makeLanes, type Lanes } from './lanes';
+import { clusterOf, codeOf, UNLIT, type Overview, type Source } from './raster';
+
+export function bursts(pack: Pack): Lanes {
+  const start = pack.column('points.start_ns');
+  const duration = pack.column('points.duration');
+  return makeLanes(pack.json.threads, pack.column('points.thread'), start, (row) => start[row]! + duration[row]!);
+}
+
+export function calls(pack: Pack): Lanes {
+  const exit = pack.column('calls.exit_ns');
+  return makeLanes(pack.json.threads, pack.column('calls.thread'), pack.column('calls.enter_ns'), (row) => exit[row]!);
+}
+
+// gaps marks the bursts behind which the thread is in MPI: the next one follows in the same window, or nothing is left out at all.
+// Where the pack has the calls themselves they show that better.
+export function gaps(pack: Pack, own: Lanes, mpi: Lanes): Uint8Array {
+  const window = pack.column('points.window');
+  const everything = pack.json.points.count >= pack.json.points.of;
+  const gap = new Uint8Array(own.item.length);
+  for (let t = 0; t + 1 < own.first.length; t++) {
+    for (let k = own.first[t]!; k + 1 < own.first[t + 1]!; k++) {
+      const here = window[own.item[k]!] ?? -1;
+      const follows = everything || (here >= 0 && here === window[own.item[k + 1]!]);
+      if (follows && own.start[k + 1]! > own.end[k]! && at(mpi, t, (own.end[k]! + own.start[k + 1]!) / 2) < 0) gap[k] = 1;
+    }
+  }
+  return gap;
+}
+
+// overview gives the cells with the codes of the level that is shown.
+export function overview(pack: Pack, coded: (code: number) => number): Overview | null {
+  const place = pack.json.overview;
+  const cell = pack.column('overview.cell');
+  if (!place || !(place.bins > 0) || !(place.to_ns > place.from_ns) || cell.length < place.bins * place.rows.length) return null;
+  return cells({ place, cell, share: pack.column('overview.share') }, pack.json.threads, coded);
+}
+
+export function cells({ place, cell, share }: Bins, threads: number, coded: (code: number) => number): Overview {
+  const rowOf = new Int32Array(threads).fill(-1);
+  place.rows.forEach(([first, last], row) => rowOf.fill(row, Math.max(0, first), Math.max(0, last + 1)));
+  return { time: { from: place.from_ns, to: place.to_ns }, bins: place.bins, rowOf, cell: Uint32Array.from(cell, coded), share };
+}
+
+// coder gives the code of a code of the overview, which is of the answer's clusters, at the level that is shown.
+export function coder(levels: Levels, lit: Lit): (code: number) => number {
+  const known = new Map<number, number>();
+  return (code) => {
+    let to = known.get(code);
+    if (to === undefined) {
+      const cluster = clusterOf(code);
+      to = ((cluster > 0 ? codeOf(levels.fromCluster.get(cluster) ?? cluster) : code) | (lit && !lit.includes(cluster) ? UNLIT : 0)) >>> 0;
+      known.set(code, to);
+    }
+    return to;
+  };
+}
+
+export type Lit = readonly number[] | null; // clusters that are selected, null = all
+
+export function codes(pack: Pack, levels: Levels, lit: Lit): Uint32Array {
+  const cluster = pack.column('points.cluster');
+  const dark = lit && Uint8Array.from(cluster, (id) => (lit.includes(id) ? 0 : 1));
+  return Uint32Array.from(levels.labels, (label, i) => (codeOf(label) | (dark?.[i] ? UNLIT : 0)) >>> 0);
+}
+
+// wholeTime is what there is to see, from the first to the last of everything.
+export function wholeTime(pack: Pack, source: Pick<Source, 'bursts' | 'calls'>): Span {
+  const o = pack.json.overview;
+  let from = o && o.to_ns > o.from_ns ? o.from_ns : Infinity;
+  let to = o && o.to_ns > o.from_ns ? o.to_ns : -Infinity;
+  for (const lanes of [source.bursts, source.calls]) {
+    for (let t = 0; t + 1 < lanes.first.length; t++) {
+      const [first, next] = [lanes.first[t]!, lanes.first[t + 1]!];
+      if (first === next) continue;
+      from = Math.min(from, lanes.start[first]!);
+      to = Math.max(to, lanes.reach[next - 1]!);
+    }
+  }
+  return from < to ? { from, to } : { from: 0, to: 1 };
+}

@@ -1,0 +1,112 @@
+// A run in progress: its profile and its clusters as they grow, what measuring takes, and how the end of the run goes.
+import { useEffect, useState } from 'preact/hooks';
+import { count, percent, seconds } from '../format';
+import { LatestBursts, LiveClusters } from '../live/Growing';
+import '../live/live.css';
+import { Agents, Losses, Overhead, Stages } from '../live/Meters';
+import type { LivePage } from '../live/page';
+import { LiveProfile } from '../live/Profile';
+import { line, listen, liveEnd, livePage } from '../live/source';
+import { Empty } from '../parts/Panel';
+import { useKeyHelp } from '../parts/keys';
+import { useSignal } from '../state/signal';
+
+const stages = new Map([
+  ['collecting', 'The job is running'],
+  ['finishing', 'The run was ended; agents send what is left'],
+  ['analysing', 'The run is being analysed'],
+  ['done', 'The results are written'],
+]);
+
+const keys = { title: 'Live', keys: [['p', 'pause, and go on']] } as const;
+
+export function Live() {
+  const now = useSignal(livePage);
+  const end = useSignal(liveEnd);
+  const [held, hold] = useState<LivePage | null>(null);
+  useKeyHelp(keys);
+  useEffect(listen, []);
+  const pause = () => hold(held ? null : livePage.value);
+  useEffect(() => {
+    const press = (e: KeyboardEvent) => {
+      if (e.key === 'p' && !e.ctrlKey && !e.metaKey && !e.altKey && !(e.target instanceof HTMLInputElement)) pause();
+    };
+    addEventListener('keydown', press);
+    return () => removeEventListener('keydown', press);
+  }, [held]);
+  const page = held ?? now;
+  return (
+    <div class="live">
+      <Head page={page} paused={held !== null} pause={pause} />
+      {end ? <Ended directory={end.directory} error={end.error} hint={end.hint} /> : null}
+      {page ? (
+        <>
+          <LiveProfile page={page} />
+          <div class="live-pair">
+            <LiveClusters page={page} />
+            <LatestBursts page={page} />
+          </div>
+          <div class="live-row">
+            <Overhead page={page} />
+            <Losses health={page.health} ended={end !== null} />
+            <Agents health={page.health} />
+            <Stages health={page.health} />
+          </div>
+        </>
+      ) : null}
+    </div>
+  );
+}
+
+function Head({ page, paused, pause }: { page: LivePage | null; paused: boolean; pause: () => void }) {
+  const state = useSignal(line);
+  const end = useSignal(liveEnd);
+  const h = page?.health;
+  const said = end ? 'The run has ended' : state === 'lost' ? 'The collector does not answer any more' : state === 'connecting' ? (page ? 'Connecting again …' : 'Connecting …') : (stages.get(h?.stage ?? '') ?? 'Waiting for the first ranks …');
+  const facts = h
+    ? [
+        ['since the start', seconds(h.seconds)],
+        ['ranks', count(h.ranks.recorded)],
+        ['MPI calls', count(h.mpi_calls)],
+        ['bursts', count(h.bursts)],
+        ['bursts a second', count(h.bursts_per_second)],
+        ['clusters', count(h.clusters.count)],
+        ['time in clusters', percent(h.clusters.explained_share)],
+      ]
+    : [];
+  return (
+    <div class="live-head">
+      <p role="status">
+        <strong>{said}</strong>
+        {paused ? ' · paused' : ''}
+      </p>
+      <dl>
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" disabled={!page} aria-pressed={paused} aria-keyshortcuts="p" title="Hold what is shown (key p); nothing is lost meanwhile" onClick={pause}>
+        {paused ? 'Go on' : 'Pause'}
+      </button>
+    </div>
+  );
+}
+
+function Ended({ directory, error, hint }: { directory: string; error: string; hint: string }) {
+  return (
+    <div class={`live-end ${error ? 'failed' : ''}`}>
+      {error ? <p>The end of the run failed: {error}</p> : null}
+      {hint ? <p>{hint}</p> : null}
+      {directory ? (
+        <p>
+          {error ? 'What there is lies in ' : 'The results are in '}
+          <code>{directory}</code>. <code>moriens view {directory}</code> shows them.
+        </p>
+      ) : null}
+      {!error && !directory ? <Empty>Nothing was written.</Empty> : null}
+    </div>
+  );
+}

@@ -1,0 +1,29 @@
+// The run at a glance: what ran, where its time went, what stands out, what was kept and lost.
+import { usePack } from '../data/context';
+import { ClusterTable } from './overview/ClusterTable';
+import { Facts } from './overview/Facts';
+import { Findings } from './overview/Findings';
+import { Losses } from './overview/Losses';
+import { Reduction } from './overview/Reduction';
+import { TimeBar } from './overview/TimeBar';
+import './overview/overview.css';
+
+export function Overview() {
+  const pack = usePack();
+  return (
+    <div class="overview">
+      <Facts pack={pack} />
+      <TimeBar pack={pack} />
+      <div class="overview-columns">
+        <div class="overview-main">
+          <Findings pack={pack} />
+          <ClusterTable pack={pack} />
+        </div>
+        <div class="overview-side">
+          <Reduction pack={pack} />
+          <Losses pack={pack} />
+        </div>
+      </div>
+    </div>
+  );
+}

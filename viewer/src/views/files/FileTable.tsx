@@ -1,0 +1,52 @@
+import type { Pack } from '../../data/pack';
+import { bytes, plural } from '../../format';
+import { Heads, numbers } from '../../parts/Heads';
+import { Empty, Panel } from '../../parts/Panel';
+import { SaveTools } from '../../save/SaveTools';
+import { total } from '../../data/groups';
+
+// What opens a file, by the end of its name.
+const opens: readonly [RegExp, string][] = [
+  [/\.prv(\.gz)?$/, 'Paraver'],
+  [/\.(pcf|row|cfg)$/, 'Paraver'],
+  [/\.parquet$/, 'DuckDB, pandas, Polars, R'],
+  [/\.json$/, 'jq, any editor'],
+  [/\.(svg|html)$/, 'a browser'],
+];
+
+export function FileTable({ pack }: { pack: Pack }) {
+  const files = pack.json.manifest?.files ?? [];
+  return (
+    <Panel
+      title="In the run directory"
+      note={files.length > 0 ? `${plural(files.length, 'file')}, ${bytes(total(files.map((f) => f.bytes)))}` : undefined}
+      tools={files.length > 0 ? <SaveTools name="files" table={() => ({ columns: ['name', 'bytes', 'content'], rows: files.map((f) => [f.name, f.bytes, f.content]) })} /> : undefined}
+    >
+      {files.length === 0 ? (
+        <Empty>{pack.json.mode === 'live' ? 'The files are written when the run ends.' : 'There is no list of files: manifest.json is missing or unreadable.'}</Empty>
+      ) : (
+        <table>
+          <Heads of={['File', numbers('Size'), 'Content', 'Opens with']} />
+          <tbody>
+            {files.map((f) => (
+              <tr key={f.name}>
+                <td class="name">
+                  <Name pack={pack} name={f.name} />
+                </td>
+                <td class="n">{f.bytes > 0 ? bytes(f.bytes) : '–'}</td>
+                <td>{f.content}</td>
+                <td class="with">{opens.find(([end]) => end.test(f.name))?.[1] ?? ''}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </Panel>
+  );
+}
+
+// report.html lies beside the files. Only a plain path below it becomes a link: names come from outside.
+function Name({ pack, name }: { pack: Pack; name: string }) {
+  const linked = pack.json.mode === 'report' && location.protocol === 'file:' && /^[\w-][\w.-]*(\/[\w-][\w.-]*)*$/.test(name);
+  return <code>{linked ? <a href={`./${name}`}>{name}</a> : name}</code>;
+}

@@ -1,0 +1,75 @@
+// How much smaller the directory is than the full trace, what of the run it holds in full, and how wrong the rest is.
+import type { Manifest } from '../../data/manifest';
+import type { Pack } from '../../data/pack';
+import { bytes, count, percent, plural, ratio } from '../../format';
+import { Panel } from '../../parts/Panel';
+
+export function Reduction({ pack }: { pack: Pack }) {
+  const m = pack.json.manifest;
+  if (!m) return null;
+  const r = m.reduction;
+  return (
+    <Panel title="What was kept">
+      <dl class="figures">
+        {size(m).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      {r.error ? (
+        <>
+          <h3>How far off a run is that is rebuilt from it</h3>
+          <dl class="figures">
+            {errors(r.error).map(([name, value]) => (
+              <div key={name}>
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      ) : null}
+      {r.missing.length > 0 ? (
+        <>
+          <h3>Could not be done or got</h3>
+          <ul class="plain">
+            {r.missing.map((s) => (
+              <li key={s}>{s}</li>
+            ))}
+          </ul>
+        </>
+      ) : null}
+    </Panel>
+  );
+}
+
+function size({ kept, reduction: r }: Manifest): [string, string][] {
+  const said: [string, string][] = [];
+  if (kept.how) said.push(['Kept', kept.how]);
+  if (r.bytes > 0) said.push(['Run directory', bytes(r.bytes)]);
+  if (r.full_bytes > 0) said.push(['Full trace', `${r.full_measured ? '' : 'about '}${bytes(r.full_bytes)}`]);
+  if (r.ratio >= 1) said.push(['Smaller by', `${ratio(r.ratio)} times`]);
+  if (kept.windows.length > 0) {
+    const why = new Map<string, number>();
+    for (const w of kept.windows) why.set(w.why, (why.get(w.why) ?? 0) + 1);
+    said.push(['Windows of full detail', `${count(kept.windows.length)} (${[...why].map(([w, n]) => `${count(n)} ${w}`).join(', ')})`]);
+  }
+  if (kept.bursts > 0) said.push(['In full detail', `${plural(kept.bursts, 'burst')} and ${plural(kept.calls, 'MPI call')} of ${plural(kept.ranks, 'rank')}`]);
+  if (kept.sampled_bursts > 0) said.push(['Sample', `${count(kept.sampled_bursts)} of ${count(kept.sampled_of)} other bursts`]);
+  const dropped = kept.dropped.length + kept.more_dropped;
+  if (dropped > 0) said.push(['No room for', plural(dropped, 'more window')]);
+  return said;
+}
+
+function errors(e: NonNullable<Manifest['reduction']['error']>): [string, string][] {
+  const worst = (id: number, error: number) => (id > 0 ? `, cluster ${id} at worst by ${percent(error)}` : '');
+  const said: [string, string][] = [
+    ['Computing time', `${percent(e.weighted.time)}${worst(e.weighted.worst_cluster, e.weighted.worst_time)}`],
+    ['From windows alone', `${percent(e.windows.time)}${worst(e.windows.worst_cluster, e.windows.worst_time)}`],
+    ['Clusters in windows', `${percent(e.represented_share)} of the computing time`],
+  ];
+  for (const c of e.weighted.counters.slice(0, 2)) said.push([c.name, percent(c.error)]);
+  return said;
+}

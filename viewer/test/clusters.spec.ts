@@ -1,0 +1,112 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessible, launch, open, report } from './browser';
+import { synthetic } from './synthetic';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const run = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
+const html = () => report(run.bytes);
+const order = (page: Page) => page.locator('table.sortable tbody tr').evaluateAll((rows) => rows.map((r) => Number((r as HTMLElement).dataset['cluster'])));
+const hash = (page: Page) => page.evaluate(() => location.hash);
+
+interface Histogram {
+  quantity: string;
+  log: boolean;
+  clusters: number[];
+  bursts: number[];
+  span: { from: number; to: number };
+}
+const histogram = (page: Page) => page.evaluate(() => window.__moriens?.drawn['histogram']) as Promise<Histogram | undefined>;
+
+test('lists every cluster with its figures, and what is in none last', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters');
+  expect(await order(page)).toEqual([1, 2, 3, 4, -1]);
+  const cells = await page.locator('tr[data-cluster="2"] td').allInnerTexts();
+  expect(cells[2]?.replaceAll(',', '')).toBe(`${run.bursts[2]}`);
+  expect(cells[0]).toContain('ms');
+  await accessible(page);
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('sorts by any column, both ways, and keeps that in the address', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters');
+  await page.getByRole('button', { name: 'Score' }).click();
+  expect(await order(page)).toEqual([4, 3, 2, 1, -1]);
+  await page.getByRole('button', { name: 'Score' }).click();
+  expect(await order(page)).toEqual([1, 2, 3, 4, -1]);
+  expect(await page.locator('th[aria-sort=ascending]').innerText()).toContain('Score');
+  await expect.poll(() => hash(page)).toContain('sort=score');
+  const other = await open(browser, html(), (await hash(page)).slice(1));
+  expect(await order(other.page)).toEqual([1, 2, 3, 4, -1]);
+  expect(await other.page.locator('th[aria-sort=ascending]').innerText()).toContain('Score');
+  await other.close();
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('counts in the histogram each burst of the cluster, as often as it stands for', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters&cluster=3&probe=1');
+  await expect.poll(() => histogram(page)).toMatchObject({ quantity: 'duration', log: true, clusters: [3], bursts: [run.bursts[3]] });
+  const h = (await histogram(page)) as Histogram;
+  // Cluster 3 lasts 2 ms / 3, give or take 5 %.
+  expect(Math.exp(h.span.from)).toBeGreaterThan((2e6 / 3) * 0.949);
+  expect(Math.exp(h.span.to)).toBeLessThan((2e6 / 3) * 1.051);
+  await page.getByRole('button', { name: 'log' }).click();
+  await expect.poll(() => histogram(page)).toMatchObject({ log: false });
+  await page.locator('select').selectOption('IPC');
+  await expect.poll(() => histogram(page)).toMatchObject({ quantity: 'IPC', bursts: [run.bursts[3]] });
+  const ipc = (await histogram(page)) as Histogram;
+  expect(ipc.span.from).toBeGreaterThanOrEqual(1.25 * 0.98 - 1e-9);
+  expect(ipc.span.to).toBeLessThanOrEqual(1.25 * 1.02 + 1e-9);
+  // Of one rank alone.
+  await page.evaluate(() => (location.hash += '&threads=3'));
+  await expect.poll(async () => (await histogram(page))?.bursts[0]).toBeLessThanOrEqual(20);
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('compares two clusters that are selected', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters&probe=1');
+  await page.locator('tr[data-cluster="1"] button').click();
+  await page.locator('tr[data-cluster="2"] button').click({ modifiers: ['Control'] });
+  await expect.poll(() => hash(page)).toContain('cluster=1,2');
+  expect(await page.getByRole('heading', { name: 'Cluster 1 and cluster 2' }).count()).toBe(1);
+  const row = page.locator('table.facts tr', { hasText: 'MinPts' });
+  expect(await row.locator('td').count()).toBe(3);
+  const spread = await page.locator('table.facts tr', { hasText: 'duration, mean' }).locator('td').last().innerText();
+  expect(spread).toMatch(/^(−(4|5)\d(\.\d)?\s%|× 0\.5)/); // 1 ms against 2 ms, one rank 31 % slower
+  await expect.poll(() => histogram(page)).toMatchObject({ clusters: [1, 2], bursts: [run.bursts[1], run.bursts[2]] });
+  await accessible(page);
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('shows call paths with their frames, and bursts that lead to the timeline', async () => {
+  const { page, errors, close } = await open(browser, html(), 'view=clusters&cluster=2');
+  await page.getByText('MPI_Send@halo.c:51').first().click();
+  expect(await page.locator('.paths ol').first().innerText()).toContain('exchange halo.c:51');
+  const exemplars = page.locator('table.exemplars tbody tr');
+  expect(await exemplars.locator('td:first-child').allInnerTexts()).toEqual(['typical', 'typical', 'typical', 'shortest', 'longest']);
+  // The longest burst of cluster 2 is of the slow rank.
+  expect(await exemplars.last().locator('td:nth-child(2)').innerText()).toBe(`rank ${run.slowRank}`);
+  await exemplars.last().getByRole('button').click();
+  await expect.poll(() => hash(page)).toMatch(new RegExp(`view=timeline.*threads=${run.slowRank}&from=\\d+&to=\\d+`));
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('says so where there are no clusters', async () => {
+  const none = synthetic({ ranks: 2, iterations: 2, clusters: 2, page: { clusters: null } });
+  for (const view of ['clusters', 'refinement', 'ranks']) {
+    const { page, errors, close } = await open(browser, report(none.bytes), `view=${view}`);
+    expect((await page.locator('main').innerText()).length).toBeGreaterThan(10);
+    expect(errors).toEqual([]);
+    await close();
+  }
+});

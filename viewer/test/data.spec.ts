@@ -1,0 +1,308 @@
+// What needs no browser: packs, addresses, ranges, numbers, tables.
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { findings } from '../src/data/findings';
+import { lossesOf } from '../src/data/losses';
+import { readManifest } from '../src/data/manifest';
+import { briefPath } from '../src/data/names';
+import { loadPack, PackError, type Pack } from '../src/data/pack';
+import * as format from '../src/format';
+import { rgbOf } from '../src/rgb';
+import { toCSV } from '../src/save/csv';
+import { traceOf } from '../src/save/perfetto';
+import { NOTHING, parseState, printState } from '../src/state/hash';
+import { inRanges, mergeRanges, parseRanges, printRanges } from '../src/state/ranges';
+import { packBytes } from './pack';
+import { synthetic } from './synthetic';
+
+const run = synthetic({ ranks: 8, iterations: 20, clusters: 4 });
+
+describe('packs', () => {
+  test('columns come back as they were written, wherever the bytes lie', () => {
+    const shifted = Buffer.concat([Buffer.alloc(3), run.bytes]).subarray(3);
+    for (const bytes of [run.bytes, shifted]) {
+      const pack = loadPack(bytes);
+      expect(pack.json.points.count).toBe(run.points);
+      expect(pack.column('points.duration')).toBeInstanceOf(Float64Array);
+      const sums = new Array<number>(run.seconds.length).fill(0);
+      pack.column('points.duration').forEach((ns, i) => {
+        const id = Math.max(0, pack.column('points.cluster')[i] ?? 0);
+        sums[id] = (sums[id] ?? 0) + ns / 1e9;
+      });
+      sums.forEach((s, id) => expect(s).toBeCloseTo(run.seconds[id] ?? NaN, 9));
+      expect(pack.column('no.such').length).toBe(0);
+    }
+  });
+
+  const damaged: [string, Buffer, RegExp][] = [
+    ['nothing', Buffer.alloc(0), /do not begin/],
+    ['another version', Buffer.concat([Buffer.from('MORIENSPAGE2\n'), run.bytes.subarray(13)]), /another version/],
+    ['cut in its description', run.bytes.subarray(0, 200), /cut off/],
+    ['cut in its columns', run.bytes.subarray(0, run.bytes.length - 8), /cut off/],
+    ['a newer format', packBytes({ ...run.json, format: 2 }, {}), /format 2; this page reads format 1/],
+    ['no JSON', Buffer.concat([run.bytes.subarray(0, 24), Buffer.alloc(run.bytes.length - 24, 0x20)]), /not JSON/],
+    ['a list', Buffer.concat([header(2), Buffer.from('[]'), Buffer.alloc(6)]), /not an object/],
+    ['a short column', packBytes(run.json, { 'points.cluster': new Int32Array(3) }), /points\.cluster has 3 rows/],
+    ['an odd offset', described('{"format":1,"columns":{"a":{"type":"u8","offset":1,"length":1}}}'), /column a is described wrongly/],
+    ['an endless column', described('{"format":1,"columns":{"a":{"type":"f64","offset":0,"length":9007199254740991}}}'), /cut off/],
+    ['a column without end', described('{"format":1,"columns":{"a":{"type":"f64","offset":0,"length":1e300}}}'), /described wrongly/],
+    ['an inherited type', described('{"format":1,"columns":{"a":{"type":"toString","offset":0,"length":1}}}'), /described wrongly/],
+  ];
+  test.each(damaged)('%s is told', (_, bytes, said) => {
+    expect(() => loadPack(bytes)).toThrow(PackError);
+    expect(() => loadPack(bytes)).toThrow(said);
+  });
+
+  test('fields that are missing, of another type or inherited become defaults', () => {
+    const pack = loadPack(packBytes({ format: 1, manifest: { ranks: 'many', hosts: {}, score: null, mpi_calls: JSON.parse('{"__proto__": 3}') as unknown } }, {}));
+    const m = pack.json.manifest;
+    expect(m?.ranks).toBe(0);
+    expect(m?.hosts).toEqual([]);
+    expect(m?.score).toBeNaN();
+    expect(m?.mpi_calls.get('__proto__')).toBe(3);
+    expect(pack.json.clusters).toBeNull();
+    expect(findings(pack)).toEqual([]);
+  });
+});
+
+function header(jsonBytes: number): Buffer {
+  const h = Buffer.alloc(24);
+  h.write('MORIENSPAGE1\n', 'latin1');
+  h.writeUInt32LE(jsonBytes, 16);
+  return h;
+}
+
+function described(json: string): Buffer {
+  const text = Buffer.from(json);
+  return Buffer.concat([header(text.length), text, Buffer.alloc(16)]);
+}
+
+describe('addresses', () => {
+  test('say the whole state and give it back', () => {
+    const state = {
+      view: 'timeline',
+      selection: { clusters: [2, -1], threads: parseRanges('0-3,7'), fromNS: 1.5, toNS: 2e9, level: 3 },
+      params: new Map([['x', 'PAPI_TOT_INS:log & more']]),
+    };
+    const said = printState(state);
+    expect(said).toContain('view=timeline&cluster=2,-1&threads=0-3,7&from=1.5&to=2000000000&level=3');
+    expect(parseState(`#${said}`)).toEqual(state);
+  });
+
+  test.each(['', '#', '#view', '#cluster=a&threads=1-&from=x&to=&level=-1', '#cluster=1e9999&threads=,&level=1.5', '#%', '#%E0%A4%A'])('nonsense selects nothing: %s', (hash) => {
+    expect(parseState(hash).selection).toEqual(NOTHING);
+  });
+
+  test('a range of time can be said backwards', () => {
+    expect(parseState('#from=9&to=3').selection).toMatchObject({ fromNS: 3, toNS: 9 });
+  });
+});
+
+describe('ranges', () => {
+  test('are merged, printed and searched', () => {
+    const r = mergeRanges([
+      [7, 9],
+      [0, 3],
+      [4, 5],
+      [8, 12],
+    ]);
+    expect(printRanges(r)).toBe('0-5,7-12');
+    const held = Array.from({ length: 15 }, (_, i) => i).filter((n) => inRanges(r, n));
+    expect(held).toEqual([0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 11, 12]);
+    expect(inRanges(null, 99)).toBe(true);
+    expect(inRanges([], 0)).toBe(false);
+  });
+});
+
+test('numbers beyond all measure stay short', () => {
+  const f = [format.count, format.ns, format.seconds, format.bytes, format.percent, (v: number) => format.quantity(v), format.ratio];
+  for (const v of [1e18, 1e40, 1e290, -1e290, Number.MAX_VALUE]) for (const said of f.map((g) => g(v))) expect(said.length).toBeLessThan(24);
+  expect(format.percent(1e16).replace('\u202f', ' ')).toBe('1.00e+18 %');
+  expect(format.count(2 ** 52)).toBe('4,503,599,627,370,496');
+});
+
+test('numbers read well', () => {
+  const plain = (s: string) => s.replace(/\u202f/g, ' ');
+  const said: [string, string][] = [
+    [format.ns(0), '0 s'],
+    [format.ns(999.4), '999 ns'],
+    [format.ns(999.6), '1 µs'],
+    [format.ns(1234567), '1.23 ms'],
+    [format.ns(-2.5e9), '-2.5 s'],
+    [format.ns(4.12345e12), '4,123 s'],
+    [format.ns(NaN), '–'],
+    [format.bytes(1000), '0.977 KiB'],
+    [format.bytes(64 * 2 ** 20), '64 MiB'],
+    [format.bytes(12), '12 B'],
+    [format.percent(0.31), '31 %'],
+    [format.percent(0.00001), '<0.01 %'],
+    [format.percent(0.98423), '98.4 %'],
+    [format.percent(0), '0 %'],
+    [format.quantity(1646729111), '1.65 G'],
+    [format.quantity(0.25), '0.25'],
+    [format.quantity(0), '0'],
+    [format.quantity(1e-9), '1.00e-9'],
+    [format.quantity(2048, 'bytes'), '2 KiB'],
+    [format.count(1234567), '1,234,567'],
+    [format.plural(1, 'rank'), '1 rank'],
+    [format.list(['a', 'b', 'c']), 'a, b and c'],
+    [format.cluster(-1), 'noise'],
+  ];
+  for (const [got, want] of said) expect(plain(got)).toBe(want);
+});
+
+test('CSV keeps what it is given and runs nothing', () => {
+  const csv = toCSV({ columns: ['name', 'seconds'], rows: [['a,"b"\n', 0.1], ['=HYPERLINK("x")', NaN], ['-1', null]] });
+  expect(csv).toBe('name,seconds\r\n"a,""b""\n",0.1\r\n"\'=HYPERLINK(""x"")",\r\n\'-1,\r\n');
+});
+
+describe('findings', () => {
+  const pack = loadPack(run.bytes);
+  const texts = findings(pack).map((f) => f.text.replace(/\u202f/g, ' '));
+
+  test('tell of the slow rank what the data say', () => {
+    const mine = (rank: number) => {
+      let sum = 0;
+      pack.column('points.thread').forEach((t, i) => {
+        if (t === rank && pack.column('points.cluster')[i] === 2) sum += pack.column('points.duration')[i] ?? 0;
+      });
+      return sum / 1e9;
+    };
+    const others = Array.from({ length: 8 }, (_, r) => mine(r)).sort((a, b) => a - b);
+    const median = others[3] ?? 0; // the lower one
+    const more = format.percent(mine(run.slowRank) / median - 1).replace(/\u202f/g, ' ');
+    expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^Rank 5 spends ${more.replace('.', '\\.')} more in cluster 2 than its class`)));
+  });
+
+  test('tell of iterations, balance and MPI', () => {
+    expect(texts).toContainEqual(expect.stringMatching(/^The run repeats: 20 iterations of 4 bursts/));
+    expect(texts).toContainEqual(expect.stringMatching(/^The load balance is 0\.9\d+ of 1: rank 5 computes .*; of the difference \d+[.\d]* % is in cluster 2\.$/));
+    expect(texts).toContainEqual(expect.stringMatching(/of the ranks' time is in MPI/));
+  });
+});
+
+describe('findings of what the manifest tells', () => {
+  const pack = loadPack(run.bytes);
+  const kept = pack.json.manifest?.kept;
+  const [phase] = kept?.phases ?? [];
+  const [outlier] = kept?.outliers ?? [];
+  const told = (other: object) =>
+    findings(Object.create(pack, { json: { value: { ...pack.json, manifest: { ...pack.json.manifest, kept: { ...kept, ...other } } } }, column: { value: pack.column.bind(pack) } }) as Pack).map((f) => f.text.replace(/\u202f/g, ' '));
+
+  test('tell each phase that repeats, in the order of time, of more than three the longest', () => {
+    const at = (begin: number, end: number) => ({ ...phase, begin_ns: begin * 1e9, end_ns: end * 1e9 });
+    expect(told({ phases: [at(0, 2), at(2, 7)] }).filter((s) => /repeat/.test(s))).toEqual([
+      expect.stringMatching(/^The run repeats: 20 iterations .* from 0 s to 2 s\. 99 % /),
+      expect.stringMatching(/^Then it repeats otherwise: 20 iterations .* from 2 s to 7 s\. 99 % /),
+    ]);
+    expect(told({ phases: [at(0, 2), at(2, 3), at(3, 7), at(7, 9)] }).filter((s) => /repeat/.test(s))).toEqual([
+      expect.stringMatching(/ from 0 s to 2 s, of 4 phases that repeat one of the 3 longest\. /),
+      expect.stringMatching(/ from 3 s to 7 s, of 4 phases /),
+      expect.stringMatching(/ from 7 s to 9 s, of 4 phases /),
+    ]);
+  });
+
+  test('tell of a slow rank once', () => {
+    const about = (reason: string) => told({ outliers: [{ ...outlier, reason }] }).filter((s) => /^Rank 5 .* more (time )?in cluster/.test(s));
+    const twice = "spends 31 % more time in cluster 2 than its class's median (1.31 s, median 1.00 s)";
+    expect(about(twice)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
+    expect(about("spends 31 % more time in cluster 22 than its class's median (1.31 s, median 1.00 s)")).toHaveLength(2);
+  });
+});
+
+test('losses are told by cause, each with its number', () => {
+  const losses = { records_dropped: 1, windows_evicted: 2, ranks_died: [{ world: 0, rank: 3, how: 'signal 9', cut_off: true }], counters_unavailable: ['PAPI_L3_TCM'] };
+  expect(lossesOf(readManifest({ losses }))).toEqual([
+    '1 MPI call was dropped: its ring was full',
+    '2 windows of full detail were evicted on their nodes, for want of room',
+    'not measured on some rank: PAPI_L3_TCM',
+    'rank 3 ended without MPI_Finalize (signal 9); what it did last is not here',
+  ]);
+  expect(lossesOf(readManifest({}))).toEqual([]);
+});
+
+test('every number of manifest.losses has words', () => {
+  const source = readFileSync(new URL('../src/data/losses.ts', import.meta.url), 'utf8');
+  // These two lose no data (docs/format/manifest.md), nor does a restart; evicted bytes are those of evicted windows.
+  const silent = new Set(['batches_resent', 'batches_duplicate', 'collector_restarts', 'spool_evicted_bytes']);
+  for (const name of Object.keys(readManifest({}).losses)) {
+    if (!silent.has(name)) expect(source).toContain(`l.${name}`.replace('l.ranks_died', 'm.losses.ranks_died'));
+  }
+});
+
+describe('the trace for Perfetto', () => {
+  const pack = loadPack(run.bytes);
+  const trace = JSON.parse(traceOf(pack).join('')) as { traceEvents: { ph: string; cat?: string; name: string; ts: number; dur: number; pid: number; id?: number }[] };
+  const of = (cat: string) => trace.traceEvents.filter((e) => e.cat === cat);
+
+  test('has every burst, call and both ends of every message', () => {
+    expect(of('burst').length).toBe(run.points);
+    expect(of('mpi').length).toBe(pack.json.detail.calls);
+    const ends = of('message');
+    expect(ends.length).toBe(2 * pack.json.detail.messages);
+    const began = new Map(ends.filter((e) => e.ph === 's').map((e) => [e.id, e.ts]));
+    for (const e of ends.filter((e) => e.ph === 'f')) expect(e.ts).toBeGreaterThanOrEqual(began.get(e.id) ?? Infinity);
+  });
+
+  test('adds up to the same time, in µs, by cluster', () => {
+    for (let id = 1; id <= 4; id++) {
+      const us = of('burst').filter((e) => e.name === `cluster ${id}`).reduce((sum, e) => sum + e.dur, 0);
+      expect(us / 1e6).toBeCloseTo(run.seconds[id] ?? NaN, 6);
+    }
+  });
+
+  test('names ranks', () => {
+    expect(trace.traceEvents.filter((e) => e.name === 'process_name').length).toBe(8);
+  });
+
+  test('leaves out the sample, which stands for others', () => {
+    const sampled = loadPack(synthetic({ ranks: 8, iterations: 20, clusters: 4, page: { points: { count: run.points, of: run.points * 2, how: 'kept windows and a sample' } } }).bytes);
+    const bursts = (JSON.parse(traceOf(sampled).join('')) as typeof trace).traceEvents.filter((e) => e.cat === 'burst');
+    expect(bursts.length).toBe(4 * 2 * 4); // of 4 ranks 2 iterations of 4 bursts are in a window
+  });
+});
+
+test('colours are read as style sheets write them, shortened or not', () => {
+  expect(rgbOf('#fff')).toEqual([255, 255, 255]);
+  expect(rgbOf('#0af')).toEqual([0, 170, 255]);
+  expect(rgbOf('#0072b2')).toEqual([0, 114, 178]);
+});
+
+test('a damaged pack is read or refused, in words, whatever is damaged', () => {
+  const whole = synthetic({ ranks: 2, iterations: 3, clusters: 2 }).bytes;
+  const json = 24 + whole.readUInt32LE(16);
+  let seed = 7;
+  const random = (n: number) => (seed = (Math.imul(seed, 48271) >>> 0) % 0x7fffffff) % n;
+  let refused = 0;
+  for (let i = 0; i < 3000; i++) {
+    let bytes = Buffer.from(whole);
+    // Mostly the description: numbers, names and lengths in it.
+    for (let k = 0; k <= random(3); k++) bytes[random(4) ? random(json) : random(bytes.length)] = random(3) ? 48 + random(10) : random(256);
+    if (random(4) === 0) bytes = bytes.subarray(0, random(bytes.length));
+    try {
+      const pack = loadPack(bytes);
+      const ranks = pack.column('thread.rank').length;
+      if (ranks !== 0 && ranks !== pack.json.threads) throw new Error(`${ranks} ranks of ${pack.json.threads}`);
+    } catch (err) {
+      expect(err, `damage ${i}: ${String(err)}`).toBeInstanceOf(PackError);
+      refused++;
+    }
+  }
+  expect(refused).toBeGreaterThan(100);
+});
+
+test('call paths are brief where there is little room', () => {
+  expect(briefPath('MPI_Irecv@LAMMPS_NS::CommBrick::reverse_comm')).toBe('MPI_Irecv@…::reverse_comm');
+  expect(briefPath('MPI_Bcast@LAMMPS_NS::Input::file(+0x459668)')).toBe('MPI_Bcast@…::file');
+  expect(briefPath('MPI_Send@main')).toBe('MPI_Send@main');
+  expect(briefPath('MPI_Send@halo.c:51')).toBe('MPI_Send@halo.c:51');
+  expect(briefPath('')).toBe('');
+});
+
+test('what differs by next to nothing is the same', () => {
+  expect([1, 1.00005, 0.99995].map((r) => format.against(r * 7, 7))).toEqual(['the same', 'the same', 'the same']);
+  expect(format.against(7.7, 7)).toMatch(/^\+10\s%$/);
+  expect(format.against(3.5, 7)).toMatch(/^−50\s%$/);
+  expect(format.against(28, 7)).toBe('× 4');
+  expect(format.against(1, 0)).toBe('–');
+});

@@ -1,0 +1,190 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accessible, launch, report } from './browser';
+import { packBytes } from './pack';
+import { COLOURS } from './synthetic';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const TOKEN = 'a-token';
+// Of a run in progress the pack says next to nothing.
+const bytes = packBytes({ format: 1, mode: 'live', manifest: null, clusters: null, problems: [], threads: 0, overview: null }, {});
+
+// A Collector is what serves a run in progress: the page, what is known at the start, and a stream.
+class Collector {
+  readonly #server: Server;
+  readonly #streams = new Set<ServerResponse>();
+  readonly asked: string[] = [];
+
+  constructor() {
+    this.#server = createServer((q, answer) => {
+      const url = new URL(q.url ?? '', 'http://localhost');
+      this.asked.push(url.pathname);
+      if (url.pathname === '/') return void answer.setHeader('content-type', 'text/html').end(report(null));
+      if (url.searchParams.get('token') !== TOKEN) return void answer.writeHead(403).end();
+      if (url.pathname === '/pack') return void answer.end(gzipSync(bytes));
+      answer.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
+      answer.write(': here\n\n');
+      this.#streams.add(answer);
+    });
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/?token=${TOKEN}`;
+  }
+
+  say(event: string, data: unknown): void {
+    for (const s of this.#streams) s.write(`event: ${event}\ndata: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`);
+  }
+
+  get listeners(): number {
+    return this.#streams.size;
+  }
+
+  close(): void {
+    for (const s of this.#streams) s.end();
+    this.#server.close();
+  }
+}
+
+const health = (more: object = {}) => ({
+  format: 1, run: 'r', stage: 'collecting', host: 'n1', seconds: 3, mpi_calls: 1000, bursts: 500, bursts_per_second: 166,
+  agents: [{ host: 'n1', connected: true, done: false, away_seconds: 0, ranks: 4, batches_resent: 0 }],
+  ranks: { recorded: 4, running: 4, ended: 0, died: 0, left: 0 },
+  clusters: { count: 2, bursts: 480, explained_share: 0.96, largest: [] },
+  losses: {}, memory: { heap_bytes: 1e6, resident_bytes: 30 << 20 }, analysis: [], journal: null, ...more,
+});
+const pageOf = (bins: number, more: object = {}) => ({
+  health: health(more),
+  profile: { from_ns: 0, bin_ns: 1e9, codes: [0, 1, 2, 6, 7], seconds: Array.from({ length: bins }, () => [0, 1, 0.1, 2, 0.9]) },
+  clusters: [
+    { id: 1, colour: COLOURS[0], bursts: 300, seconds: 2 * bins, before: '', after: '' },
+    { id: 2, colour: '#123456', bursts: 180, seconds: 0.9 * bins, before: 'MPI_Send', after: 'MPI_Wait' },
+  ],
+  points: Array.from({ length: 50 }, (_, i) => ({ thread: i % 4, start_ns: i * 1e7, duration: 1e6 * (1 + (i % 2)), counters: [], cluster: 1 + (i % 2) })),
+  overhead: [
+    { what: 'processor time of the collector', value: 0.0004, unit: 'share', most: 0, why: '' },
+    { what: 'of that, clustering while the job runs', value: 0.03, unit: 'share', most: 0.02, why: '' },
+    { what: 'processor time of the agents (2)', value: null, unit: 's', most: 0, why: '1 do not tell before they are done' },
+    { what: 'memory of the collector', value: 30 << 20, unit: 'bytes', most: 0, why: '' },
+  ],
+});
+
+async function watch(): Promise<{ collector: Collector; page: Page; errors: string[]; close: () => Promise<void> }> {
+  const collector = new Collector();
+  const address = await collector.listen();
+  const context = await browser.newContext({ viewport: { width: 1366, height: 768 } });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('console', (m) => {
+    if (m.type() === 'error' || m.type() === 'warning') errors.push(m.text());
+  });
+  page.on('pageerror', (e) => errors.push(String(e)));
+  await page.goto(`${address}&probe=1#probe=1`);
+  await page.waitForSelector('.live');
+  await expect.poll(() => collector.listeners).toBe(1);
+  return {
+    collector, page, errors,
+    close: async () => {
+      await context.close();
+      collector.close();
+    },
+  };
+}
+
+const drawn = (page: Page) => page.evaluate(() => window.__moriens?.drawn['live']) as Promise<{ bins: number; series: { name: string; colour: string; seconds: number }[] } | undefined>;
+
+test('follows a run to its end', async () => {
+  const { collector, page, errors, close } = await watch();
+  collector.say('page', pageOf(3));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 3 });
+  expect((await drawn(page))?.series).toEqual([
+    { name: 'cluster 1', colour: COLOURS[0], seconds: 6 },
+    { name: 'cluster 2', colour: '#123456', seconds: expect.closeTo(2.7, 9) as number },
+    { name: 'noise', colour: '#6b6b6b', seconds: expect.closeTo(0.3, 9) as number },
+    { name: 'MPI', colour: '#e4e4e4', seconds: 3 },
+  ]);
+  const main = page.locator('main');
+  expect(await main.innerText()).toContain('The job is running');
+  expect(await main.innerText()).toContain('Nothing is lost so far.');
+  const meters = await page.locator('.meters tr').evaluateAll((rows) => rows.map((r) => [...r.children].map((c) => c.textContent.replace(/\s/g, ' '))));
+  expect(meters).toEqual([
+    ['processor time of the collector', '0.04 % of a core', ''],
+    ['of that, clustering while the job runs', '3 % of a core', 'above 2 % of a core'],
+    ['processor time of the agents (2)', '–', '1 do not tell before they are done'],
+    ['memory of the collector', '30 MiB', ''],
+  ]);
+  await accessible(page);
+
+  collector.say('page', pageOf(5, { losses: { records_dropped: 12 } }));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 5 });
+  expect(await page.locator('.lost').innerText()).toContain('12 records that full rings could not take');
+  expect((await drawn(page))?.series[0]?.colour).toBe(COLOURS[0]);
+
+  collector.say('page', pageOf(5, { stage: 'analysing', analysis: [{ name: 'cluster', seconds: 0.4, ended: true, given_up: false }, { name: 'choose', seconds: 0.1, ended: false, given_up: false }] }));
+  await expect.poll(() => page.locator('.stages').innerText()).toContain('at work');
+  expect(await main.innerText()).toContain('The run is being analysed');
+  collector.say('end', { directory: '/runs/<b>1</b>', error: '' });
+  await expect.poll(() => main.innerText()).toContain('The results are in /runs/<b>1</b>');
+  expect(await main.innerText()).toContain('The run has ended');
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('what a figure is stands there whole', async () => {
+  const { collector, page, errors, close } = await watch();
+  collector.say('page', pageOf(3));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 3 });
+  const cut = await page.locator('.meters th').evaluateAll((all) => all.map((e) => e.scrollWidth > e.clientWidth || e.clientWidth < 90));
+  expect(cut).toEqual([false, false, false, false]);
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('pauses, and goes on with what has come meanwhile', async () => {
+  const { collector, page, errors, close } = await watch();
+  collector.say('page', pageOf(2));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 2 });
+  await page.keyboard.press('p');
+  expect(await page.getByRole('button', { name: 'Go on' }).getAttribute('aria-pressed')).toBe('true');
+  collector.say('page', pageOf(9));
+  await page.waitForTimeout(200);
+  expect(await drawn(page)).toMatchObject({ bins: 2 });
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 9 });
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('what is no message of a collector changes nothing', async () => {
+  const { collector, page, errors, close } = await watch();
+  collector.say('page', pageOf(2));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 2 });
+  collector.say('page', '{"health":');
+  collector.say('page', '[1]');
+  collector.say('page', '{"health":null,"profile":{"codes":"x","seconds":7},"clusters":[null],"points":[{"duration":"1e999"}],"overhead":{}}');
+  await page.waitForTimeout(200);
+  expect(await page.locator('main').innerText()).toContain('No burst has been clustered yet.');
+  collector.say('page', pageOf(4));
+  await expect.poll(() => drawn(page)).toMatchObject({ bins: 4 });
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('says when the end of the run failed', async () => {
+  const { collector, page, errors, close } = await watch();
+  collector.say('page', pageOf(2));
+  collector.say('end', { directory: '/runs/2', error: 'disk full', hint: 'make room' });
+  await expect.poll(() => page.locator('.live-end').innerText()).toContain('The end of the run failed: disk full');
+  expect(await page.locator('.live-end').innerText()).toContain('make room');
+  expect(errors).toEqual([]);
+  await close();
+});
