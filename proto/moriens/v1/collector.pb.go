@@ -394,6 +394,7 @@ type ReportRequest struct {
 	//	*ReportRequest_WindowPart
 	//	*ReportRequest_WindowsEnd
 	//	*ReportRequest_Traffic
+	//	*ReportRequest_CellsAnswer
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -677,6 +678,15 @@ func (x *ReportRequest) GetTraffic() *Traffic {
 	return nil
 }
 
+func (x *ReportRequest) GetCellsAnswer() *CellsAnswer {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_CellsAnswer); ok {
+			return x.CellsAnswer
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -786,6 +796,10 @@ type ReportRequest_Traffic struct {
 	Traffic *Traffic `protobuf:"bytes,90,opt,name=traffic,proto3,oneof"`
 }
 
+type ReportRequest_CellsAnswer struct {
+	CellsAnswer *CellsAnswer `protobuf:"bytes,100,opt,name=cells_answer,json=cellsAnswer,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -838,6 +852,8 @@ func (*ReportRequest_WindowsEnd) isReportRequest_Body() {}
 
 func (*ReportRequest_Traffic) isReportRequest_Body() {}
 
+func (*ReportRequest_CellsAnswer) isReportRequest_Body() {}
+
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Everything up to this sequence number is held by the collector.
@@ -846,9 +862,10 @@ type ReportResponse struct {
 	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
 	Finish bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
 	// How long an agent that is done stays, from when all that it sent is acknowledged, for what it may be asked about its windows; 0 = it may go.
-	StayMs        uint32 `protobuf:"varint,21,opt,name=stay_ms,json=stayMs,proto3" json:"stay_ms,omitempty"`
-	Keep          *Keep  `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
-	Fetch         *Fetch `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
+	StayMs        uint32    `protobuf:"varint,21,opt,name=stay_ms,json=stayMs,proto3" json:"stay_ms,omitempty"`
+	Keep          *Keep     `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
+	Fetch         *Fetch    `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
+	CellsAsk      *CellsAsk `protobuf:"bytes,100,opt,name=cells_ask,json=cellsAsk,proto3" json:"cells_ask,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -921,6 +938,13 @@ func (x *ReportResponse) GetKeep() *Keep {
 func (x *ReportResponse) GetFetch() *Fetch {
 	if x != nil {
 		return x.Fetch
+	}
+	return nil
+}
+
+func (x *ReportResponse) GetCellsAsk() *CellsAsk {
+	if x != nil {
+		return x.CellsAsk
 	}
 	return nil
 }
@@ -1323,8 +1347,10 @@ type Hello struct {
 	Version string                 `protobuf:"bytes,4,opt,name=version,proto3" json:"version,omitempty"` // of moriens
 	Cpus    uint32                 `protobuf:"varint,5,opt,name=cpus,proto3" json:"cpus,omitempty"`      // of the node
 	// Where a run has several collectors, by whose word the agent comes here: those of the Redirect that it has followed last. Empty and 0 where it has followed none.
-	Start         string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
-	Member        uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
+	Start  string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
+	Member uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
+	// How the agent keeps its bursts as micro-cells, as in CellsSurveyed; empty = it sends them.
+	Cells         string `protobuf:"bytes,100,opt,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1406,6 +1432,13 @@ func (x *Hello) GetMember() uint32 {
 		return x.Member
 	}
 	return 0
+}
+
+func (x *Hello) GetCells() string {
+	if x != nil {
+		return x.Cells
+	}
+	return ""
 }
 
 // Redirect is a detail of the status FAILED_PRECONDITION with which a run's collector sends an agent to another collector of the run: each agent belongs to one
@@ -3907,8 +3940,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\"\xe7\n" +
-	"\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xa5\v\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -3941,8 +3973,9 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"windowPart\x129\n" +
 	"\vwindows_end\x18> \x01(\v2\x16.moriens.v1.WindowsEndH\x00R\n" +
 	"windowsEnd\x12/\n" +
-	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atrafficB\x06\n" +
-	"\x04body\"\xed\x01\n" +
+	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atraffic\x12<\n" +
+	"\fcells_answer\x18d \x01(\v2\x17.moriens.v1.CellsAnswerH\x00R\vcellsAnswerB\x06\n" +
+	"\x04body\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
 	"\vclock_reply\x18\x02 \x01(\v2\x16.moriens.v1.ClockReplyR\n" +
@@ -3951,7 +3984,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\astay_ms\x18\x15 \x01(\rR\x06stayMs\x12$\n" +
 	"\x04keep\x18\n" +
 	" \x01(\v2\x10.moriens.v1.KeepR\x04keep\x12'\n" +
-	"\x05fetch\x18\v \x01(\v2\x11.moriens.v1.FetchR\x05fetch\"\xcd\x01\n" +
+	"\x05fetch\x18\v \x01(\v2\x11.moriens.v1.FetchR\x05fetch\x121\n" +
+	"\tcells_ask\x18d \x01(\v2\x14.moriens.v1.CellsAskR\bcellsAsk\"\xcd\x01\n" +
 	"\x04Keep\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12&\n" +
 	"\x03why\x18\x02 \x01(\x0e2\x14.moriens.v1.Keep.WhyR\x03why\x12\x16\n" +
@@ -3990,7 +4024,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x03 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x04 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x05 \x01(\tR\x05error\"\x9f\x01\n" +
+	"\x05error\x18\x05 \x01(\tR\x05error\"\xb5\x01\n" +
 	"\x05Hello\x12\x10\n" +
 	"\x03run\x18\x01 \x01(\tR\x03run\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12\x12\n" +
@@ -3998,7 +4032,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\aversion\x18\x04 \x01(\tR\aversion\x12\x12\n" +
 	"\x04cpus\x18\x05 \x01(\rR\x04cpus\x12\x14\n" +
 	"\x05start\x18\x06 \x01(\tR\x05start\x12\x16\n" +
-	"\x06member\x18\a \x01(\rR\x06member\"8\n" +
+	"\x06member\x18\a \x01(\rR\x06member\x12\x14\n" +
+	"\x05cells\x18d \x01(\tR\x05cells\"8\n" +
 	"\bRedirect\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\tR\x05start\"\xc3\x02\n" +
@@ -4327,6 +4362,8 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Collectives)(nil),    // 39: moriens.v1.Collectives
 	(*Gaps)(nil),           // 40: moriens.v1.Gaps
 	(*TransfersEnd)(nil),   // 41: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 42: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 43: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
@@ -4355,32 +4392,34 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
 	38, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	29, // 26: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	8,  // 27: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	10, // 28: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	1,  // 29: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	6,  // 30: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 31: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	18, // 32: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	18, // 33: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	24, // 34: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 35: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 36: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 37: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 38: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	33, // 39: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	36, // 40: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 41: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 42: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 43: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 44: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 45: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 46: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	46, // [46:47] is the sub-list for method output_type
-	45, // [45:46] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	42, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	29, // 27: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	8,  // 28: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	10, // 29: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	43, // 30: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 31: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	6,  // 32: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 33: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	18, // 34: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	18, // 35: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	24, // 36: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 37: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 38: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 39: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 40: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	33, // 41: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	36, // 42: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 43: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 44: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 45: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 46: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 47: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 48: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	48, // [48:49] is the sub-list for method output_type
+	47, // [47:48] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4388,6 +4427,7 @@ func file_moriens_v1_collector_proto_init() {
 	if File_moriens_v1_collector_proto != nil {
 		return
 	}
+	file_moriens_v1_cells_proto_init()
 	file_moriens_v1_collector_proto_msgTypes[0].OneofWrappers = []any{
 		(*ReportRequest_Hello)(nil),
 		(*ReportRequest_Process)(nil),
@@ -4415,6 +4455,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_WindowPart)(nil),
 		(*ReportRequest_WindowsEnd)(nil),
 		(*ReportRequest_Traffic)(nil),
+		(*ReportRequest_CellsAnswer)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
