@@ -38,7 +38,10 @@ type CellsAsk struct {
 	//	*CellsAsk_Relabel
 	//	*CellsAsk_Want
 	//	*CellsAsk_Sum
-	Body          isCellsAsk_Body `protobuf_oneof:"body"`
+	Body isCellsAsk_Body `protobuf_oneof:"body"`
+	// The survey that was taken last, and from which the numbers of units are; 0 = in a survey. An agent that has not made it, since it was started again, answers
+	// with an error: by numbers that are not its own nothing is labelled. No two agents' surveys, of before and after a restart, have one number.
+	Taken         uint64 `protobuf:"varint,7,opt,name=taken,proto3" json:"taken,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -130,6 +133,13 @@ func (x *CellsAsk) GetSum() *CellsSum {
 		}
 	}
 	return nil
+}
+
+func (x *CellsAsk) GetTaken() uint64 {
+	if x != nil {
+		return x.Taken
+	}
+	return 0
 }
 
 type isCellsAsk_Body interface {
@@ -368,13 +378,14 @@ func (x *CellsSurvey) GetAfter() uint64 {
 
 // CellsSurveyed is about the node as a whole, since the agent began.
 type CellsSurveyed struct {
-	state   protoimpl.MessageState `protogen:"open.v1"`
-	Survey  uint64                 `protobuf:"varint,1,opt,name=survey,proto3" json:"survey,omitempty"` // number of this survey, above 0
-	Whole   bool                   `protobuf:"varint,2,opt,name=whole,proto3" json:"whole,omitempty"`   // everything is told, not what came since the survey that was named
-	Spec    string                 `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`      // how units are made: dimensions, by, side, shortest duration; the same at all agents of a run
-	Dims    uint32                 `protobuf:"varint,4,opt,name=dims,proto3" json:"dims,omitempty"`
-	Side    float64                `protobuf:"fixed64,5,opt,name=side,proto3" json:"side,omitempty"`     // of a micro-cell, in units of the coordinates
-	Counter []string               `protobuf:"bytes,6,rep,name=counter,proto3" json:"counter,omitempty"` // events whose sums units have, in the order of those sums
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Survey     uint64                 `protobuf:"varint,1,opt,name=survey,proto3" json:"survey,omitempty"` // number of this survey, above 0
+	Whole      bool                   `protobuf:"varint,2,opt,name=whole,proto3" json:"whole,omitempty"`   // everything is told, not what came since the survey that was named
+	Spec       string                 `protobuf:"bytes,3,opt,name=spec,proto3" json:"spec,omitempty"`      // how units are made: dimensions, by, side, shortest duration; the same at all agents of a run
+	Dims       uint32                 `protobuf:"varint,4,opt,name=dims,proto3" json:"dims,omitempty"`
+	Side       float64                `protobuf:"fixed64,5,opt,name=side,proto3" json:"side,omitempty"`           // of a micro-cell, in units of the coordinates
+	Dimensions string                 `protobuf:"bytes,7,opt,name=dimensions,proto3" json:"dimensions,omitempty"` // as --dims has them: package space
+	Counter    []string               `protobuf:"bytes,6,rep,name=counter,proto3" json:"counter,omitempty"`       // events whose sums units have, in the order of those sums
 	// Groups that are new, in the order of their numbers from 0 (whole) or behind those told before. All columns have one length; none if all bursts are together.
 	Before     []uint64 `protobuf:"fixed64,10,rep,packed,name=before,proto3" json:"before,omitempty"` // hash of the call path's frames: the same on all nodes
 	After      []uint64 `protobuf:"fixed64,11,rep,packed,name=after,proto3" json:"after,omitempty"`
@@ -461,6 +472,13 @@ func (x *CellsSurveyed) GetSide() float64 {
 		return x.Side
 	}
 	return 0
+}
+
+func (x *CellsSurveyed) GetDimensions() string {
+	if x != nil {
+		return x.Dimensions
+	}
+	return ""
 }
 
 func (x *CellsSurveyed) GetCounter() []string {
@@ -906,6 +924,7 @@ type CellsHashes struct {
 	High          []uint64               `protobuf:"fixed64,2,rep,packed,name=high,proto3" json:"high,omitempty"`      // of the hash of the sequence of labels: package sequence
 	Low           []uint64               `protobuf:"fixed64,3,rep,packed,name=low,proto3" json:"low,omitempty"`
 	Threads       []uint32               `protobuf:"varint,4,rep,packed,name=threads,proto3" json:"threads,omitempty"` // of this node that have it
+	Sequences     uint32                 `protobuf:"varint,5,opt,name=sequences,proto3" json:"sequences,omitempty"`    // in the first message of an answer: threads of this node with a burst whose label is not -1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -966,6 +985,13 @@ func (x *CellsHashes) GetThreads() []uint32 {
 		return x.Threads
 	}
 	return nil
+}
+
+func (x *CellsHashes) GetSequences() uint32 {
+	if x != nil {
+		return x.Sequences
+	}
+	return 0
 }
 
 // CellsWant asks for sequences of the latest labelling.
@@ -1315,14 +1341,15 @@ var File_moriens_v1_cells_proto protoreflect.FileDescriptor
 const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\n" +
 	"\x16moriens/v1/cells.proto\x12\n" +
-	"moriens.v1\"\x9a\x02\n" +
+	"moriens.v1\"\xb0\x02\n" +
 	"\bCellsAsk\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x121\n" +
 	"\x06survey\x18\x02 \x01(\v2\x17.moriens.v1.CellsSurveyH\x00R\x06survey\x12.\n" +
 	"\x05split\x18\x03 \x01(\v2\x16.moriens.v1.CellsSplitH\x00R\x05split\x124\n" +
 	"\arelabel\x18\x04 \x01(\v2\x18.moriens.v1.CellsRelabelH\x00R\arelabel\x12+\n" +
 	"\x04want\x18\x05 \x01(\v2\x15.moriens.v1.CellsWantH\x00R\x04want\x12(\n" +
-	"\x03sum\x18\x06 \x01(\v2\x14.moriens.v1.CellsSumH\x00R\x03sumB\x06\n" +
+	"\x03sum\x18\x06 \x01(\v2\x14.moriens.v1.CellsSumH\x00R\x03sum\x12\x14\n" +
+	"\x05taken\x18\a \x01(\x04R\x05takenB\x06\n" +
 	"\x04body\"\xdc\x02\n" +
 	"\vCellsAnswer\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
@@ -1335,13 +1362,16 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x04sums\x18\b \x01(\v2\x15.moriens.v1.CellsSumsH\x00R\x04sumsB\x06\n" +
 	"\x04body\"#\n" +
 	"\vCellsSurvey\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\x04R\x05after\"\xb9\x04\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\"\xd9\x04\n" +
 	"\rCellsSurveyed\x12\x16\n" +
 	"\x06survey\x18\x01 \x01(\x04R\x06survey\x12\x14\n" +
 	"\x05whole\x18\x02 \x01(\bR\x05whole\x12\x12\n" +
 	"\x04spec\x18\x03 \x01(\tR\x04spec\x12\x12\n" +
 	"\x04dims\x18\x04 \x01(\rR\x04dims\x12\x12\n" +
-	"\x04side\x18\x05 \x01(\x01R\x04side\x12\x18\n" +
+	"\x04side\x18\x05 \x01(\x01R\x04side\x12\x1e\n" +
+	"\n" +
+	"dimensions\x18\a \x01(\tR\n" +
+	"dimensions\x12\x18\n" +
 	"\acounter\x18\x06 \x03(\tR\acounter\x12\x16\n" +
 	"\x06before\x18\n" +
 	" \x03(\x06R\x06before\x12\x14\n" +
@@ -1396,12 +1426,13 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x05begin\x18\x02 \x01(\bR\x05begin\x12\x12\n" +
 	"\x04unit\x18\x03 \x03(\rR\x04unit\x12\x14\n" +
 	"\x05label\x18\x04 \x03(\x11R\x05label\x12\x14\n" +
-	"\x05whole\x18\x05 \x01(\bR\x05whole\"g\n" +
+	"\x05whole\x18\x05 \x01(\bR\x05whole\"\x85\x01\n" +
 	"\vCellsHashes\x12\x18\n" +
 	"\asegment\x18\x01 \x03(\x04R\asegment\x12\x12\n" +
 	"\x04high\x18\x02 \x03(\x06R\x04high\x12\x10\n" +
 	"\x03low\x18\x03 \x03(\x06R\x03low\x12\x18\n" +
-	"\athreads\x18\x04 \x03(\rR\athreads\"K\n" +
+	"\athreads\x18\x04 \x03(\rR\athreads\x12\x1c\n" +
+	"\tsequences\x18\x05 \x01(\rR\tsequences\"K\n" +
 	"\tCellsWant\x12\x18\n" +
 	"\asegment\x18\x01 \x03(\x04R\asegment\x12\x12\n" +
 	"\x04high\x18\x02 \x03(\x06R\x04high\x12\x10\n" +
