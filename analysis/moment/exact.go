@@ -26,6 +26,19 @@ func (e *Exact) Add(x uint64) {
 	e.Squares[2] += carry
 }
 
+// Merge takes in the numbers of another.
+func (e *Exact) Merge(o *Exact) {
+	e.N += o.N
+	var carry uint64
+	for i := range e.Total {
+		e.Total[i], carry = bits.Add64(e.Total[i], o.Total[i], carry)
+	}
+	carry = 0
+	for i := range e.Squares {
+		e.Squares[i], carry = bits.Add64(e.Squares[i], o.Squares[i], carry)
+	}
+}
+
 // Mean is NaN without numbers.
 func (e *Exact) Mean() float64 {
 	if e.N == 0 {

@@ -36,6 +36,13 @@ func TestExact(t *testing.T) {
 		if got := Join(sums); got != all {
 			t.Fatalf("%+v of parts, %+v at once", got, all)
 		}
+		var merged Exact
+		for i := range parts {
+			merged.Merge(&parts[i])
+		}
+		if merged != all {
+			t.Fatalf("%+v merged, %+v at once", merged, all)
+		}
 		if len(list) == 0 {
 			if !math.IsNaN(all.Mean()) || !math.IsNaN(all.Std()) {
 				t.Fatalf("%v ± %v of none", all.Mean(), all.Std())

@@ -16,14 +16,18 @@ type Durations struct {
 }
 
 // Add adds a duration ≥ 0.
-func (h *Durations) Add(ns int64) {
+func (h *Durations) Add(ns int64) { h.AddAlike(1, ns) }
+
+// AddAlike adds so many durations, above 0, of which the sum is known: as if all were the mean.
+func (h *Durations) AddAlike(count, totalNS int64) {
 	if h.sums == nil {
 		h.sums = make([]int64, bucket(math.MaxInt64)+1)
 	}
-	h.count++
-	h.zeros = h.zeros || ns == 0
-	h.total += ns
-	h.sums[bucket(ns)] += ns
+	mean := totalNS / count
+	h.count += int(count)
+	h.zeros = h.zeros || mean == 0
+	h.total += totalNS
+	h.sums[bucket(mean)] += totalNS
 }
 
 // Merge adds what another histogram holds.

@@ -73,3 +73,20 @@ func TestMergeDurations(t *testing.T) {
 		}
 	}
 }
+
+// Durations that are added by their sum are those of the mean.
+func TestAddAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var one, alike Durations
+		for range rapid.IntRange(0, 20).Draw(t, "kinds") {
+			count, ns := rapid.Int64Range(1, 60).Draw(t, "count"), rapid.Int64Range(0, 1<<40).Draw(t, "ns")
+			for range count {
+				one.Add(ns)
+			}
+			alike.AddAlike(count, count*ns)
+		}
+		if one.AutoMinNS() != alike.AutoMinNS() || one.TotalNS() != alike.TotalNS() || !slices.Equal(one.sums, alike.sums) {
+			t.Fatalf("limit %d, one by one %d", alike.AutoMinNS(), one.AutoMinNS())
+		}
+	})
+}
