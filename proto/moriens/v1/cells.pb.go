@@ -392,6 +392,9 @@ type CellsSurveyed struct {
 	Example    []uint64 `protobuf:"fixed64,12,rep,packed,name=example,proto3" json:"example,omitempty"`                        // a process that has both paths
 	BeforePath []uint32 `protobuf:"varint,13,rep,packed,name=before_path,json=beforePath,proto3" json:"before_path,omitempty"` // their numbers there, of its CallPaths
 	AfterPath  []uint32 `protobuf:"varint,14,rep,packed,name=after_path,json=afterPath,proto3" json:"after_path,omitempty"`
+	// The MPI functions that were called there, as in Calls. They are part of the hashes: an unknown path does not tell them. 0 with the hash 0 = no call is known there.
+	BeforeFunction []uint32 `protobuf:"varint,15,rep,packed,name=before_function,json=beforeFunction,proto3" json:"before_function,omitempty"`
+	AfterFunction  []uint32 `protobuf:"varint,16,rep,packed,name=after_function,json=afterFunction,proto3" json:"after_function,omitempty"`
 	// Threads with bursts in units, by process. All columns have one length.
 	Process  []uint64 `protobuf:"fixed64,20,rep,packed,name=process,proto3" json:"process,omitempty"`
 	Threads  []uint32 `protobuf:"varint,21,rep,packed,name=threads,proto3" json:"threads,omitempty"`
@@ -523,6 +526,20 @@ func (x *CellsSurveyed) GetAfterPath() []uint32 {
 	return nil
 }
 
+func (x *CellsSurveyed) GetBeforeFunction() []uint32 {
+	if x != nil {
+		return x.BeforeFunction
+	}
+	return nil
+}
+
+func (x *CellsSurveyed) GetAfterFunction() []uint32 {
+	if x != nil {
+		return x.AfterFunction
+	}
+	return nil
+}
+
 func (x *CellsSurveyed) GetProcess() []uint64 {
 	if x != nil {
 		return x.Process
@@ -621,7 +638,9 @@ type CellsUnits struct {
 	CounterSquaresLow    []uint64 `protobuf:"varint,15,rep,packed,name=counter_squares_low,json=counterSquaresLow,proto3" json:"counter_squares_low,omitempty"`
 	CounterSquaresMiddle []uint64 `protobuf:"varint,16,rep,packed,name=counter_squares_middle,json=counterSquaresMiddle,proto3" json:"counter_squares_middle,omitempty"`
 	CounterSquaresHigh   []uint64 `protobuf:"varint,17,rep,packed,name=counter_squares_high,json=counterSquaresHigh,proto3" json:"counter_squares_high,omitempty"`
-	// In an answer to a split: the unit that each has come out of, plus 1. The units here are places then: lo is hi. That unit has no bursts any more.
+	// In an answer to a split: the unit that each has come out of, plus 1. The units here are places then: lo is hi. That unit has no bursts any more. The answer tells
+	// all of the places, also those that were told before, and a survey behind it what came to them since.
+	// In a survey likewise where there are places among the units, 0 for the others. A unit that was split is there too, without bursts, where everything is told.
 	Parent []uint32 `protobuf:"varint,20,rep,packed,name=parent,proto3" json:"parent,omitempty"`
 	// In an answer to a split: units of which the points are not held any more, or not all; they stay as they are.
 	Unknown       []uint32 `protobuf:"varint,21,rep,packed,name=unknown,proto3" json:"unknown,omitempty"`
@@ -1160,7 +1179,7 @@ type CellsSums struct {
 	Ring        []uint64               `protobuf:"fixed64,1,rep,packed,name=ring,proto3" json:"ring,omitempty"`
 	Call        []bool                 `protobuf:"varint,2,rep,packed,name=call,proto3" json:"call,omitempty"`         // MPI calls; else bursts
 	Path        []uint32               `protobuf:"varint,3,rep,packed,name=path,proto3" json:"path,omitempty"`         // CallPath of the process, 0 = unknown
-	Function    []uint32               `protobuf:"varint,4,rep,packed,name=function,proto3" json:"function,omitempty"` // of MPI calls, as in Calls
+	Function    []uint32               `protobuf:"varint,4,rep,packed,name=function,proto3" json:"function,omitempty"` // of the calls, or of that which ends the bursts, as in Calls
 	Label       []int32                `protobuf:"zigzag32,5,rep,packed,name=label,proto3" json:"label,omitempty"`     // of bursts: as relabelled, -2 = shorter than the shortest, -3 = lacks data for a dimension; 0 for calls
 	Count       []uint64               `protobuf:"varint,6,rep,packed,name=count,proto3" json:"count,omitempty"`       // bursts, or calls, a run of polls being as many as it stands for
 	Records     []uint64               `protobuf:"varint,7,rep,packed,name=records,proto3" json:"records,omitempty"`   // of which times are: fewer than count where some stand for several polls
@@ -1362,7 +1381,7 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x04sums\x18\b \x01(\v2\x15.moriens.v1.CellsSumsH\x00R\x04sumsB\x06\n" +
 	"\x04body\"#\n" +
 	"\vCellsSurvey\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\x04R\x05after\"\xd9\x04\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\"\xa9\x05\n" +
 	"\rCellsSurveyed\x12\x16\n" +
 	"\x06survey\x18\x01 \x01(\x04R\x06survey\x12\x14\n" +
 	"\x05whole\x18\x02 \x01(\bR\x05whole\x12\x12\n" +
@@ -1380,7 +1399,9 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\vbefore_path\x18\r \x03(\rR\n" +
 	"beforePath\x12\x1d\n" +
 	"\n" +
-	"after_path\x18\x0e \x03(\rR\tafterPath\x12\x18\n" +
+	"after_path\x18\x0e \x03(\rR\tafterPath\x12'\n" +
+	"\x0fbefore_function\x18\x0f \x03(\rR\x0ebeforeFunction\x12%\n" +
+	"\x0eafter_function\x18\x10 \x03(\rR\rafterFunction\x12\x18\n" +
 	"\aprocess\x18\x14 \x03(\x06R\aprocess\x12\x18\n" +
 	"\athreads\x18\x15 \x03(\rR\athreads\x12\x1a\n" +
 	"\banchored\x18\x16 \x03(\rR\banchored\x12\x16\n" +
