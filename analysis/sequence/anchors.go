@@ -99,7 +99,7 @@ func eventsOf(anchors []Anchor) []uint64 {
 // A digest stands for a list of events, which all threads of a member have if they are the same.
 type digest struct {
 	events int64
-	hash   hash
+	hash   Hash
 	same   bool
 }
 
@@ -121,7 +121,7 @@ func (a *aligner) gatherDigests(events []uint64, same bool) ([]digest, error) {
 	var list []digest
 	for _, rank := range a.members {
 		w := all[rank]
-		list = append(list, digest{events: int64(w[0]), hash: hash{w[1], w[2]}, same: w[3] != 0})
+		list = append(list, digest{events: int64(w[0]), hash: Hash{w[1], w[2]}, same: w[3] != 0})
 	}
 	return list, nil
 }

@@ -1,25 +1,23 @@
 package sequence
 
 import (
-	"cmp"
-	"slices"
-
 	"moriens/analysis/team"
 	"moriens/internal/mix"
 )
 
-// A hash tells lists of numbers apart that are at different members: of 128 bits, so that none are ever taken for each other.
-type hash [2]uint64
+// A Hash tells lists of numbers apart that are in different places: of 128 bits, so that none are ever taken for each other.
+type Hash [2]uint64
 
-func (h *hash) begin(length int) { *h = hash{uint64(length), ^uint64(length)} }
+func (h *Hash) begin(length int) { *h = Hash{uint64(length), ^uint64(length)} }
 
-func (h *hash) add(x uint64) {
+func (h *Hash) add(x uint64) {
 	h[0] = mix.Bits(h[0] ^ x)
 	h[1] = mix.Bits(h[1] ^ x)
 }
 
-func hashOf(labels []int32) hash {
-	var h hash
+// HashOf is the hash of a sequence of labels.
+func HashOf(labels []int32) Hash {
+	var h Hash
 	h.begin(len(labels))
 	for _, label := range labels {
 		h.add(uint64(uint32(label)))
@@ -28,7 +26,7 @@ func hashOf(labels []int32) hash {
 }
 
 // meet brings the pieces of each segment together at one member: those of a stretch of the run at each that has sequences. It returns
-// the segments of this member, with what all threads do there, in the order of the first that does it.
+// the segments of this member, with what all threads do there.
 func (a *aligner) meet(segments []segment) ([]segment, error) {
 	if len(a.members) == 0 || a.Team.Size() == 1 {
 		return segments, nil
@@ -37,14 +35,14 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads, the first of them
+	told := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads
 	begin := 0
 	for rank, end := range ends {
 		for _, s := range segments[begin:end] {
 			told[rank] = append(told[rank], uint64(len(s.pieces)))
 			for _, x := range s.pieces {
-				h := hashOf(x.labels)
-				told[rank] = append(told[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads), uint64(x.first))
+				h := HashOf(x.labels)
+				told[rank] = append(told[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads))
 			}
 		}
 		begin = end
@@ -98,7 +96,7 @@ type want struct {
 // merge makes one piece of those of all members that are alike, and returns by member those of which it has the labels.
 func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 	type key struct {
-		hash   hash
+		hash   Hash
 		length uint64
 	}
 	type known struct {
@@ -117,24 +115,22 @@ func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 			pieces := int(words[0])
 			words = words[1:]
 			for i := range pieces {
-				w := words[5*i : 5*i+5]
-				k := key{hash{w[0], w[1]}, w[2]}
+				w := words[4*i : 4*i+4]
+				k := key{Hash{w[0], w[1]}, w[2]}
 				at, seen := places[k]
 				if !seen {
 					at = len(all)
 					places[k] = at
-					all = append(all, known{piece{first: int(w[4])}, int32(rank), int32(i)})
+					all = append(all, known{piece{}, int32(rank), int32(i)})
 				}
 				x := &all[at]
 				x.threads += int64(w[3])
-				x.first = min(x.first, int(w[4]))
 				if int32(rank) == me {
 					x.rank, x.labels = me, own[i].labels
 				}
 			}
-			heard[rank] = words[5*pieces:]
+			heard[rank] = words[4*pieces:]
 		}
-		slices.SortFunc(all, func(x, y known) int { return cmp.Compare(x.first, y.first) })
 		merged := make([]piece, len(all))
 		for i, x := range all {
 			merged[i] = x.piece

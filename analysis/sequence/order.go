@@ -62,9 +62,9 @@ func comparePieces(x, y piece) int {
 }
 
 // settle orders the pieces whose signs leave it open, as those of labels do that could trade places: two clusters of one
-// length that take turns. It takes any piece of those that are alike, and from then on knows its labels by
-// the rank of their first place in what was taken. So one choice settles the others that hang on it, in later segments too, and
-// whichever piece it was, the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
+// length that take turns. Any piece of those that are alike would do: it takes the one whose labels have the least numbers, lest it
+// be that of the first thread, and from then on knows its labels by the rank of their first place in what was taken. So one choice
+// settles the others that hang on it, in later segments too, and whichever piece it was, the alignments are each other's image. So far there are ranks up to last; it returns the new last one.
 func settle(segments []segment, rank []int32, last int32) int32 {
 	for s := range segments {
 		pieces := segments[s].pieces
@@ -78,7 +78,9 @@ func settle(segments []segment, rank []int32, last int32) int32 {
 				for sorted < len(pieces) && comparePieces(pieces[i], pieces[sorted]) == 0 {
 					sorted++
 				}
-				slices.SortFunc(pieces[i:sorted], func(x, y piece) int { return compareForms(x.labels, y.labels, rank) })
+				slices.SortFunc(pieces[i:sorted], func(x, y piece) int {
+					return cmp.Or(compareForms(x.labels, y.labels, rank), slices.Compare(x.labels, y.labels))
+				})
 			}
 			before := last
 			for _, label := range pieces[i].labels {

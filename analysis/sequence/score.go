@@ -70,6 +70,7 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 		s.Labels[i].Score = math.NaN()
 	}
 	sums := make([]int64, 2*a.Count+1) // by label columns, and threads in them; distinct pieces
+	sums[2*a.Count] = int64(a.idle)
 	mine := make(map[string]int)
 	for i := range segments {
 		sums[2*a.Count] += int64(len(segments[i].pieces))

@@ -18,6 +18,7 @@ type aligner struct {
 	members   []int // that have any, ascending
 	count     int   // segments
 	first     int   // of those that this member aligns
+	idle      int   // segments in which no thread does anything, and of which nothing else is known
 	labels    []LabelScore
 	gain      []int64  // of a match, by label
 	sign      []uint64 // what a label is known by, however it is numbered
@@ -25,6 +26,7 @@ type aligner struct {
 
 // A segment is what lies between two anchors that all threads have.
 type segment struct {
+	number int     // in the run
 	pieces []piece // distinct
 	result counts
 }
@@ -33,7 +35,6 @@ type segment struct {
 type piece struct {
 	labels  []int32
 	threads int64 // that have it
-	first   int   // the first of them
 	sign    uint64
 }
 
@@ -140,6 +141,7 @@ func (a *aligner) cut() ([]segment, error) {
 	segments := make([]segment, a.count)
 	a.each(a.count, func(next func() (int, bool)) {
 		for s, ok := next(); ok; s, ok = next() {
+			segments[s].number = s
 			segments[s].pieces = a.distinct(func(thread int) []int32 {
 				begin, end := a.span(thread)
 				from, to := begin, end
@@ -179,7 +181,7 @@ func (a *aligner) distinct(of func(thread int) []int32) []piece {
 			continue
 		}
 		byHash[h] = append(byHash[h], len(pieces))
-		pieces = append(pieces, piece{labels: labels, threads: 1, first: t})
+		pieces = append(pieces, piece{labels: labels, threads: 1})
 	}
 	return pieces
 }

@@ -5,7 +5,8 @@
 // In comes one sequence per thread: the clusters of its bursts in time order, and their durations in
 // nanoseconds. Out come a score per cluster and one of the whole, 0 to 1, and which clusters share columns
 // of the alignment. The package never changes its input. The answer does not depend on how clusters are
-// numbered, on the order of the threads or on the number of workers.
+// numbered, on the order of the threads or on the number of workers; clusters that nothing else tells apart, as they could trade places, are
+// told apart by their numbers.
 //
 // The alignment is not the optimum, whose cost is exponential in the number of sequences. Equal sequences
 // are aligned once, with a weight. Events that all threads share (the k-th collective call on their world)
@@ -18,6 +19,7 @@
 //
 // The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others tell it
 // what their threads do there by hash and count, and send what it has not seen. The answer is that of one process.
+// And where nobody has the sequences, what threads do by segment and how many they are comes to the same answer (AlignPieces).
 package sequence
 
 import (
@@ -96,6 +98,10 @@ func Align(t Threads, workers int) (*Score, error) {
 	if err != nil {
 		return nil, err
 	}
+	return a.finish(segments)
+}
+
+func (a *aligner) finish(segments []segment) (*Score, error) {
 	if a.sequences >= 2 {
 		if err := a.alignAll(segments); err != nil {
 			return nil, err

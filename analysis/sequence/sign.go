@@ -14,12 +14,12 @@ func (a *aligner) signLabels(segments []segment) error {
 		a.sign[label] = mix.Bits(mix.Bits(uint64(l.TimeNS)) + uint64(l.Bursts))
 	}
 	places := make([]int64, a.Count) // sums that wrap, and so in any order
-	for s := range segments {
-		if len(segments[s].pieces) < 2 {
+	for _, s := range segments {
+		if len(s.pieces) < 2 {
 			continue
 		}
-		for _, x := range segments[s].pieces {
-			h := mix.Bits(a.signOf(x.labels) + uint64(x.threads) + uint64(a.first+s)<<32)
+		for _, x := range s.pieces {
+			h := mix.Bits(a.signOf(x.labels) + uint64(x.threads) + uint64(s.number)<<32)
 			for i, label := range x.labels {
 				places[label] += int64(mix.Bits(h + uint64(i)))
 			}

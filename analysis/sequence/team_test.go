@@ -89,18 +89,7 @@ func TestMembersDoNotMatter(t *testing.T) {
 // Labels that could trade places in one segment settle those in later ones, wherever these are aligned.
 func TestMembersSettleAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		in := sequence.Threads{Count: 4, Anchors: [][]sequence.Anchor{}}
-		segments := rapid.IntRange(1, 6).Draw(t, "segments")
-		for range rapid.IntRange(2, 7).Draw(t, "threads") {
-			var anchors []sequence.Anchor
-			begin := len(in.Labels)
-			for s := range segments {
-				in.Labels = append(in.Labels, rapid.SliceOfN(rapid.Int32Range(0, 3), 0, 3).Draw(t, "labels")...)
-				anchors = append(anchors, sequence.Anchor{At: len(in.Labels) - begin, Event: uint64(s)})
-			}
-			in.Ends, in.Anchors = append(in.Ends, len(in.Labels)), append(in.Anchors, anchors)
-		}
-		in.DurationNS = slices.Repeat([]int64{1}, len(in.Labels))
+		in := drawSymmetric(t)
 		members := rapid.IntRange(2, 4).Draw(t, "members")
 		of := rapid.SliceOfN(rapid.Int32Range(0, int32(members-1)), len(in.Ends), len(in.Ends)).Draw(t, "owners")
 		requireSameScore(t, in, of, members)
