@@ -2,7 +2,6 @@ package partition
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"moriens/analysis/dbscan"
@@ -63,8 +62,15 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	if err := c.refine(groups, r); err != nil {
 		return nil, err
 	}
-	assemble(groups, r)
-	r.Warnings = c.warnings(groups, r)
+	found := foundIn(groups)
+	for i, ids := range r.Assemble(found) {
+		for _, row := range groups[i].rows {
+			if label := r.Labels[row]; label >= 0 {
+				r.Labels[row] = ids[label]
+			}
+		}
+	}
+	r.Warn(c.chosen(selection), found)
 	return r, nil
 }
 
@@ -82,16 +88,32 @@ type computation struct {
 
 // group is a group at work: the same at all members, but for rows, at and points.
 type group struct {
-	Group
-	rows     []int32 // of its bursts here, ascending
-	place    int     // the member that clusters it, or everywhere
-	at       []int32 // rows of its bursts that are clustered here, ascending
-	points   dbscan.Points
-	index    *dbscan.Shared // nil if there are fewer than MinPts, and where it is clustered elsewhere
-	ladder   []float64      // Eps by step of the refinement
-	clusters []Cluster      // by Node
-	lo, hi   []float64      // range of the coordinates
-	noiseNS  int64
+	Found
+	rows   []int32 // of its bursts here, ascending
+	place  int     // the member that clusters it, or everywhere
+	at     []int32 // rows of its bursts that are clustered here, ascending
+	points dbscan.Points
+	index  *dbscan.Shared // nil if there are fewer than MinPts, and where it is clustered elsewhere
+}
+
+func foundIn(groups []*group) []*Found {
+	list := make([]*Found, len(groups))
+	for i, g := range groups {
+		list[i] = &g.Found
+	}
+	return list
+}
+
+// chosen says what the warnings need to know.
+func (c *computation) chosen(s *space.Selection) *Chosen {
+	tally := func(status space.Status) Tally { return Tally{Bursts: s.Bursts[status], TimeNS: s.TimeNS[status]} }
+	filtered, outside := tally(space.Short), tally(space.OutOfRange)
+	filtered.Bursts += outside.Bursts
+	filtered.TimeNS += outside.TimeNS
+	return &Chosen{
+		Complete: tally(space.Complete), Missing: tally(space.Missing), Filtered: filtered,
+		Dims: c.space.Dims(), Unscaled: c.space.Unscaled, Stopped: c.stopped,
+	}
 }
 
 // split sorts rows by call paths and cuts them into groups.
@@ -111,7 +133,7 @@ func (c *computation) split(rows []int32) []*group {
 		if i < len(rows) && before[rows[i]] == before[first] && after[rows[i]] == after[first] {
 			continue
 		}
-		groups = append(groups, &group{Group: Group{Before: before[first], After: after[first]}, rows: rows[begin:i]})
+		groups = append(groups, &group{Found: Found{Group: Group{Before: before[first], After: after[first]}}, rows: rows[begin:i]})
 		begin = i
 	}
 	return groups
@@ -137,7 +159,7 @@ func (c *computation) unite(groups []*group) ([]*group, error) {
 			groups = groups[1:]
 			continue
 		}
-		united = append(united, &group{Group: Group{Before: uint32(pair >> 32), After: uint32(pair)}})
+		united = append(united, &group{Found: Found{Group: Group{Before: uint32(pair >> 32), After: uint32(pair)}}})
 	}
 	return united, nil
 }
@@ -194,98 +216,4 @@ func sortByPath(rows []int32, path []uint32) []int32 {
 		rows, to = to, rows
 	}
 	return rows
-}
-
-// assemble numbers the clusters of all groups, whose labels count from 0 in each of them so far.
-func assemble(groups []*group, r *Result) {
-	first := make([]int, len(groups)) // of a group's clusters among all
-	for i, g := range groups {
-		first[i] = len(r.Clusters)
-		for k := range g.clusters {
-			g.clusters[k].Group = i
-			g.clusters[k].ID = int32(k)
-		}
-		r.Groups = append(r.Groups, g.Group)
-		r.Clusters = append(r.Clusters, g.clusters...)
-		r.Noise.Bursts += g.NoiseBursts
-		r.Noise.TimeNS += g.noiseNS
-		r.Clustered.Bursts += g.Bursts - g.NoiseBursts
-		r.Clustered.TimeNS += g.TimeNS - g.noiseNS
-	}
-	slices.SortFunc(r.Clusters, func(a, b Cluster) int {
-		ga, gb := groups[a.Group], groups[b.Group]
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS),
-			cmp.Compare(ga.Before, gb.Before), cmp.Compare(ga.After, gb.After), cmp.Compare(a.ID, b.ID))
-	})
-	ids := make([]int32, len(r.Clusters))
-	for i := range r.Clusters {
-		k := &r.Clusters[i]
-		ids[first[k.Group]+int(k.ID)] = int32(i + 1)
-		k.ID = int32(i + 1)
-		k.Share = share(k.TimeNS, r.TotalNS)
-	}
-	for i, g := range groups {
-		for _, row := range g.rows {
-			if label := r.Labels[row]; label >= 0 {
-				r.Labels[row] = ids[first[i]+int(label)]
-			} else {
-				r.Labels[row] = LabelNoise
-			}
-		}
-	}
-	r.Noise.Share = share(r.Noise.TimeNS, r.TotalNS)
-	r.Clustered.Share = share(r.Clustered.TimeNS, r.TotalNS)
-}
-
-func share(part, total int64) float64 {
-	if total == 0 {
-		return 0
-	}
-	return float64(part) / float64(total)
-}
-
-func (c *computation) warnings(groups []*group, r *Result) []string {
-	var w []string
-	s := r.Selection
-	switch complete := s.Bursts[space.Complete]; {
-	case complete+s.Bursts[space.Missing]+s.Bursts[space.Short]+s.Bursts[space.OutOfRange] == 0:
-		return []string{"there are no bursts"}
-	case complete == 0:
-		w = append(w, fmt.Sprintf("no burst is left to cluster: %d lack data for the dimensions, %d are filtered",
-			s.Bursts[space.Missing], s.Bursts[space.Short]+s.Bursts[space.OutOfRange]))
-	case s.Share(space.Missing) >= space.AutoShare:
-		w = append(w, fmt.Sprintf("%d bursts with %.1f %% of the computing time lack data for the dimensions",
-			s.Bursts[space.Missing], 100*s.Share(space.Missing)))
-	}
-	for j, d := range c.space.Dims() {
-		if v, constant := constantDim(groups, j); constant && s.Bursts[space.Complete] > 1 {
-			w = append(w, fmt.Sprintf("dimension %s tells no bursts apart: it is %.6g in all of them", d, c.space.Unscaled(j, v)))
-		}
-	}
-	if c.stopped {
-		w = append(w, "the densities of clusters are not refined to the end: there was no time")
-	}
-	points := 0
-	for _, g := range groups {
-		if g.Eps == 0 && g.From == FromFloor {
-			points++
-		}
-	}
-	if points > 0 {
-		w = append(w, fmt.Sprintf("Eps is 0 in %d of %d groups, so that only equal bursts are together: "+
-			"their distances have no knee and the dimensions no default resolution", points, len(groups)))
-	}
-	return w
-}
-
-func constantDim(groups []*group, j int) (v float64, constant bool) {
-	for i, g := range groups {
-		if i == 0 {
-			v = g.lo[j]
-		}
-		if g.lo[j] != v || g.hi[j] != v {
-			return 0, false
-		}
-	}
-	return v, len(groups) > 0
 }

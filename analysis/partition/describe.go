@@ -18,11 +18,11 @@ type groupTally struct {
 // tally counts and measures the clusters of a group, by the labels of its bursts here.
 func (c *computation) tally(g *group, labels []int32) *groupTally {
 	t := &groupTally{
-		columns: make([][]moment.Exact, g.Clusters), before: make([][]PathCount, g.Clusters), after: make([][]PathCount, g.Clusters),
+		columns: make([][]moment.Exact, len(g.Clusters)), before: make([][]PathCount, len(g.Clusters)), after: make([][]PathCount, len(g.Clusters)),
 	}
 	noise, of := members(g, labels)
 	add(&t.noise, c.bursts.DurationNS, noise)
-	for k := range g.clusters {
+	for k := range g.Clusters {
 		t.columns[k] = make([]moment.Exact, 1+len(c.bursts.Counters))
 		add(&t.columns[k][0], c.bursts.DurationNS, of(k))
 		for i, column := range c.bursts.Counters {
@@ -38,11 +38,11 @@ func (c *computation) tally(g *group, labels []int32) *groupTally {
 
 // members returns the rows of noise, and a function that gives a cluster's, ascending.
 func members(g *group, labels []int32) (noise []int32, of func(cluster int) []int32) {
-	ends := make([]int, 1+g.Clusters) // of noise, and of the clusters
+	ends := make([]int, 1+len(g.Clusters)) // of noise, and of the clusters
 	for _, row := range g.rows {
 		ends[1+labels[row]]++
 	}
-	if g.Clusters == 1 && ends[0] == 0 {
+	if len(g.Clusters) == 1 && ends[0] == 0 {
 		return nil, func(int) []int32 { return g.rows }
 	}
 	sum := 0
@@ -101,7 +101,7 @@ func (c *computation) describe(groups []*group, tallies []*groupTally) error {
 	for i, g := range groups {
 		t := tallies[i]
 		sums = t.noise.Split(sums)
-		for k := range g.clusters {
+		for k := range g.Clusters {
 			for _, e := range t.columns[k] {
 				sums = e.Split(sums)
 			}
@@ -115,21 +115,14 @@ func (c *computation) describe(groups []*group, tallies []*groupTally) error {
 		sums = sums[moment.Parts:]
 		return e
 	}
-	for _, g := range groups {
+	for i, g := range groups {
 		noise := next()
-		g.NoiseBursts, g.noiseNS = int(noise.N), int64(noise.Total[0])
-		for i := range g.clusters {
-			k := &g.clusters[i]
-			duration := next()
-			k.Rare = g.From == FromNone
-			k.Bursts, k.TimeNS = int(duration.N), int64(duration.Total[0]) // all bursts together fit
-			k.MeanNS, k.StdNS = duration.Mean(), duration.Std()
-			for range c.bursts.Counters {
-				counter := next()
-				k.CounterMean = append(k.CounterMean, counter.Mean())
-				k.CounterStd = append(k.CounterStd, counter.Std())
+		for _, columns := range tallies[i].columns {
+			for j := range columns {
+				columns[j] = next()
 			}
 		}
+		g.Describe(noise, tallies[i].columns)
 	}
 	before, after := make([][][]PathCount, len(groups)), make([][][]PathCount, len(groups))
 	for i, t := range tallies {
@@ -142,8 +135,8 @@ func (c *computation) describe(groups []*group, tallies []*groupTally) error {
 		return err
 	}
 	for i, g := range groups {
-		for k := range g.clusters {
-			g.clusters[k].Before, g.clusters[k].After = before[i][k], after[i][k]
+		for k := range g.Clusters {
+			g.Clusters[k].Before, g.Clusters[k].After = before[i][k], after[i][k]
 		}
 	}
 	return nil

@@ -254,14 +254,11 @@ func (o *Options) minPts(bursts int) int {
 	return max(4, o.JobThreads/4, bursts/200)
 }
 
-func (o *Options) check(b *Bursts) error {
-	switch n := b.Len(); {
+// Check says whether the options are in their ranges, whatever the bursts are.
+func (o *Options) Check() error {
+	switch {
 	case o.By > ByNone:
 		return fmt.Errorf("partition: no way %d to split bursts", o.By)
-	case len(b.Before) != len(b.After):
-		return fmt.Errorf("partition: %d call paths before bursts, %d after", len(b.Before), len(b.After))
-	case len(b.Before) != n && (o.By == ByCalls || b.Before != nil):
-		return fmt.Errorf("partition: %d call paths for %d bursts", len(b.Before), n)
 	case o.Fixed != nil && o.Strict:
 		return errors.New("partition: a fixed density and a strict refinement beside it: want one of them")
 	case math.IsNaN(o.Freeze) || o.Freeze < 0 || o.Freeze > 1:
@@ -278,6 +275,19 @@ func (o *Options) check(b *Bursts) error {
 		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
 	case o.JobThreads < 0:
 		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
+	}
+	return nil
+}
+
+func (o *Options) check(b *Bursts) error {
+	if err := o.Check(); err != nil {
+		return err
+	}
+	switch n := b.Len(); {
+	case len(b.Before) != len(b.After):
+		return fmt.Errorf("partition: %d call paths before bursts, %d after", len(b.Before), len(b.After))
+	case len(b.Before) != n && (o.By == ByCalls || b.Before != nil):
+		return fmt.Errorf("partition: %d call paths for %d bursts", len(b.Before), n)
 	}
 	return o.checkTeam(b)
 }

@@ -1,8 +1,6 @@
 package partition
 
 import (
-	"math"
-
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
 	"moriens/analysis/workers"
@@ -18,52 +16,32 @@ func (c *computation) refine(groups []*group, r *Result) error {
 	}
 	for _, g := range groups {
 		input.Groups = append(input.Groups, refine.Group{
-			Rows: g.at, Points: g.points, Index: g.index, Shared: g.place == everywhere, Eps: g.ladder, MinPts: g.MinPts,
+			Rows: g.at, Points: g.points, Index: g.index, Shared: g.place == everywhere, Eps: g.Ladder, MinPts: g.MinPts,
 		})
 		g.points, g.index = dbscan.Points{}, nil // the refinement lets go of them
 	}
-	o := refine.Options{Strict: c.options.Strict, Freeze: c.options.Freeze, Stop: c.options.Stop, Workers: c.workers}
-	if c.options.Fixed == nil && c.options.MinPts == 0 && !c.options.Strict {
-		o.RareMinPts = c.options.minPts
-	}
-	refined, err := refine.Run(input, o)
+	refined, err := refine.Run(input, c.options.Refinement())
 	if err != nil {
 		return err
 	}
-	r.Tree, r.Lineage, c.stopped = &refined.Tree, refined.Lineage, refined.Stopped
-	r.Score, r.NoiseScore = refined.Score.Global, math.NaN()
-	if refined.Score.Defined() {
-		r.NoiseScore = refined.Score.Labels[refine.Noise].Score
-	}
+	c.stopped = refined.Stopped
 	c.spread = spread{}
-	return c.adopt(groups, refined, r.Labels)
+	return c.adopt(groups, refined, r)
 }
 
 // adopt gives bursts the numbers of their clusters in their groups, and describes those.
-func (c *computation) adopt(groups []*group, refined *refine.Result, labels []int32) error {
-	number := []int32{refine.Noise: LabelNoise} // by node
-	for _, n := range refined.Nodes {
-		g := groups[n.Group]
-		for len(number) <= int(n.ID) {
-			number = append(number, LabelNoise)
-		}
-		number[n.ID] = int32(len(g.clusters))
-		g.clusters = append(g.clusters, Cluster{Node: n.ID, Eps: n.Eps, MinPts: n.MinPts, Score: n.Score})
-	}
+func (c *computation) adopt(groups []*group, refined *refine.Result, r *Result) error {
+	number := r.Adopt(foundIn(groups), refined)
 	sizes := make([]int, len(groups))
 	for i, g := range groups {
-		g.Clusters, sizes[i] = len(g.clusters), len(g.rows)
-		g.Eps = refined.Tree.Levels[refined.Tree.Chosen[i]].Eps[i]
-		if (g.From == FromKnee || g.From == FromFloor) && g.Eps > g.ladder[0] {
-			g.From = FromRefinement
-		}
+		sizes[i] = len(g.rows)
 	}
 	tallies := make([]*groupTally, len(groups))
 	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
 		for _, row := range groups[i].rows {
-			labels[row] = number[refined.Labels[row]]
+			r.Labels[row] = number[refined.Labels[row]]
 		}
-		tallies[i] = c.tally(groups[i], labels)
+		tallies[i] = c.tally(groups[i], r.Labels)
 		return nil
 	}); err != nil {
 		return err

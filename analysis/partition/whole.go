@@ -24,7 +24,7 @@ func (c *computation) keepWhole(groups []*group, selection *space.Selection, lab
 	var stay []int32
 	for i, g := range groups {
 		for _, row := range g.rows {
-			if selection.Status[row] == space.Short && step(c.bursts.DurationNS[row]) >= limits[i] {
+			if selection.Status[row] == space.Short && Step(c.bursts.DurationNS[row]) >= limits[i] {
 				stay = append(stay, row)
 			}
 		}
@@ -59,34 +59,41 @@ func (c *computation) wholeLimits(groups []*group, selection *space.Selection) (
 	const together = 64 // groups; a histogram has 4 KiB
 	limits := make([]int, 0, len(groups))
 	for some := range slices.Chunk(groups, together) {
-		counts := make([]int64, len(some)*2*steps) // by group: all bursts, and those that the filter keeps, by step
+		counts := make(Kinds, len(some)*2*steps)
 		for i, g := range some {
-			all, kept := histograms(counts, i)
+			kinds := counts[i*2*steps : (i+1)*2*steps]
 			for _, row := range g.rows {
-				s := step(c.bursts.DurationNS[row])
-				all[s]++
-				if selection.Status[row] == space.Complete {
-					kept[s]++
-				}
+				kinds.Add(c.bursts.DurationNS[row], 1, selection.Status[row] == space.Complete)
 			}
 		}
 		if err := c.team.AllReduce(counts, team.Sum); err != nil {
 			return nil, err
 		}
-		for i := range some {
-			limits = append(limits, wholeLimit(histograms(counts, i)))
+		for kinds := range slices.Chunk(counts, 2*steps) {
+			limits = append(limits, kinds.Limit())
 		}
 	}
 	return limits, nil
 }
 
-func histograms(counts []int64, group int) (all, kept []int64) {
-	at := group * 2 * steps
-	return counts[at : at+steps], counts[at+steps : at+2*steps]
+// Kinds are the durations of a group's bursts: how many there are by Step, and then, how many of them the filter keeps.
+type Kinds []int64
+
+// NewKinds returns a histogram of none.
+func NewKinds() Kinds { return make(Kinds, 2*steps) }
+
+// Add counts bursts of one duration.
+func (h Kinds) Add(durationNS, bursts int64, kept bool) {
+	s := Step(durationNS)
+	h[s] += bursts
+	if kept {
+		h[steps+s] += bursts
+	}
 }
 
-// wholeLimit is the step down to which a group's short bursts stay.
-func wholeLimit(all, kept []int64) int {
+// Limit is the step down to which short bursts stay.
+func (h Kinds) Limit() int {
+	all, kept := h[:steps], h[steps:]
 	limit := slices.IndexFunc(kept, func(n int64) bool { return n > 0 }) // the shortest burst that the filter keeps
 	if limit < 0 {
 		return steps
@@ -111,9 +118,9 @@ func wholeLimit(all, kept []int64) int {
 	return low
 }
 
-// step numbers durations ascending, in steps of a tenth of themselves: 8 to a power of two, so that
+// Step numbers durations ascending, in steps of a tenth of themselves: 8 to a power of two, so that
 // one is 7 to 12 % wide.
-func step(durationNS int64) int {
+func Step(durationNS int64) int {
 	const stepBits = 3
 	shift := max(0, bits.Len64(uint64(durationNS))-stepBits-1)
 	return shift<<stepBits + int(durationNS>>shift)
