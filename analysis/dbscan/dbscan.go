@@ -81,6 +81,24 @@ func Cluster(p Points, eps float64, minPts, threads int) (*Result, error) {
 	return newIndex(p, threads).cluster(eps, minPts)
 }
 
+// WeightedCluster is Cluster for points that stand for several, above 0, each: weights says for how many. The answer is that for
+// all of them, given once for each of p.
+func WeightedCluster(p Points, weights []int64, eps float64, minPts, threads int) (*Result, error) {
+	if err := checkParameters(eps, minPts); err != nil {
+		return nil, err
+	}
+	if err := checkShape(p); err != nil {
+		return nil, err
+	}
+	if err := checkFinite(p); err != nil {
+		return nil, err
+	}
+	if err := checkWeights(p, weights); err != nil {
+		return nil, err
+	}
+	return newTree(p, smallLeaf, threads).weighed(weights).cluster(eps, minPts, threads), nil
+}
+
 func checkParameters(eps float64, minPts int) error {
 	if math.IsNaN(eps) || eps < 0 {
 		return fmt.Errorf("dbscan: Eps %v: want a number ≥ 0", eps)

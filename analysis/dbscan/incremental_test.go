@@ -150,14 +150,7 @@ func TestWeightedIncrementalIsTheReference(t *testing.T) {
 				}
 				weights = append(weights, more...)
 			}
-			all := dbscan.Points{Dims: p.Dims}
-			first := make([]int, len(weights))
-			for i, w := range weights {
-				first[i] = all.Len()
-				for range w {
-					all.Coords = append(all.Coords, at(i)...)
-				}
-			}
+			all, first := repeated(p, weights)
 			want := reference(all, eps, minPts)
 			got, ids := x.Result()
 			for i, k := range first {

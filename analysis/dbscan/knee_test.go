@@ -109,12 +109,7 @@ func TestWeightedKDistanceIsTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, _ := drawPoints(t, 4, 60)
 		weights := rapid.SliceOfN(rapid.Int64Range(1, 9), p.Len(), p.Len()).Draw(t, "weights")
-		all := dbscan.Points{Dims: p.Dims}
-		for i, w := range weights {
-			for range w {
-				all.Coords = append(all.Coords, p.Coords[i*p.Dims:(i+1)*p.Dims]...)
-			}
-		}
+		all, _ := repeated(p, weights)
 		k := rapid.IntRange(1, max(1, all.Len()+1)).Draw(t, "k")
 		want := referenceCurve(all, k)
 		for _, threads := range []int{1, 8} {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sort"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -154,6 +155,61 @@ func TestClusterIsTheReference(t *testing.T) {
 				t.Fatal("the input was changed")
 			}
 		}))
+	}
+}
+
+// repeated are points that come as often as weights say; first says where each begins.
+func repeated(p dbscan.Points, weights []int64) (all dbscan.Points, first []int) {
+	all.Dims = p.Dims
+	for i, w := range weights {
+		first = append(first, all.Len())
+		for range w {
+			all.Coords = append(all.Coords, p.Coords[i*p.Dims:(i+1)*p.Dims]...)
+		}
+	}
+	return all, first
+}
+
+// Points that stand for several are as many points.
+func TestWeightedClusterIsTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, eps := drawPoints(t, 5, 60)
+		weights := rapid.SliceOfN(rapid.Int64Range(1, 9), p.Len(), p.Len()).Draw(t, "weights")
+		minPts := rapid.IntRange(1, 20).Draw(t, "minPts")
+		all, first := repeated(p, weights)
+		want := reference(all, eps, minPts)
+		for _, threads := range []int{1, 8} {
+			got, err := dbscan.WeightedCluster(p, weights, eps, minPts, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, k := range first {
+				if got.Labels[i] != want.Labels[k] || got.Core[i] != want.Core[k] {
+					t.Fatalf("weights %v: point %d has label %d, core %v; want %d, %v", weights, i, got.Labels[i], got.Core[i], want.Labels[k], want.Core[k])
+				}
+			}
+			if got.Clusters != want.Clusters || len(got.Labels) != p.Len() {
+				t.Fatalf("%d clusters of %d points, want %d of %d", got.Clusters, len(got.Labels), want.Clusters, p.Len())
+			}
+		}
+	})
+}
+
+func TestWeightedClusterMistakes(t *testing.T) {
+	p := dbscan.Points{Dims: 1, Coords: []float64{1, 2}}
+	for want, call := range map[string]func() (*dbscan.Result, error){
+		"Eps -1":             func() (*dbscan.Result, error) { return dbscan.WeightedCluster(p, []int64{1, 1}, -1, 1, 1) },
+		"MinPts 0":           func() (*dbscan.Result, error) { return dbscan.WeightedCluster(p, []int64{1, 1}, 1, 0, 1) },
+		"1 weights for 2":    func() (*dbscan.Result, error) { return dbscan.WeightedCluster(p, []int64{1}, 1, 1, 1) },
+		"row 1 has weight 0": func() (*dbscan.Result, error) { return dbscan.WeightedCluster(p, []int64{1, 0}, 1, 1, 1) },
+		"0 dimensions":       func() (*dbscan.Result, error) { return dbscan.WeightedCluster(dbscan.Points{}, nil, 1, 1, 1) },
+		"not a finite": func() (*dbscan.Result, error) {
+			return dbscan.WeightedCluster(dbscan.Points{Dims: 1, Coords: []float64{math.NaN()}}, []int64{1}, 1, 1, 1)
+		},
+	} {
+		if _, err := call(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want an error that says %q", err, want)
+		}
 	}
 }
 

@@ -11,31 +11,26 @@ type density struct {
 	minPts []int   // per cluster
 }
 
-// dense clusters a group's points. Where rare kinds are sought it clusters the noise once more, with
+// dense clusters a part of a group. Where rare kinds are sought it clusters the noise once more, with
 // the MinPts that its own number asks for, as long as that is smaller: MinPts grows with the bursts
 // of a group, and would else call everything noise that is rare among many, however long it lasts. In the end
 // it takes two bursts for a kind, until judge has seen whether all threads do it at the same time.
-func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *dbscan.Shared, eps float64, threads int) (*density, error) {
-	first, err := index.Cluster(eps, g.MinPts)
+func (r *refinement) dense(p part, eps float64, threads int) (*density, error) {
+	labels, clusters, err := r.cluster(p, eps, p.MinPts, threads)
 	if err != nil {
 		return nil, err
 	}
-	d := &density{labels: first.Labels, minPts: make([]int, first.Clusters)}
+	d := &density{labels: labels, minPts: make([]int, clusters)}
 	for i := range d.minPts {
-		d.minPts[i] = g.MinPts
+		d.minPts[i] = p.MinPts
 	}
 	if r.options.RareMinPts == nil {
 		return d, nil
 	}
-	t := r.teamOf(g)
-	for minPts := g.MinPts; ; {
-		var at []int32
-		for i, label := range d.labels {
-			if label == dbscan.Noise {
-				at = append(at, int32(i))
-			}
-		}
-		noise := []int64{int64(len(at)), r.timeOf(rows, at)}
+	t := r.teamOf(p.Group)
+	for minPts := p.MinPts; ; {
+		left, at := p.some(func(i int) bool { return d.labels[i] == dbscan.Noise })
+		noise := []int64{int64(left.bursts()), r.timeOf(left)}
 		if err := t.AllReduce(noise, team.Sum); err != nil {
 			return nil, err
 		}
@@ -46,22 +41,25 @@ func (r *refinement) dense(g *Group, rows []int32, points dbscan.Points, index *
 		switch {
 		case smaller < minPts:
 			minPts = smaller
-		case minPts > tentative && r.bursts.Ends != nil:
+		case minPts > tentative && r.scored():
 			minPts = tentative
 		default:
 			return d, nil
 		}
-		left, err := dbscan.NewShared(t, gather(points, at), threads)
+		labels, clusters, err := r.cluster(left, eps, minPts, threads)
 		if err != nil {
 			return nil, err
 		}
-		again, err := left.Cluster(eps, minPts)
-		if err != nil {
+		time := make([]int64, clusters)
+		for i, label := range labels {
+			if label != dbscan.Noise {
+				time[label] += r.bursts.DurationNS[left.row(i)]
+			}
+		}
+		if err := t.AllReduce(time, team.Sum); err != nil {
 			return nil, err
 		}
-		if err := d.adopt(t, again, at, minPts, r, rows); err != nil {
-			return nil, err
-		}
+		d.adopt(labels, at, time, minPts, r.rareNS())
 	}
 }
 
@@ -76,49 +74,30 @@ func (r *refinement) teamOf(g *Group) team.Team {
 // tentative is the MinPts of clusters that the sequences have to confirm.
 const tentative = 2
 
-// adopt takes over the clusters that have time enough.
-func (d *density) adopt(t team.Team, again *dbscan.Result, at []int32, minPts int, r *refinement, rows []int32) error {
-	time := make([]int64, again.Clusters)
-	for i, label := range again.Labels {
-		if label != dbscan.Noise {
-			time[label] += r.bursts.DurationNS[rows[at[i]]]
-		}
-	}
-	if err := t.AllReduce(time, team.Sum); err != nil {
-		return err
-	}
-	number := make([]int32, again.Clusters)
+// adopt takes over, of the clusters of what is at some places, those that have time enough.
+func (d *density) adopt(labels, at []int32, time []int64, minPts int, rareNS int64) {
+	number := make([]int32, len(time))
 	for k := range number {
 		number[k] = dbscan.Noise
-		if time[k] > 0 && time[k] >= r.rareNS() {
+		if time[k] > 0 && time[k] >= rareNS {
 			number[k] = int32(len(d.minPts))
 			d.minPts = append(d.minPts, minPts)
 		}
 	}
-	for i, label := range again.Labels {
+	for i, label := range labels {
 		if label != dbscan.Noise {
 			d.labels[at[i]] = number[label]
 		}
 	}
-	return nil
 }
 
 func (r *refinement) rareNS() int64 { return int64(RareShare * float64(r.totalNS)) }
 
-// timeOf is the time of the rows at some places.
-func (r *refinement) timeOf(rows, at []int32) int64 {
+// timeOf is the time of a part.
+func (r *refinement) timeOf(p part) int64 {
 	var sum int64
-	for _, i := range at {
-		sum += r.bursts.DurationNS[rows[i]]
+	for i := range p.len() {
+		sum += r.bursts.DurationNS[p.row(i)]
 	}
 	return sum
-}
-
-// gather copies some points.
-func gather(p dbscan.Points, at []int32) dbscan.Points {
-	q := dbscan.Points{Dims: p.Dims, Coords: make([]float64, 0, len(at)*p.Dims)}
-	for _, i := range at {
-		q.Coords = append(q.Coords, p.Coords[int(i)*p.Dims:(int(i)+1)*p.Dims]...)
-	}
-	return q
 }

@@ -171,8 +171,19 @@ func (r *refinement) order(row int) int64 {
 	return int64(thread)<<32 | int64(row-first)
 }
 
+// scored says whether anything tells what the threads did.
+func (r *refinement) scored() bool { return r.bursts.Ends != nil || r.bursts.Score != nil }
+
 // align scores labels, which are IDs of nodes.
 func (r *refinement) align(labels []int32) (*sequence.Score, error) {
+	if r.bursts.Score != nil {
+		count := int(r.lastID) + 1
+		score, err := r.bursts.Score(labels, count)
+		if err == nil && len(score.Labels) != count {
+			err = fmt.Errorf("refine: the score is of %d labels: want %d", len(score.Labels), count)
+		}
+		return score, err
+	}
 	ends := r.bursts.Ends
 	if ends == nil {
 		return &sequence.Score{Global: math.NaN()}, nil

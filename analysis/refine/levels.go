@@ -18,7 +18,6 @@ type refinement struct {
 	bursts  *Bursts
 	options *Options
 	own     int   // bursts of this member's threads, which come first
-	count   int   // of them in groups
 	sizes   []int // bursts of each group, of all members
 	totalNS int64 // of the bursts of all groups
 
@@ -97,21 +96,14 @@ func (r *refinement) begin() error {
 	for _, n := range sums[:last] {
 		r.sizes = append(r.sizes, int(n))
 	}
-	if err := r.bringHome(r.labels); err != nil {
-		return err
-	}
-	for _, label := range r.labels[:r.own] {
-		if label != Absent {
-			r.count++
-		}
-	}
-	return nil
+	return r.bringHome(r.labels)
 }
 
 // place makes noise of the bursts in groups. It returns how many each group has here, and the time of all of them.
 func (r *refinement) place() ([]int64, error) {
 	sums := make([]int64, len(r.bursts.Groups)+1)
-	for i, g := range r.bursts.Groups {
+	for i := range r.bursts.Groups {
+		g := part{Group: &r.bursts.Groups[i]}
 		for _, row := range g.Rows {
 			if row < 0 || int(row) >= len(r.labels) || r.labels[row] != Absent {
 				return nil, fmt.Errorf("refine: group %d: burst %d of %d is out of range or in two groups", i, row, len(r.labels))
@@ -119,7 +111,7 @@ func (r *refinement) place() ([]int64, error) {
 			r.labels[row] = Noise
 			sums[len(r.bursts.Groups)] += r.bursts.DurationNS[row]
 		}
-		sums[i] = int64(len(g.Rows))
+		sums[i] = int64(g.bursts())
 	}
 	return sums, nil
 }
@@ -135,7 +127,7 @@ func (r *refinement) bringHome(labels []int32) error {
 // A move is what a step does here in one group.
 type move struct {
 	moved   bool
-	rows    []int32 // the bursts that were clustered anew
+	part    part // the bursts that were clustered anew
 	density *density
 }
 
@@ -206,20 +198,15 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 		if step > 0 || r.sizes[group] == 0 {
 			return move{}, nil
 		}
-		return move{true, g.Rows, &density{labels: make([]int32, len(g.Rows)), minPts: []int{g.MinPts}}}, nil
+		return move{true, part{Group: g}, &density{labels: make([]int32, len(g.Rows)), minPts: []int{g.MinPts}}}, nil
 	}
 	if !g.Shared && len(g.Rows) == 0 { // another member does it
 		return move{}, nil
 	}
-	rows, points, index := g.Rows, g.Points, g.Index
+	p := part{Group: g}
 	if step > 0 {
-		var at []int32
-		for i, row := range g.Rows {
-			if open[r.labels[row]] {
-				at = append(at, int32(i))
-			}
-		}
-		anew := []int64{int64(len(at))}
+		some, _ := p.some(func(i int) bool { return open[r.labels[p.row(i)]] })
+		anew := []int64{int64(some.bursts())}
 		if err := r.teamOf(g).AllReduce(anew, team.Sum); err != nil {
 			return move{}, err
 		}
@@ -227,20 +214,11 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 			return move{}, nil
 		}
 		if int(anew[0]) < r.sizes[group] {
-			points, index, rows = gather(g.Points, at), nil, make([]int32, len(at))
-			for i, k := range at {
-				rows[i] = g.Rows[k]
-			}
+			p = some
 		}
 	}
-	if index == nil {
-		var err error
-		if index, err = dbscan.NewShared(r.teamOf(g), points, threads); err != nil {
-			return move{}, err
-		}
-	}
-	d, err := r.dense(g, rows, points, index, g.Eps[step], threads)
-	return move{true, rows, d}, err
+	d, err := r.dense(p, g.Eps[step], threads)
+	return move{true, p, d}, err
 }
 
 // apply gives what was clustered anew its labels and describes the level.
@@ -271,9 +249,13 @@ func (r *refinement) apply(step int, moves []move, outcomes []outcome, open map[
 	}
 	r.nameNodes(nodes)
 	for i, m := range moves {
-		for j, row := range m.rows {
+		if !m.moved {
+			continue
+		}
+		for j, k := range m.density.labels {
+			row := m.part.row(j)
 			r.labels[row] = Noise
-			if k := m.density.labels[j]; k != dbscan.Noise {
+			if k != dbscan.Noise {
 				r.labels[row] = nodes[first[i]+int(k)].ID
 			}
 		}

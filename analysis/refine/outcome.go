@@ -37,15 +37,16 @@ func (r *refinement) sumUp(step int, moves []move) ([]outcome, error) {
 		for k := range all {
 			all[k].from = make(map[int32]int)
 		}
-		for j, row := range m.rows {
+		for j, k := range m.density.labels {
 			x := &all[0]
-			if k := m.density.labels[j]; k != dbscan.Noise {
+			if k != dbscan.Noise {
 				x = &all[1+k]
 			}
-			x.bursts++
+			row, bursts := m.part.row(j), m.part.burstsOf(j)
+			x.bursts += bursts
 			x.timeNS += r.bursts.DurationNS[row]
 			if step > 0 {
-				x.from[r.labels[row]]++
+				x.from[r.labels[row]] += bursts
 			}
 		}
 		words = append(words, int64(i), int64(len(m.density.minPts)))

@@ -41,10 +41,13 @@ const Absent int32 = -1
 // Bursts are all bursts of a run, thread after thread, each in time order. Those that are in no group are no part of the
 // sequences.
 type Bursts struct {
-	DurationNS []int64
-	Ends       []int               // per thread: where its bursts end; nil = not known, and there is no score
+	DurationNS []int64             // the sum of those that a row stands for
+	Ends       []int               // per thread: where its bursts end; nil = not known, and without Score there is none
 	Anchors    [][]sequence.Anchor // per thread, counting all its bursts; nil = not known
 	Groups     []Group             // the same at all members of a team, but for their rows and points
+	// Score, if not nil, scores labels where the sequences are elsewhere: the rows are in no order then, and Ends is nil. labels has one for each of
+	// DurationNS, the ID of a node below count, Noise or Absent, and must stay as it is; the score is of count labels.
+	Score func(labels []int32, count int) (*sequence.Score, error)
 	// Team says which threads' bursts are here. DurationNS then goes on after the last thread with bursts of others that are clustered here.
 	Team team.Threads
 	// Home, where Team has several members, is collective: it gives the bursts of this member's threads that are clustered elsewhere the labels
@@ -55,11 +58,16 @@ type Bursts struct {
 // A Group is a set of bursts that are clustered apart from the others.
 type Group struct {
 	Rows   []int32        // its bursts in Bursts that are clustered here, ascending
-	Points dbscan.Points  // one per row
+	Points dbscan.Points  // one per row, unless Cluster is set
 	Index  *dbscan.Shared // of Points, and those of others if Shared; nil = Run makes it
 	Shared bool           // every member of the team has a part of its bursts; else one has all
 	Eps    []float64      // by step, ascending, at least one; a group whose ladder ends sooner stays as it is
 	MinPts int            // at least 1; with fewer bursts than that the group is one cluster
+	// Weights says how many bursts, above 0, each row stands for; nil = one each. All counts are of bursts, and so is MinPts.
+	Weights []int64
+	// Cluster, if not nil, clusters some of the rows, by their places in Rows, in place of DBSCAN on Points, and as that does: a label for each of them,
+	// dbscan.Noise or 0 … clusters-1. Several groups' are called at once. Neither this nor Weights goes with Shared in a team of several.
+	Cluster func(at []int32, eps float64, minPts int) (labels []int32, clusters int, err error)
 }
 
 // Options of a refinement.
@@ -185,6 +193,9 @@ func (b *Bursts) check(o *Options) error {
 	if b.Anchors != nil && len(b.Anchors) != len(b.Ends) {
 		return fmt.Errorf("refine: anchors of %d threads for %d threads", len(b.Anchors), len(b.Ends))
 	}
+	if b.Score != nil && b.Ends != nil {
+		return errors.New("refine: the threads of the bursts are known, and a score of another making: want one of them")
+	}
 	begin := 0
 	for i, end := range b.Ends {
 		if end < begin || end > len(b.DurationNS) {
@@ -202,15 +213,36 @@ func (b *Bursts) check(o *Options) error {
 	} else if b.Ends != nil && begin != len(b.DurationNS) {
 		return fmt.Errorf("refine: the last thread ends at burst %d of %d", begin, len(b.DurationNS))
 	}
-	for i, g := range b.Groups {
-		switch {
-		case len(g.Eps) == 0:
-			return fmt.Errorf("refine: group %d has no Eps", i)
-		case g.MinPts < 1:
-			return fmt.Errorf("refine: group %d has MinPts %d: want at least 1", i, g.MinPts)
-		case g.Points.Len() != len(g.Rows):
-			return fmt.Errorf("refine: group %d has %d points for %d bursts", i, g.Points.Len(), len(g.Rows))
+	for i := range b.Groups {
+		if err := b.Groups[i].check(b.Team.Size()); err != nil {
+			return fmt.Errorf("refine: group %d %w", i, err)
 		}
+	}
+	return nil
+}
+
+// mostBursts is how many bursts the rows of a group may stand for.
+const mostBursts = 1 << 48
+
+func (g *Group) check(members int) error {
+	switch {
+	case len(g.Eps) == 0:
+		return errors.New("has no Eps")
+	case g.MinPts < 1:
+		return fmt.Errorf("has MinPts %d: want at least 1", g.MinPts)
+	case g.Cluster == nil && g.Points.Len() != len(g.Rows):
+		return fmt.Errorf("has %d points for %d bursts", g.Points.Len(), len(g.Rows))
+	case g.Weights != nil && len(g.Weights) != len(g.Rows):
+		return fmt.Errorf("has %d weights for %d rows", len(g.Weights), len(g.Rows))
+	case g.Shared && members > 1 && (g.Weights != nil || g.Cluster != nil):
+		return errors.New("is shared: want neither weights nor a clustering of its own")
+	}
+	var sum int64
+	for i, w := range g.Weights {
+		if w < 1 || w > mostBursts-sum {
+			return fmt.Errorf("has the weight %d for row %d: want at least 1, and all together at most %d", w, i, int64(mostBursts))
+		}
+		sum += w
 	}
 	return nil
 }
