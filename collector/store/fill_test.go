@@ -1,0 +1,240 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// newStaying is a stub whose agent keeps its calls, with two rings of one process.
+func newStaying(t *testing.T) *agentStub {
+	s := New()
+	a, _, err := s.Greet(&moriensv1.Hello{Agent: 1, Host: "n1", Cells: "as agreed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stub := &agentStub{t: t, store: s, agent: a}
+	stub.must(process(1, 0, 2))
+	stub.must(ring(11, 1))
+	stub.must(ring(12, 1))
+	stub.must(callPath(1, 1))
+	stub.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+		Communicator: 1, Id: 7, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}})
+	stub.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}})
+	return stub
+}
+
+// A drawnWindow is calls of a ring and what they have moved. The call in row r takes 1000·ring + r ticks; a transfer has its row as its tag, and as its bytes the row that
+// completed it, plus 1; a collective has its row as what it has sent.
+type drawnWindow struct {
+	ring        uint64
+	first, rows uint64
+	messages    []*moriensv1.ReportRequest
+}
+
+// drawWindows draws what two rings did: rows[ring] of them in all.
+func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
+	rows = map[uint64]uint64{11: 0, 12: 0}
+	for ring := range rows {
+		rows[ring] = uint64(rapid.IntRange(1, 30).Draw(t, "rows"))
+	}
+	for _, ring := range []uint64{11, 12} {
+		ticks := 50 * ring
+		for first := uint64(0); first < rows[ring]; {
+			n := min(uint64(rapid.IntRange(1, 8).Draw(t, "window")), rows[ring]-first)
+			c := &moriensv1.Calls{Ring: ring, First: first, OriginTicks: ticks}
+			x, m := &moriensv1.Transfers{Ring: ring}, &moriensv1.Collectives{Ring: ring}
+			lastMoved, lastMet := int64(0), int64(0)
+			for row := first; row < first+n; row++ {
+				c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 1000*ring+row)
+				c.Function, c.Path = append(c.Function, 1), append(c.Path, 1)
+				ticks += 10 + 1000*ring + row
+				switch rapid.IntRange(0, 2).Draw(t, "what") {
+				case 0:
+					m.Row, m.Comm, m.Ordinal = append(m.Row, int64(row)-lastMet), append(m.Comm, 1), append(m.Ordinal, row)
+					m.Sent, m.Received, m.Root = append(m.Sent, row), append(m.Received, 0), append(m.Root, -1)
+					lastMet = int64(row)
+				case 1:
+					by := rapid.SampledFrom([]uint64{11, 12}).Draw(t, "by")
+					done := int64(rapid.Uint64Range(0, rows[by]-1).Draw(t, "done"))
+					if by != ring {
+						x.Elsewhere, x.DoneRing = append(x.Elsewhere, uint32(len(x.Row))), append(x.DoneRing, by)
+					}
+					x.Row, x.Kind = append(x.Row, int64(row)-lastMoved), append(x.Kind, moriensv1.Transfers_KIND_SENT)
+					if x.Done = append(x.Done, done-int64(row)); done >= int64(row) {
+						x.Done[len(x.Done)-1]++
+					}
+					x.Peer, x.Tag, x.Comm, x.Bytes = append(x.Peer, 1), append(x.Tag, int32(row)), append(x.Comm, 1), append(x.Bytes, uint64(done)+1)
+					lastMoved = int64(row)
+				}
+			}
+			if first == 0 {
+				c.NoBurst = []uint32{0}
+			}
+			w := drawnWindow{ring: ring, first: first, rows: n, messages: []*moriensv1.ReportRequest{calls(c)}}
+			if len(x.Row) > 0 {
+				w.messages = append(w.messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}})
+			}
+			if len(m.Row) > 0 {
+				w.messages = append(w.messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
+			}
+			list = append(list, w)
+			first += n
+		}
+	}
+	return list, rows
+}
+
+// What was fetched is as if it had come by itself; where windows are missing, what is there belongs to the calls that it belonged to.
+func TestFill(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		windows, rows := drawWindows(rt)
+		stub := newStaying(t)
+		var messages []*moriensv1.ReportRequest
+		has := map[uint64]map[uint64]bool{11: {}, 12: {}}
+		burstless := map[uint64]int{}
+		next := map[uint64]uint64{}
+		kept := uint64(0)
+		for _, w := range windows {
+			if rapid.IntRange(0, 3).Draw(rt, "evicted") == 0 {
+				continue
+			}
+			for _, m := range w.messages {
+				messages = append(messages, proto.CloneOf(m))
+			}
+			for row := w.first; row < w.first+w.rows; row++ {
+				has[w.ring][row] = true
+				kept++
+			}
+			if w.first != next[w.ring] || w.first == 0 {
+				burstless[w.ring]++
+			}
+			next[w.ring] = w.first + w.rows
+		}
+		for ring, n := range rows {
+			stub.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: ring, Calls: n}}})
+		}
+		f := stub.store.Freeze()
+		order := rapid.Permutation(messages).Draw(rt, "order")
+		filled := f.Fill(order)
+		f.Renumber()
+		lost := uint64(0) // of rings that have any
+		for ring, n := range rows {
+			if len(has[ring]) > 0 {
+				lost += n - uint64(len(has[ring]))
+			}
+		}
+		for _, err := range filled.Refused { // of a ring of which nothing came nothing is known that could complete something
+			if !strings.Contains(err.Error(), "of 0") {
+				rt.Fatal(err)
+			}
+		}
+		if filled.Calls != kept || filled.Missing != lost || f.Totals.Calls != kept {
+			rt.Fatalf("%+v, want %d calls, %d missing; %+v", filled, kept, lost, f.Totals)
+		}
+		if kept > 0 && len(f.CallPaths) != 2 {
+			rt.Fatalf("call paths %v", f.CallPaths)
+		}
+		for _, id := range []uint64{11, 12} {
+			checkFilled(rt, &f, f.Ring(id), id, has[id], burstless[id])
+		}
+	})
+}
+
+func checkFilled(t *rapid.T, f *Frozen, r *Ring, id uint64, has map[uint64]bool, burstless int) {
+	ticksOf := func(r *Ring) (list []uint64) {
+		for _, c := range r.Chunks {
+			list = append(list, c.Call...)
+		}
+		return list
+	}
+	var want []uint64
+	for row := range uint64(100) {
+		if has[row] {
+			want = append(want, 1000*id+row)
+		}
+	}
+	calls := ticksOf(r)
+	if d := cmp.Diff(want, calls); d != "" {
+		t.Fatalf("ring %d: %s", id, d)
+	}
+	without := 0
+	for _, c := range r.Chunks {
+		without += len(c.NoBurst)
+	}
+	if without != burstless {
+		t.Fatalf("ring %d: %d calls have no burst before them, want %d", id, without, burstless)
+	}
+	if first, last := r.Span(); len(calls) > 0 {
+		end := r.Chunks[len(r.Chunks)-1]
+		ticks := end.Origin
+		for i := range end.Call {
+			ticks += end.Burst[i] + end.Call[i]
+		}
+		if first != r.Chunks[0].Origin || last != ticks {
+			t.Fatalf("ring %d: from %d to %d, want %d to %d", id, first, last, r.Chunks[0].Origin, ticks)
+		}
+	}
+	for _, x := range r.Transfers {
+		for i, row := range x.Row {
+			if calls[row] != 1000*id+uint64(x.Tag[i]) {
+				t.Fatalf("ring %d: a transfer of row %d is now in the call of %d ticks", id, x.Tag[i], calls[row])
+			}
+			by, byID := r, id
+			if o := x.DoneRing[i]; o != nil {
+				by, byID = o, o.Info.Ring
+			}
+			was := 1000*byID + x.Bytes[i] - 1
+			if done := x.Done[i]; done >= 0 && ticksOf(by)[done] != was {
+				t.Fatalf("ring %d: completed by %d, want %d", id, ticksOf(by)[done], was)
+			} else if done < 0 && slices.Contains(ticksOf(by), was) {
+				t.Fatalf("ring %d: completed by nothing, want %d", id, was)
+			}
+		}
+	}
+	for _, x := range r.Collectives {
+		for i, row := range x.Row {
+			if calls[row] != 1000*id+x.Sent[i] {
+				t.Fatalf("ring %d: a collective of row %d is now in the call of %d ticks", id, x.Sent[i], calls[row])
+			}
+		}
+	}
+	for _, row := range r.Gaps.Before {
+		if row > r.Calls {
+			t.Fatalf("ring %d: a gap before row %d of %d", id, row, r.Calls)
+		}
+	}
+}
+
+// Calls that overlap, of a ring that is not known, and messages of no window are refused, and cost the others nothing.
+func TestFillRefuses(t *testing.T) {
+	stub := newStaying(t)
+	f := stub.store.Freeze()
+	filled := f.Fill([]*moriensv1.ReportRequest{calls(two(11, 0)), calls(two(11, 1)), calls(two(13, 0)), process(5, 0, 1), calls(two(12, 0))})
+	f.Renumber()
+	if len(filled.Refused) != 3 || filled.Calls != 4 || filled.Missing != 0 {
+		t.Errorf("%+v", filled)
+	}
+	if again := f.Fill([]*moriensv1.ReportRequest{calls(two(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
+		t.Errorf("a ring was filled twice: %+v", again)
+	}
+	p := f.Processes[0]
+	if n, err := f.Number(p, 3, 1); err != nil || n == 0 {
+		t.Errorf("number %d, %v", n, err)
+	}
+	f.Renumber()
+	if len(f.CallPaths) != 4 || f.Frames(p, 9) != nil {
+		t.Errorf("%v", f.CallPaths)
+	}
+	for _, bad := range [][2]uint32{{1 << 20, 1}, {3, 9}} {
+		if _, err := f.Number(p, bad[0], bad[1]); err == nil {
+			t.Errorf("function %d from call path %d has a number", bad[0], bad[1])
+		}
+	}
+}
