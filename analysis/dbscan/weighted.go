@@ -19,37 +19,55 @@ type Weighting struct {
 	// Questions, if it is not, are the cells, ascending, whose points the answer may depend on. With
 	// those replaced by their points (cell.Of), there is less in question: it takes a few rounds at most.
 	Questions []int32
+
+	asked weightedAsk
+}
+
+// weightedAsk is what Weighted was asked.
+type weightedAsk struct {
+	dims            int
+	cells           []cell.Cell
+	eps             float64
+	minPts, threads int
 }
 
 // Weighted clusters cells as Cluster would cluster their points, on up to threads threads. Boxes need not
 // come from one set of cells. eps and minPts are as for Cluster. Cells without points and boxes that are
-// not finite or the wrong way round are errors.
+// not finite or the wrong way round are errors. cells must not change before AtMeans is asked for.
 func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*Weighting, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
 	}
-	if dims < 1 || dims > MaxDims {
-		return nil, fmt.Errorf("dbscan: %d dimensions: want 1 to %d", dims, MaxDims)
+	if err := checkCells(cells, dims); err != nil {
+		return nil, err
 	}
-	for i := range cells {
-		if err := checkCell(&cells[i], dims); err != nil {
-			return nil, fmt.Errorf("dbscan: cell %d: %w", i, err)
-		}
-	}
-	w := newWeighted(dims, cells, eps, minPts, max(1, threads))
+	ask := weightedAsk{dims, cells, eps, minPts, max(1, threads)}
+	w := newWeighted(&ask)
 	w.findCores()
 	if len(w.questions()) == 0 {
 		w.link()
 	}
 	number, clusters, known := w.numbers()
 	if len(w.questions()) > 0 || !known {
-		return &Weighting{Questions: w.questions()}, nil
+		return &Weighting{Questions: w.questions(), asked: ask}, nil
 	}
 	labels := w.label(number)
 	if q := w.questions(); len(q) > 0 {
-		return &Weighting{Questions: q}, nil
+		return &Weighting{Questions: q, asked: ask}, nil
 	}
 	return &Weighting{Exact: true, Labels: labels, Clusters: clusters}, nil
+}
+
+func checkCells(cells []cell.Cell, dims int) error {
+	if dims < 1 || dims > MaxDims {
+		return fmt.Errorf("dbscan: %d dimensions: want 1 to %d", dims, MaxDims)
+	}
+	for i := range cells {
+		if err := checkCell(&cells[i], dims); err != nil {
+			return fmt.Errorf("dbscan: cell %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 func checkCell(c *cell.Cell, dims int) error {
@@ -77,7 +95,8 @@ type weighted struct {
 	asked   []bool
 }
 
-func newWeighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) *weighted {
+func newWeighted(ask *weightedAsk) *weighted {
+	dims, cells, eps, minPts, threads := ask.dims, ask.cells, ask.eps, ask.minPts, ask.threads
 	scale := scaleFor(eps, 0)
 	w := &weighted{dims: dims, cells: cells, eps2: eps * scale * (eps * scale), minPts: minPts, threads: threads}
 	lows := Points{Dims: dims, Coords: make([]float64, 0, len(cells)*dims)}
