@@ -69,6 +69,7 @@ var rules = []rule{
 	{"cshim/bench", []string{"internal/bench"}, []string{}},
 	{"cshim", []string{"internal"}, nil},
 	{"agent/symbol", []string{}, []string{"github.com/ianlancetaylor/demangle"}},
+	{"agent/cells", []string{"analysis", "internal/anchor", "internal/mix", "proto"}, []string{"golang.org/x/sys", "google.golang.org/protobuf"}},
 	{"agent/window", []string{"proto", "internal/anchor", "internal/segment"}, []string{"google.golang.org/protobuf"}},
 	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},
 	{"collector/health", []string{}, []string{}},

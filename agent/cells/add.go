@@ -1,0 +1,231 @@
+package cells
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"moriens/analysis/space"
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// maxSize bounds the ranks of a world, and maxEvents what a process counts, as in the collector's store.
+const (
+	maxSize   = 1 << 24
+	maxEvents = 8
+)
+
+// A process is one MPI process.
+type process struct {
+	id     uint64
+	size   int64
+	clock  moriensv1.Clock
+	events []int // their numbers among Keeper.counters
+	// Where the dimensions' counters are among its events; -1: it does not count that.
+	axes   []int
+	frames map[uint32]uint64 // hash of a call path's frames, by its number
+	// Functions called from call paths, as they came; the first stands for none that is known.
+	sites   []site
+	siteOf  map[siteKey]uint32
+	groupOf map[sitePair]uint32
+	anchors map[uint32]bool // communicators of all ranks, by the process's number
+	rings   []*ring
+}
+
+// A clock is one of the node's tick counters.
+type clock struct {
+	began      bool // there was a sample, the first of which said this
+	firstTicks uint64
+	firstNS    int64
+	nsPerTick  float64   // 0: not known yet
+	waiting    []waiting // until it is
+}
+
+// A waiting message is one that waits for its clock's rate.
+type waiting struct {
+	ring  *ring
+	calls *moriensv1.Calls
+}
+
+// Add takes the messages of a transaction, in their order. They stay the caller's. What comes twice, as definitions and rows do when
+// the agent goes on with what it has kept, counts once. A message that is not what it seems is left out, told to the log, and counted.
+func (k *Keeper) Add(messages []*moriensv1.ReportRequest) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, m := range messages {
+		if err := k.add(m); err != nil {
+			if k.tally.refused == 0 {
+				k.config.Log.Error("micro-cells: a message is left out, and so will be others", "error", err)
+			}
+			k.tally.refused++
+		}
+	}
+}
+
+func (k *Keeper) add(m *moriensv1.ReportRequest) error {
+	switch b := m.Body.(type) {
+	case *moriensv1.ReportRequest_Process:
+		return k.addProcess(b.Process)
+	case *moriensv1.ReportRequest_Ring:
+		return k.addRing(b.Ring)
+	case *moriensv1.ReportRequest_CallPath:
+		p := k.processes[b.CallPath.Process]
+		if p == nil {
+			return fmt.Errorf("cells: call path of unknown process %016x", b.CallPath.Process)
+		}
+		p.frames[b.CallPath.Path] = hashFrames(b.CallPath.Frames)
+	case *moriensv1.ReportRequest_Communicator:
+		c := b.Communicator
+		if len(c.Stride) != len(c.First) || len(c.Count) != len(c.First) {
+			return fmt.Errorf("cells: communicator %d: columns of %d, %d and %d rows", c.Communicator, len(c.First), len(c.Stride), len(c.Count))
+		}
+		if anchor.OfAllRanks(c, int64(c.Size)) {
+			k.communicators[c.Communicator] = int64(c.Size)
+		}
+	case *moriensv1.ReportRequest_Member:
+		p := k.processes[b.Member.Process]
+		if p == nil {
+			return fmt.Errorf("cells: member process %016x is unknown", b.Member.Process)
+		}
+		if k.communicators[b.Member.Communicator] == p.size {
+			p.anchors[b.Member.Comm] = true
+		}
+	case *moriensv1.ReportRequest_ClockSample:
+		return k.addSample(b.ClockSample)
+	case *moriensv1.ReportRequest_Calls:
+		return k.addCalls(b.Calls)
+	case *moriensv1.ReportRequest_Collectives:
+		return k.addCollectives(b.Collectives)
+	}
+	return nil
+}
+
+func (k *Keeper) addProcess(p *moriensv1.Process) error {
+	if k.processes[p.Process] != nil {
+		return nil
+	}
+	if len(p.Events) > maxEvents || p.Size < 1 || p.Size > maxSize {
+		return fmt.Errorf("cells: process %016x: %d events, one of %d ranks: want at most %d and %d", p.Process, len(p.Events), p.Size, maxEvents, maxSize)
+	}
+	if k.cells == nil {
+		if err := k.choose(p.Events); err != nil {
+			return err
+		}
+	}
+	own := &process{
+		id: p.Process, size: int64(p.Size), clock: p.Clock, frames: make(map[uint32]uint64), sites: make([]site, 1),
+		siteOf: make(map[siteKey]uint32), groupOf: make(map[sitePair]uint32), anchors: make(map[uint32]bool),
+	}
+	for _, name := range p.Events {
+		at := slices.Index(k.counters, name)
+		if at < 0 {
+			at = len(k.counters)
+			k.counters = append(k.counters, name)
+			k.units.widen(1 + len(k.counters))
+		}
+		own.events = append(own.events, at)
+	}
+	for _, name := range k.columns.CounterNames {
+		own.axes = append(own.axes, slices.Index(p.Events, name))
+	}
+	k.processes[own.id] = own
+	k.order = append(k.order, own)
+	return nil
+}
+
+func (k *Keeper) addRing(r *moriensv1.Ring) error {
+	p := k.processes[r.Process]
+	if p == nil {
+		return fmt.Errorf("cells: ring %016x of unknown process %016x", r.Ring, r.Process)
+	}
+	if k.byID[r.Ring] != nil {
+		return nil
+	}
+	own := &ring{id: r.Ring, process: p, number: uint32(len(k.rings))}
+	own.sums = newSums()
+	p.rings = append(p.rings, own)
+	k.rings = append(k.rings, own)
+	k.byID[r.Ring] = own
+	return nil
+}
+
+// addSample takes a reading of a clock, and the calls that have waited for it.
+func (k *Keeper) addSample(s *moriensv1.ClockSample) error {
+	c := k.clock(s.Clock)
+	if !c.began {
+		c.began, c.firstTicks, c.firstNS = true, s.Ticks, s.MonotonicNs
+		return nil
+	}
+	if s.Ticks > c.firstTicks && s.MonotonicNs > c.firstNS { // the longest baseline there is
+		c.nsPerTick = float64(s.MonotonicNs-c.firstNS) / float64(s.Ticks-c.firstTicks)
+	}
+	if c.nsPerTick == 0 {
+		return nil
+	}
+	waiting := c.waiting
+	c.waiting = nil
+	var err error
+	for _, w := range waiting {
+		k.pendingRows -= len(w.calls.Function)
+		if e := k.takeCalls(w.ring, w.calls, c.nsPerTick); e != nil {
+			err = e
+		}
+	}
+	return err
+}
+
+func (k *Keeper) clock(kind moriensv1.Clock) *clock {
+	c := k.clocks[kind]
+	if c == nil {
+		c = new(clock)
+		k.clocks[kind] = c
+	}
+	return c
+}
+
+// addCollectives takes the anchors among collective calls.
+func (k *Keeper) addCollectives(c *moriensv1.Collectives) error {
+	r := k.byID[c.Ring]
+	if r == nil {
+		return fmt.Errorf("cells: collectives of unknown ring %016x", c.Ring)
+	}
+	if len(c.Comm) != len(c.Row) || len(c.Ordinal) != len(c.Row) {
+		return fmt.Errorf("cells: ring %016x, collectives: columns of %d, %d and %d rows", c.Ring, len(c.Row), len(c.Comm), len(c.Ordinal))
+	}
+	row := int64(0)
+	for i, d := range c.Row {
+		if row += d; row < 0 || row > math.MaxUint32 {
+			return fmt.Errorf("cells: ring %016x: a collective in row %d: want one from 0 to %d", c.Ring, row, uint32(math.MaxUint32))
+		}
+		if !r.process.anchors[c.Comm[i]] {
+			continue
+		}
+		if err := r.anchors.add(uint32(row), c.Comm[i], c.Ordinal[i]); err != nil {
+			return fmt.Errorf("cells: ring %016x: %w", c.Ring, err)
+		}
+	}
+	return nil
+}
+
+// columns are the bursts of a message at work. Each has the memory of the last.
+type columns struct {
+	space.Columns         // durations, and the counters of dimensions
+	rows          []int32 // of the message
+	before, after []uint32
+	values        []int64 // counts of all events
+	complete      []int32
+	coords        []float64
+}
+
+// choose makes columns for the counters that dimensions need.
+func (c *columns) choose(dims []space.Dim) {
+	for _, d := range dims {
+		for _, name := range []string{d.Num, d.Den} {
+			if name != "" && name != space.Duration && !slices.Contains(c.CounterNames, name) {
+				c.CounterNames = append(c.CounterNames, name)
+				c.Counters = append(c.Counters, nil)
+			}
+		}
+	}
+}

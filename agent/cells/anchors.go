@@ -1,0 +1,59 @@
+package cells
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+)
+
+// maxOrdinal bounds the number of a collective call, so that no sum of them overflows.
+const maxOrdinal = 1 << 48
+
+// anchors are the collective calls of a ring on communicators of all ranks, in the order of its rows. How many anchors lie before one its
+// ordinal tells, also where records are missing.
+type anchors struct {
+	rows  []uint32
+	jumps []jump            // the first, and those that do not follow the one before them
+	past  map[uint32]uint64 // by communicator: how many there have been
+	total uint64            // on all
+}
+
+// A jump says how many anchors lie before one. Behind each of those that follow, up to the next jump, there is one more.
+type jump struct {
+	anchor int
+	before uint64
+}
+
+var errAnchorOrder = errors.New("collectives of one communicator, or of one thread, are not in their order")
+
+// add takes the collective of a row. One that is there already changes nothing.
+func (a *anchors) add(row, comm uint32, ordinal uint64) error {
+	if n := len(a.rows); n > 0 && row <= a.rows[n-1] {
+		if _, known := slices.BinarySearch(a.rows, row); known {
+			return nil
+		}
+		return fmt.Errorf("row %d: %w", row, errAnchorOrder)
+	}
+	if ordinal > maxOrdinal || ordinal < a.past[comm] {
+		return fmt.Errorf("row %d: ordinal %d behind %d: %w", row, ordinal, a.past[comm], errAnchorOrder)
+	}
+	if a.past == nil {
+		a.past = make(map[uint32]uint64)
+	}
+	before := a.total + ordinal - a.past[comm]
+	if len(a.rows) == 0 || before != a.total {
+		a.jumps = append(a.jumps, jump{len(a.rows), before})
+	}
+	a.rows = append(a.rows, row)
+	a.total, a.past[comm] = before+1, ordinal+1
+	return nil
+}
+
+// before is how many anchors lie before one.
+func (a *anchors) before(anchor int) uint64 {
+	i := sort.Search(len(a.jumps), func(i int) bool { return a.jumps[i].anchor > anchor }) - 1
+	return a.jumps[i].before + uint64(anchor-a.jumps[i].anchor)
+}
+
+func (a *anchors) bytes() int64 { return 4*int64(cap(a.rows)) + 16*int64(cap(a.jumps)) }

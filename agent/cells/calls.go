@@ -1,0 +1,258 @@
+package cells
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// maxTicks bounds the ticks of a message, and maxPolls a run of polls, as in the collector's store.
+	maxTicks = math.MaxInt64
+	maxPolls = 1 << 40
+	// maxNS bounds one burst or call, so that the sums of a message do not overflow: 52 days.
+	maxNS = 1 << 52
+	// pendingMost is how many rows may wait for a clock's rate, which is known 0.1 s after the first process came.
+	pendingMost = 1 << 20
+)
+
+// Instead of a unit, of bursts that are in none.
+const (
+	unitShort   uint32 = math.MaxUint32 - 1
+	unitMissing uint32 = math.MaxUint32 - 2
+)
+
+// noCount stands for a count that is not there, as in Counts.
+const noCount = math.MinInt64
+
+func (k *Keeper) addCalls(c *moriensv1.Calls) error {
+	r := k.byID[c.Ring]
+	if r == nil {
+		return fmt.Errorf("cells: calls of unknown ring %016x", c.Ring)
+	}
+	if err := r.check(c); err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
+	}
+	clock := k.clock(r.process.clock)
+	if clock.nsPerTick == 0 {
+		if k.pendingRows += len(c.Function); k.pendingRows > pendingMost {
+			k.pendingRows -= len(c.Function)
+			k.tally.lost += uint64(len(c.Function) - len(c.NoBurst))
+			return fmt.Errorf("cells: ring %016x, call %d: the rate of the clock is not known, and there is no room for more that waits for it", c.Ring, c.First)
+		}
+		clock.waiting = append(clock.waiting, waiting{r, proto.CloneOf(c)})
+		return nil
+	}
+	return k.takeCalls(r, c, clock.nsPerTick)
+}
+
+// check judges a message as the collector's store does.
+func (r *ring) check(c *moriensv1.Calls) error {
+	n := len(c.Function)
+	if n == 0 || len(c.Path) != n || len(c.BurstTicks) != n || len(c.CallTicks) != n {
+		return fmt.Errorf("columns of %d, %d, %d and %d rows", n, len(c.Path), len(c.BurstTicks), len(c.CallTicks))
+	}
+	if c.First > math.MaxUint32-uint64(n) {
+		return fmt.Errorf("row %d: want at most %d", c.First, math.MaxUint32-n)
+	}
+	for _, rows := range [][]uint32{c.NoBurst, c.PollsRow, c.NoCounts} {
+		for i, row := range rows {
+			if int(row) >= n || i > 0 && row <= rows[i-1] {
+				return errors.New("a column of rows does not ascend within the rows")
+			}
+		}
+	}
+	if len(c.Polls) != len(c.PollsRow) || len(c.Counts) != len(r.process.events) {
+		return fmt.Errorf("%d numbers of %d runs of polls, counts of %d events of %d", len(c.Polls), len(c.PollsRow), len(c.Counts), len(r.process.events))
+	}
+	for _, column := range c.Counts {
+		if len(column.Value) != n-len(c.NoCounts) {
+			return fmt.Errorf("%d counts for %d rows without %d", len(column.Value), n, len(c.NoCounts))
+		}
+	}
+	for _, polls := range c.Polls {
+		if polls < 2 || polls > maxPolls {
+			return fmt.Errorf("a run of %d polls", polls)
+		}
+	}
+	sum := uint64(0)
+	for i := range n {
+		for _, ticks := range []uint64{c.BurstTicks[i], c.CallTicks[i]} {
+			if ticks > maxTicks-sum {
+				return errors.New("its ticks overflow")
+			}
+			sum += ticks
+		}
+		if _, known := r.process.frames[c.Path[i]]; !known && c.Path[i] != 0 || c.Function[i] > math.MaxUint16 {
+			return fmt.Errorf("row %d: function %d, call path %d: not known", i, c.Function[i], c.Path[i])
+		}
+	}
+	return nil
+}
+
+// takeCalls takes the rows of a message that the ring has not had.
+func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error {
+	n := uint64(len(c.Function))
+	if c.First+n <= r.rows {
+		return nil
+	}
+	from := 0
+	if c.First < r.rows {
+		from = int(r.rows - c.First)
+	}
+	if c.First > r.rows { // what was between is gone
+		r.skip(c.First)
+	}
+	b := &k.columns
+	b.gather(r, c, from, nsPerTick)
+	s, err := space.New(b.Columns, k.dims)
+	if err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
+	}
+	selection, err := s.Select(space.Filter{MinNS: k.config.MinNS})
+	if err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
+	}
+	b.complete = b.complete[:0]
+	for i, status := range selection.Status {
+		if status == space.Complete {
+			b.complete = append(b.complete, int32(i))
+		}
+	}
+	b.coords = s.Coordinates(b.coords[:0], b.complete)
+	k.place(r, c, from, selection.Status)
+	r.addCalls(c, from, nsPerTick)
+	return nil
+}
+
+// gather puts the bursts of a message, from a row on, into columns, and moves the ring's last call to the message's.
+func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float64) {
+	b.rows, b.before, b.after, b.DurationNS = b.rows[:0], b.before[:0], b.after[:0], b.DurationNS[:0]
+	noBurst := c.NoBurst
+	for i, path := range c.Path {
+		without := len(noBurst) > 0 && int(noBurst[0]) == i
+		if without {
+			noBurst = noBurst[1:]
+		}
+		if i < from {
+			continue
+		}
+		at := r.process.site(c.Function[i], path)
+		if !without {
+			b.rows = append(b.rows, int32(i))
+			b.before, b.after = append(b.before, r.last), append(b.after, at)
+			b.DurationNS = append(b.DurationNS, inNS(c.BurstTicks[i], nsPerTick))
+		}
+		r.last = at
+	}
+	for axis, event := range r.process.axes {
+		b.Counters[axis] = b.Counters[axis][:0]
+		if event < 0 {
+			for range b.rows {
+				b.Counters[axis] = append(b.Counters[axis], space.NotRead)
+			}
+			continue
+		}
+		eachCount(c, event, b.rows, func(v int64) { b.Counters[axis] = append(b.Counters[axis], max(v, space.NotRead)) })
+	}
+}
+
+func inNS(ticks uint64, nsPerTick float64) int64 {
+	return int64(min(float64(ticks)*nsPerTick, maxNS))
+}
+
+// eachCount calls visit with an event's count in each of some rows, noCount where there is none.
+func eachCount(c *moriensv1.Calls, event int, rows []int32, visit func(v int64)) {
+	values, noCounts := c.Counts[event].Value, c.NoCounts
+	for _, row := range rows {
+		for len(noCounts) > 0 && int32(noCounts[0]) < row {
+			noCounts = noCounts[1:]
+		}
+		if len(noCounts) > 0 && int32(noCounts[0]) == row {
+			visit(noCount)
+			continue
+		}
+		visit(values[int(row)-(len(c.NoCounts)-len(noCounts))])
+	}
+}
+
+// place gives each burst of the columns its unit, and counts it.
+func (k *Keeper) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
+	b := &k.columns
+	b.gatherValues(r, c)
+	events, dims := len(r.process.events), len(k.dims)
+	next, complete := from, 0
+	for i, row := range b.rows {
+		for ; next < int(row); next++ {
+			r.append(none)
+		}
+		next++
+		x := burst{ring: r.number, row: uint32(r.rows), site: b.after[i], ns: b.DurationNS[i], counts: b.values[i*events:][:events]}
+		k.tally.bursts++
+		k.tally.total.Add(uint64(x.ns))
+		of, at := unitShort, []float64(nil)
+		switch status[i] {
+		case space.Complete:
+			at = b.coords[complete*dims:][:dims]
+			complete++
+			of = k.unitOf(r.process, b.before[i], b.after[i], at)
+		case space.Missing:
+			of = unitMissing
+		}
+		r.sums.add(sumKey{x.site, of}, &x)
+		switch of {
+		case unitShort:
+			k.tally.short++
+			k.tally.shortNS.Add(uint64(x.ns))
+			r.append(none)
+		case unitMissing:
+			k.tally.missing++
+			k.tally.missingNS.Add(uint64(x.ns))
+			r.append(none)
+		default:
+			r.bursts++
+			r.append(of + 1)
+			k.units.add(of, at, &x, r.process.events)
+			k.points.add(&k.units, of, &x)
+		}
+	}
+	for ; next < len(c.Function); next++ {
+		r.append(none)
+	}
+}
+
+// gatherValues puts the counts of all events in the bursts of the columns into one list, burst by burst.
+func (b *columns) gatherValues(r *ring, c *moriensv1.Calls) {
+	events := len(r.process.events)
+	b.values = slices.Grow(b.values[:0], events*len(b.rows))[:events*len(b.rows)]
+	for event := range events {
+		at := event
+		eachCount(c, event, b.rows, func(v int64) {
+			b.values[at] = v
+			at += events
+		})
+	}
+}
+
+// unitOf is the unit of a burst at a point; unitMissing where no cell can hold it.
+func (k *Keeper) unitOf(p *process, before, after uint32, at []float64) uint32 {
+	key, err := k.cells.KeyOf(at)
+	if err != nil {
+		if k.tally.outside++; k.tally.outside == 1 {
+			k.config.Log.Warn("micro-cells: a burst counts as one that lacks data, and so will others like it", "error", err)
+		}
+		return unitMissing
+	}
+	group := uint32(0)
+	if k.by == partition.ByCalls {
+		group = k.groups.of(p, sitePair{before, after})
+	}
+	return k.units.of(group, key, at)
+}

@@ -1,0 +1,204 @@
+// Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs of which no collector can hold all bursts.
+//
+// In go the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, with those that say who the processes are. The bursts
+// are those that the collector would make of the same messages; each becomes a number of a unit: the bursts between the same two call paths, where
+// these count, that lie in one micro-cell of the burst space. Out come, when the collector asks, the units with their sums (a survey), the places of some units' bursts (a split), and,
+// by labels that it gives to units, hashes and counts of the sequences of labels between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A
+// Keeper writes no file and never talks to other nodes. docs/design/scale.md says why it is enough.
+//
+// A burst's length is its ticks times what a tick takes by the node's clock samples as they are when it comes. The end of a run knows the clock's rate better, by some 10^-5: a burst
+// so near the edge of a cell may be in the one or in the other. Nothing depends on in which: label, sums and sequence go with the unit.
+package cells
+
+import (
+	"fmt"
+	"log/slog"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/moment"
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// memoryShare is what part of the node's memory the points of bursts may take by default.
+const memoryShare = 128
+
+// Config says what micro-cells are.
+type Config struct {
+	Dims []space.Dim  // as partition.Options.Choose takes them, by the events of the first process; nil: what it finds best
+	By   partition.By // likewise; ByAuto: what it finds best
+	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the default resolution of the dimensions: resolution / (4·√dimensions).
+	Side  float64
+	MinNS int64 // bursts shorter than this are in no unit
+	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
+	PointsMax int64
+	Log       *slog.Logger
+}
+
+// A Keeper has the bursts of one node. Its methods may be called concurrently.
+type Keeper struct {
+	config Config
+
+	asking    sync.Mutex // held while an answer is made; taken before mu
+	labels    labelling
+	told      told
+	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
+
+	mu sync.Mutex // guards what follows
+	// From the first process on: the dimensions, and how bursts are split by call paths.
+	dims  []space.Dim
+	by    partition.By
+	side  float64
+	cells *cell.Set // of no cells: it knows the key of a point
+
+	processes     map[uint64]*process
+	order         []*process // as they came
+	rings         []*ring    // likewise; their numbers in points
+	byID          map[uint64]*ring
+	clocks        map[moriensv1.Clock]*clock
+	communicators map[uint32]int64 // those of all ranks, and how many these are
+	counters      []string         // events of all processes, as they came
+	groups        groups
+	units         units
+	points        pointsHeld
+	tally         tally
+	pendingRows   int // that wait for a clock's rate
+	columns       columns
+}
+
+// A tally counts all bursts, in units or not.
+type tally struct {
+	bursts, missing, short, lost uint64
+	total, missingNS, shortNS    moment.Exact
+	refused                      uint64 // messages
+	outside                      uint64 // bursts, of the missing ones
+}
+
+// Stats say what a Keeper holds and has lost.
+type Stats struct {
+	Units       int    // places of units that were split included
+	Bursts      uint64 // in units or not
+	Lost        uint64 // bursts
+	Refused     uint64 // messages that were not what they seem
+	Outside     uint64 // bursts that no cell can hold, which count as lacking data
+	Bytes       int64  // of memory, points included
+	PointsBytes int64
+	Forgotten   int // units of which points were given up, because there was no room
+}
+
+// New returns a Keeper of nothing. A side that is no number above 0, and dimensions that have no default resolution with a side of 0 are errors.
+func New(config Config) (*Keeper, error) {
+	if config.Side < 0 || math.IsNaN(config.Side) || math.IsInf(config.Side, 0) || config.MinNS < 0 || config.PointsMax < 0 {
+		return nil, fmt.Errorf("cells: side %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0", config.Side, config.MinNS, config.PointsMax)
+	}
+	if config.By > partition.ByAuto {
+		return nil, fmt.Errorf("cells: no way %d to split bursts", config.By)
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
+	if config.PointsMax == 0 {
+		var info unix.Sysinfo_t
+		if err := unix.Sysinfo(&info); err != nil {
+			return nil, fmt.Errorf("cells: how much memory there is: %w", err)
+		}
+		config.PointsMax = int64(uint64(info.Totalram) * uint64(info.Unit) / memoryShare)
+	}
+	k := &Keeper{
+		config: config, processes: make(map[uint64]*process), byID: make(map[uint64]*ring), clocks: make(map[moriensv1.Clock]*clock),
+		communicators: make(map[uint32]int64), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
+		// No two lives of an agent have surveys of one number.
+		told: told{before: rand.Uint64N(1<<62) + 1},
+	}
+	k.told.latest = k.told.before
+	if config.Dims != nil {
+		if _, err := cellsOf(config.Dims, config.Side); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
+}
+
+// cellsOf returns a set of cells of a side, or the default one, for dimensions.
+func cellsOf(dims []space.Dim, side float64) (*cell.Set, error) {
+	if side == 0 {
+		side = partition.DefaultResolution(dims) / (4 * math.Sqrt(float64(len(dims))))
+	}
+	if side == 0 {
+		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))
+	}
+	return cell.NewSet(len(dims), side)
+}
+
+// choose finds the dimensions by the events of the first process.
+func (k *Keeper) choose(events []string) error {
+	chosen, notes := partition.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
+	set, err := cellsOf(chosen.Dims, k.config.Side)
+	if err != nil {
+		return err
+	}
+	for _, note := range notes {
+		k.config.Log.Warn("micro-cells: " + note)
+	}
+	k.dims, k.by, k.side, k.cells = chosen.Dims, chosen.By, set.Side(), set
+	k.units = newUnits(len(k.dims))
+	k.columns.choose(k.dims)
+	return nil
+}
+
+// Spec says how units are made: only units of one Spec can be put together. What depends on the first process is "auto" before it.
+func (k *Keeper) Spec() string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.spec()
+}
+
+func (k *Keeper) spec() string {
+	dims, by, side := "auto", "auto", "auto"
+	if k.cells != nil {
+		dims, by, side = specOf(k.dims), k.by.String(), fmt.Sprint(k.side)
+	}
+	return strings.Join([]string{"dims=" + dims, "by=" + by, "side=" + side, "min=" + time.Duration(k.config.MinNS).String()}, " ")
+}
+
+// Lost counts bursts that were known before the agent was started again and of which nothing is left.
+func (k *Keeper) Lost(bursts uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.tally.lost += bursts
+}
+
+// Stats returns the counts so far.
+func (k *Keeper) Stats() Stats {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return Stats{
+		Units: k.units.len(), Bursts: k.tally.bursts, Lost: k.tally.lost, Refused: k.tally.refused, Outside: k.tally.outside,
+		Bytes: k.bytes(), PointsBytes: k.points.bytes, Forgotten: k.points.forgotten,
+	}
+}
+
+// bytes is what all that is kept takes of memory.
+func (k *Keeper) bytes() int64 {
+	bytes := k.units.bytes() + k.points.bytes
+	for _, r := range k.rings {
+		bytes += r.bytes()
+	}
+	return bytes
+}
+
+func specOf(dims []space.Dim) string {
+	list := make([]string, len(dims))
+	for j, d := range dims {
+		list[j] = d.String()
+	}
+	return strings.Join(list, ",")
+}

@@ -1,0 +1,132 @@
+package cells
+
+import (
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// chunkRows is how many rows of a ring are kept together.
+const chunkRows = 4096
+
+// none stands for the unit of a row without a burst in a unit; others are numbers of units, plus 1.
+const none = 0
+
+// A ring is one thread. Of each row it keeps the unit of the burst before the call.
+type ring struct {
+	id      uint64
+	process *process
+	number  uint32
+	rows    uint64   // so far, those that are gone included
+	chunks  []*chunk // in the order of their rows; none is ever changed, and the list but by append
+	tail    []uint32 // rows behind those of the chunks
+	bursts  uint64   // in units
+	last    uint32   // site of the latest call; 0: it is not known
+	anchors anchors
+	sums    sums
+	packed  int64 // bytes of chunks
+}
+
+// append adds a row.
+func (r *ring) append(unit uint32) {
+	if r.tail == nil {
+		r.tail = make([]uint32, 0, chunkRows)
+	}
+	r.tail = append(r.tail, unit)
+	r.rows++
+	if len(r.tail) == chunkRows {
+		r.seal()
+	}
+}
+
+// seal makes a chunk of the tail.
+func (r *ring) seal() {
+	if len(r.tail) == 0 {
+		return
+	}
+	c := pack(uint32(r.rows)-uint32(len(r.tail)), r.tail)
+	r.chunks = append(r.chunks, c)
+	r.packed += c.bytes()
+	r.tail = r.tail[:0]
+}
+
+// skip goes on at a row before which some are gone.
+func (r *ring) skip(to uint64) {
+	r.seal()
+	r.rows, r.last = to, 0
+}
+
+// addCalls sums up the MPI calls of a message, from a row on.
+func (r *ring) addCalls(c *moriensv1.Calls, from int, nsPerTick float64) {
+	polls := c.PollsRow
+	for i, path := range c.Path {
+		calls := uint64(1)
+		if len(polls) > 0 && int(polls[0]) == i {
+			calls = c.Polls[len(c.Polls)-len(polls)]
+			polls = polls[1:]
+		}
+		if i >= from {
+			r.sums.addCall(r.process.site(c.Function[i], path), calls, inNS(c.CallTicks[i], nsPerTick))
+		}
+	}
+}
+
+// bytes is about what the ring takes of memory.
+func (r *ring) bytes() int64 {
+	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)) + r.anchors.bytes() + r.sums.bytes()
+}
+
+// A chunk is rows that follow each other: numbers of a list of the units that there are among them.
+type chunk struct {
+	first  uint32
+	units  []uint32 // as in ring.append, in the order of their first row
+	narrow []uint8  // per row; nil where there are more units
+	wide   []uint16 // per row then
+}
+
+// pack makes a chunk of rows.
+func pack(first uint32, rows []uint32) *chunk {
+	c := &chunk{first: first}
+	places := make(map[uint32]uint16)
+	at := make([]uint16, len(rows))
+	for i, unit := range rows {
+		if i > 0 && unit == rows[i-1] {
+			at[i] = at[i-1]
+			continue
+		}
+		p, known := places[unit]
+		if !known {
+			p = uint16(len(c.units))
+			places[unit] = p
+			c.units = append(c.units, unit)
+		}
+		at[i] = p
+	}
+	c.units = append([]uint32(nil), c.units...)
+	if len(c.units) > 1<<8 {
+		c.wide = at
+		return c
+	}
+	c.narrow = make([]uint8, len(rows))
+	for i, p := range at {
+		c.narrow[i] = uint8(p)
+	}
+	return c
+}
+
+func (c *chunk) len() int { return len(c.narrow) + len(c.wide) }
+
+// bytes is what the chunk takes of memory.
+func (c *chunk) bytes() int64 {
+	const header = 4 + 3*24
+	return header + int64(4*cap(c.units)+cap(c.narrow)+2*cap(c.wide))
+}
+
+// unpack appends the rows to dst.
+func (c *chunk) unpack(dst []uint32) []uint32 {
+	for _, p := range c.narrow {
+		dst = append(dst, c.units[p])
+	}
+	for _, p := range c.wide {
+		dst = append(dst, c.units[p])
+	}
+	return dst
+}
