@@ -1,0 +1,213 @@
+package cells
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"moriens/analysis/refine"
+	"moriens/analysis/sequence"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Score gives units labels, and aligns and scores the sequences that all threads have by these: microcell.Source. Down go the labels that an agent has otherwise, up come the hashes of all
+// segments' sequences, and then those sequences that were in no labelling so far, each of one agent.
+func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) (*sequence.Score, error) {
+	sums, err := c.sums(labels, count)
+	if err != nil {
+		return nil, err
+	}
+	heard := newPieces()
+	if err := c.relabel(ctx, labels, c.whole, heard); err != nil {
+		return nil, err
+	}
+	pieces := heard.sorted()
+	if err := c.fetch(ctx, pieces, count); err != nil {
+		return nil, err
+	}
+	list := make([]sequence.Piece, len(pieces))
+	for i, p := range pieces {
+		list[i] = sequence.Piece{Segment: p.segment, Labels: c.sequences.labels(p.hash, c.step), Threads: int(p.threads)}
+	}
+	c.sequences.forget(c.step)
+	score, err := sequence.AlignPieces(list, int(heard.threads), sums, workers)
+	if err != nil {
+		return nil, fmt.Errorf("collector/cells: %w", err)
+	}
+	return score, nil
+}
+
+// Label gives units the labels that Sums is to be by: clusters, partition.LabelNoise and partition.LabelFiltered.
+func (c *Centre) Label(ctx context.Context, labels []int32) error {
+	if len(labels) != len(c.units) {
+		return fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))
+	}
+	return c.relabel(ctx, labels, true, newPieces()) // whole sequences: their hashes are not used, and are fewer
+}
+
+// sums are those of the labels.
+func (c *Centre) sums(labels []int32, count int) ([]sequence.Sums, error) {
+	if len(labels) != len(c.units) {
+		return nil, fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))
+	}
+	sums := make([]sequence.Sums, count)
+	for i, label := range labels {
+		if label < refine.Absent || int(label) >= count {
+			return nil, fmt.Errorf("collector/cells: unit %d has label %d: want one from %d to %d", i, label, refine.Absent, count-1)
+		}
+		if label != refine.Absent {
+			sums[label].Bursts += int(c.units[i].Cell.Count)
+			sums[label].TimeNS += int64(c.units[i].Duration.Total[0])
+		}
+	}
+	return sums, nil
+}
+
+// relabel has all agents take labels, given by unit of the run, and hears what sequences these make.
+func (c *Centre) relabel(ctx context.Context, labels []int32, whole bool, heard *pieces) error {
+	if c.step == math.MaxUint32 {
+		return errors.New("collector/cells: there are no more numbers for labellings")
+	}
+	c.step++
+	return c.each(ctx, c.ids(), func(id uint64) error {
+		n := c.nodes[id]
+		own := n.labelsOf(labels)
+		ask := &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: changes(n.labels, own, c.step, whole)}}
+		h := &hearing{node: n, agent: id, whole: whole, heard: heard}
+		if err := c.ask(ctx, id, ask, h.take); err != nil {
+			return err
+		}
+		n.labels = own
+		return h.end()
+	})
+}
+
+// changes are those from labels that an agent has, nil where it has none, to others, or all that are not 0 where these are fewer.
+func changes(before, after []int32, step uint32, whole bool) *moriensv1.CellsRelabel {
+	changed, set := 0, 0
+	for i, label := range after {
+		if i >= len(before) && label != 0 || i < len(before) && label != before[i] {
+			changed++
+		}
+		if label != 0 {
+			set++
+		}
+	}
+	m := &moriensv1.CellsRelabel{Step: step, Whole: whole, Begin: before == nil || set < changed}
+	last := 0
+	for i, label := range after {
+		was := int32(0)
+		if !m.Begin && i < len(before) {
+			was = before[i]
+		}
+		if label == was {
+			continue
+		}
+		m.Unit = append(m.Unit, uint32(i-last))
+		m.Label = append(m.Label, label)
+		last = i
+	}
+	return m
+}
+
+// A hearing is of one agent's answer to a labelling.
+type hearing struct {
+	node      *node
+	agent     uint64
+	whole     bool
+	heard     *pieces
+	begun     bool
+	sequences uint64 // of the node
+	// The latest piece, and how many threads those of its segment have.
+	latest  pieceKey
+	some    bool
+	threads uint64
+}
+
+func (h *hearing) take(a *moriensv1.CellsAnswer) error {
+	m := a.GetHashes()
+	if m == nil {
+		return fmt.Errorf("labels are answered by %T", a.Body)
+	}
+	n := len(m.Segment)
+	if len(m.High) != n || len(m.Low) != n || len(m.Threads) != n {
+		return fmt.Errorf("columns of hashes with %d, %d, %d and %d entries: want one length", n, len(m.High), len(m.Low), len(m.Threads))
+	}
+	if !h.begun {
+		if h.sequences = uint64(m.Sequences); h.sequences > h.node.threads {
+			return fmt.Errorf("%d sequences of %d threads", h.sequences, h.node.threads)
+		}
+		h.begun = true
+	}
+	segment := uint64(0)
+	for i, difference := range m.Segment {
+		segment += difference
+		if segment > math.MaxInt32 || h.whole && segment > 0 {
+			return fmt.Errorf("a sequence of segment %d", segment)
+		}
+		if err := h.piece(pieceKey{segment, sequence.Hash{m.High[i], m.Low[i]}}, uint64(m.Threads[i])); err != nil {
+			return fmt.Errorf("segment %d: %w", segment, err)
+		}
+	}
+	h.heard.add(h.agent, m)
+	return nil
+}
+
+func (h *hearing) piece(key pieceKey, threads uint64) error {
+	if h.some && comparePieceKeys(h.latest, key) >= 0 {
+		return errors.New("hashes are not in their order")
+	}
+	if !h.some || key.segment != h.latest.segment {
+		h.threads = 0
+	}
+	if threads == 0 || threads > h.sequences-h.threads {
+		return fmt.Errorf("a sequence of %d threads, and those before it are of %d of %d", threads, h.threads, h.sequences)
+	}
+	h.threads += threads
+	h.latest, h.some = key, true
+	return nil
+}
+
+// end says whether the answer was whole, and counts its threads.
+func (h *hearing) end() error {
+	if !h.begun {
+		return errors.New("labels without an answer")
+	}
+	h.heard.count(h.sequences)
+	return nil
+}
+
+// fetch asks for the sequences of pieces that are not known, each of one agent.
+func (c *Centre) fetch(ctx context.Context, all []piece, count int) error {
+	wanted := make(map[uint64][]piece) // by agent, by segment
+	asked := make(map[sequence.Hash]bool)
+	for _, p := range all {
+		if !asked[p.hash] && !c.sequences.has(p.hash) {
+			asked[p.hash] = true
+			wanted[p.agent] = append(wanted[p.agent], p)
+		}
+	}
+	var ids []uint64
+	for id := range wanted {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return c.each(ctx, ids, func(id uint64) error {
+		n := c.nodes[id]
+		want := &moriensv1.CellsWant{}
+		last := uint64(0)
+		for _, p := range wanted[id] {
+			want.Segment = append(want.Segment, p.segment-last)
+			want.High, want.Low = append(want.High, p.hash[0]), append(want.Low, p.hash[1])
+			last = p.segment
+		}
+		r := &reading{wanted: wanted[id], count: count, most: n.head.Bursts, known: &c.sequences}
+		ask := &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Want{Want: want}}
+		if err := c.ask(ctx, id, ask, r.take); err != nil {
+			return err
+		}
+		return r.end()
+	})
+}

@@ -1,0 +1,75 @@
+package cells
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each part, one at a time. What it has taken of agents that are left out
+// on the way is not whole: the error, an ErrLeft, says that there are such, and Left says which.
+func (c *Centre) Sums(ctx context.Context, take func(agent uint64, sums *moriensv1.CellsSums) error) error {
+	var mu sync.Mutex // of take
+	var refused error // by take: no agent's fault
+	err := c.each(ctx, c.ids(), func(id uint64) error {
+		n := c.nodes[id]
+		ask := &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}}
+		return c.ask(ctx, id, ask, func(a *moriensv1.CellsAnswer) error {
+			m := a.GetSums()
+			if m == nil {
+				return fmt.Errorf("sums are answered by %T", a.Body)
+			}
+			if err := checkSums(m, len(n.head.Counter)); err != nil {
+				return err
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if refused == nil {
+				refused = take(id, m)
+			}
+			return nil
+		})
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
+// checkSums says whether a part of sums is sound by itself.
+func checkSums(m *moriensv1.CellsSums, counters int) error {
+	rows, bursts := len(m.Ring), 0
+	for _, call := range m.Call {
+		if !call {
+			bursts++
+		}
+	}
+	for _, column := range []struct {
+		name       string
+		have, want int
+	}{
+		{"call", len(m.Call), rows}, {"path", len(m.Path), rows}, {"function", len(m.Function), rows}, {"label", len(m.Label), rows},
+		{"count", len(m.Count), rows}, {"records", len(m.Records), rows}, {"total_ns", len(m.TotalNs), rows},
+		{"squares_low", len(m.SquaresLow), rows}, {"squares_high", len(m.SquaresHigh), rows}, {"min_ns", len(m.MinNs), rows}, {"max_ns", len(m.MaxNs), rows},
+		{"read", len(m.Read), bursts * counters}, {"counter", len(m.Counter), bursts * counters},
+		{"counter_squares_low", len(m.CounterSquaresLow), bursts * counters}, {"counter_squares_high", len(m.CounterSquaresHigh), bursts * counters},
+		{"counter_min", len(m.CounterMin), bursts * counters}, {"counter_max", len(m.CounterMax), bursts * counters},
+	} {
+		if column.have != column.want {
+			return fmt.Errorf("%d entries of %s for %d sums, %d of which are of bursts: want %d", column.have, column.name, rows, bursts, column.want)
+		}
+	}
+	for i := range rows {
+		if m.Records[i] > m.Count[i] || m.Records[i] > 0 && m.MinNs[i] > m.MaxNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
+			return fmt.Errorf("sum %d is of %d records of %d, %d to %d ns, in all %d", i, m.Records[i], m.Count[i], m.MinNs[i], m.MaxNs[i], m.TotalNs[i])
+		}
+	}
+	for i, read := range m.Read {
+		if read > mostBursts || read > 0 && m.CounterMin[i] > m.CounterMax[i] {
+			return fmt.Errorf("counter %d is of %d bursts, %d to %d", i, read, m.CounterMin[i], m.CounterMax[i])
+		}
+	}
+	return nil
+}
