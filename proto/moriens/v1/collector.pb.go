@@ -1119,7 +1119,9 @@ type Fetch struct {
 	Window  []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
 	Process []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
 	// All Transfers of all windows, and nothing else; window is empty.
-	Transfers     bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
+	Transfers bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
+	// All that is held of the processes, which are named; window is empty.
+	Everything    bool `protobuf:"varint,100,opt,name=everything,proto3" json:"everything,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1178,6 +1180,13 @@ func (x *Fetch) GetProcess() []uint64 {
 func (x *Fetch) GetTransfers() bool {
 	if x != nil {
 		return x.Transfers
+	}
+	return false
+}
+
+func (x *Fetch) GetEverything() bool {
+	if x != nil {
+		return x.Everything
 	}
 	return false
 }
@@ -4004,12 +4013,15 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x05 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"o\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\x8f\x01\n" +
 	"\x05Fetch\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
 	"\aprocess\x18\x03 \x03(\x06R\aprocess\x12\x1c\n" +
-	"\ttransfers\x18Z \x01(\bR\ttransfers\"\xab\x01\n" +
+	"\ttransfers\x18Z \x01(\bR\ttransfers\x12\x1e\n" +
+	"\n" +
+	"everything\x18d \x01(\bR\n" +
+	"everything\"\xab\x01\n" +
 	"\n" +
 	"WindowPart\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x18\n" +

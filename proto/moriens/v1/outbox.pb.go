@@ -130,7 +130,8 @@ type OutboxWhole struct {
 	Version       uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`   // of this format
 	Sequence      uint64                 `protobuf:"varint,2,opt,name=sequence,proto3" json:"sequence,omitempty"` // of the last message before
 	Node          *NodeState             `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	Processes     uint32                 `protobuf:"varint,4,opt,name=processes,proto3" json:"processes,omitempty"` // OutboxProcess records that follow
+	Processes     uint32                 `protobuf:"varint,4,opt,name=processes,proto3" json:"processes,omitempty"`       // OutboxProcess records that follow
+	Transaction   uint64                 `protobuf:"varint,100,opt,name=transaction,proto3" json:"transaction,omitempty"` // number of the last one before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -189,6 +190,13 @@ func (x *OutboxWhole) GetNode() *NodeState {
 func (x *OutboxWhole) GetProcesses() uint32 {
 	if x != nil {
 		return x.Processes
+	}
+	return 0
+}
+
+func (x *OutboxWhole) GetTransaction() uint64 {
+	if x != nil {
+		return x.Transaction
 	}
 	return 0
 }
@@ -255,7 +263,8 @@ type OutboxTransaction struct {
 	Process       uint64                 `protobuf:"fixed64,4,opt,name=process,proto3" json:"process,omitempty"` // 0 = the messages are of none
 	State         []byte                 `protobuf:"bytes,5,opt,name=state,proto3" json:"state,omitempty"`       // ProcessState, instead of the one before
 	Ended         bool                   `protobuf:"varint,6,opt,name=ended,proto3" json:"ended,omitempty"`      // nothing more will come of the process
-	Detail        [][]byte               `protobuf:"bytes,90,rep,name=detail,proto3" json:"detail,omitempty"`    // ReportRequest, of Transfers that stay on the node
+	Detail        [][]byte               `protobuf:"bytes,90,rep,name=detail,proto3" json:"detail,omitempty"`    // ReportRequest, of what stays on the node
+	Number        uint64                 `protobuf:"varint,100,opt,name=number,proto3" json:"number,omitempty"`  // of the transaction, from 1
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -337,6 +346,13 @@ func (x *OutboxTransaction) GetDetail() [][]byte {
 		return x.Detail
 	}
 	return nil
+}
+
+func (x *OutboxTransaction) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
 }
 
 // NodeState is what an agent knows of its node as a whole.
@@ -1798,15 +1814,16 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\x05whole\x18\x01 \x01(\v2\x17.moriens.v1.OutboxWholeH\x00R\x05whole\x125\n" +
 	"\aprocess\x18\x02 \x01(\v2\x19.moriens.v1.OutboxProcessH\x00R\aprocess\x12A\n" +
 	"\vtransaction\x18\x03 \x01(\v2\x1d.moriens.v1.OutboxTransactionH\x00R\vtransactionB\x06\n" +
-	"\x04body\"\x8c\x01\n" +
+	"\x04body\"\xae\x01\n" +
 	"\vOutboxWhole\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1a\n" +
 	"\bsequence\x18\x02 \x01(\x04R\bsequence\x12)\n" +
 	"\x04node\x18\x03 \x01(\v2\x15.moriens.v1.NodeStateR\x04node\x12\x1c\n" +
-	"\tprocesses\x18\x04 \x01(\rR\tprocesses\"?\n" +
+	"\tprocesses\x18\x04 \x01(\rR\tprocesses\x12 \n" +
+	"\vtransaction\x18d \x01(\x04R\vtransaction\"?\n" +
 	"\rOutboxProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x14\n" +
-	"\x05state\x18\x02 \x01(\fR\x05state\"\xcc\x01\n" +
+	"\x05state\x18\x02 \x01(\fR\x05state\"\xe4\x01\n" +
 	"\x11OutboxTransaction\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x18\n" +
 	"\amessage\x18\x02 \x03(\fR\amessage\x12)\n" +
@@ -1814,7 +1831,8 @@ const file_moriens_v1_outbox_proto_rawDesc = "" +
 	"\aprocess\x18\x04 \x01(\x06R\aprocess\x12\x14\n" +
 	"\x05state\x18\x05 \x01(\fR\x05state\x12\x14\n" +
 	"\x05ended\x18\x06 \x01(\bR\x05ended\x12\x16\n" +
-	"\x06detail\x18Z \x03(\fR\x06detail\"\x93\x02\n" +
+	"\x06detail\x18Z \x03(\fR\x06detail\x12\x16\n" +
+	"\x06number\x18d \x01(\x04R\x06number\"\x93\x02\n" +
 	"\tNodeState\x12\"\n" +
 	"\fcommunicator\x18\x01 \x03(\fR\fcommunicator\x120\n" +
 	"\x06source\x18\x02 \x03(\v2\x18.moriens.v1.SourceFramesR\x06source\x12\x1a\n" +
