@@ -1,8 +1,7 @@
-// Package windows asks agents about the windows of full detail that they keep on their nodes: to hold on to some, and to send some.
+// Package windows asks agents about what they keep on their nodes: to hold on to windows of full detail, to send some, and what the micro-cells of their bursts are.
 //
 // A Desk knows the streams that are open. What it asks an agent goes out with that agent's next response, one request at a time; if the stream breaks before all
-// of the answer has come, it is asked again on the next one. Windows that are fetched are in memory until the whole answer of their agent is
-// there: ask for what there is room for.
+// of the answer has come, it is asked again on the next one. An answer is in memory until all of it is there: ask for what there is room for.
 package windows
 
 import (
@@ -10,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -62,20 +62,49 @@ type agent struct {
 	queue []*request
 }
 
-// A request is asked of one agent; its answer goes to done.
-type request struct {
+// A question is one of these, without its number.
+type question struct {
 	keep  *moriensv1.Keep
 	fetch *moriensv1.Fetch
-	sent  bool // on the present stream
-	parts []*moriensv1.WindowPart
-	done  chan result
+	cells *moriensv1.CellsAsk
+}
+
+// numbered is the question with its number.
+func (q question) numbered(number uint64) question {
+	switch {
+	case q.keep != nil:
+		q.keep = proto.CloneOf(q.keep)
+		q.keep.Number = number
+	case q.fetch != nil:
+		q.fetch = proto.CloneOf(q.fetch)
+		q.fetch.Number = number
+	default:
+		q.cells = proto.CloneOf(q.cells)
+		q.cells.Number = number
+	}
+	return q
+}
+
+// A request is asked of one agent; its answer goes to done.
+type request struct {
+	question
+	number uint64
+	sent   bool // on the present stream
+	answer      // that has come so far, on the present stream
+	done   chan result
+}
+
+// An answer is what comes in parts.
+type answer struct {
+	parts     []*moriensv1.WindowPart
+	cellParts []*moriensv1.CellsAnswer
 }
 
 type result struct {
-	kept  *moriensv1.Kept
-	end   *moriensv1.WindowsEnd
-	parts []*moriensv1.WindowPart
-	err   error
+	kept *moriensv1.Kept
+	end  *moriensv1.WindowsEnd
+	answer
+	err error
 }
 
 // A Line is one stream of an agent.
@@ -96,7 +125,7 @@ func (d *Desk) Join(id uint64, wake func()) *Line {
 	l := &Line{desk: d, agent: a, wake: wake}
 	a.line = l
 	for _, r := range a.queue {
-		r.sent, r.parts = false, nil
+		r.sent, r.answer = false, answer{}
 	}
 	waiting := len(a.queue) > 0
 	d.mu.Unlock()
@@ -119,6 +148,9 @@ func (l *Line) Leave() {
 	}
 }
 
+// gone says whether an agent will not come again.
+func (a *agent) gone() bool { return a.done && a.line == nil }
+
 // fail ends what an agent that has ended was asked.
 func (a *agent) fail() {
 	for _, r := range a.queue {
@@ -136,7 +168,7 @@ func (l *Line) Ask(response *moriensv1.ReportResponse) {
 	}
 	r := l.agent.queue[0]
 	r.sent = true
-	response.Keep, response.Fetch = r.keep, r.fetch
+	response.Keep, response.Fetch, response.CellsAsk = r.keep, r.fetch, r.cells
 }
 
 // Take takes a message if it is an answer, and says whether it is. What was not asked on this stream is dropped.
@@ -160,8 +192,17 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 			if b.WindowsEnd.Parts != uint64(len(r.parts)) && b.WindowsEnd.Error == "" {
 				return result{err: fmt.Errorf("%d parts of windows were sent, %d came", b.WindowsEnd.Parts, len(r.parts))}
 			}
-			return result{end: b.WindowsEnd, parts: r.parts}
+			return result{end: b.WindowsEnd, answer: r.answer}
 		})
+	case *moriensv1.ReportRequest_CellsAnswer:
+		l.desk.mu.Lock()
+		if r := l.asked(b.CellsAnswer.Number); r != nil {
+			r.cellParts = append(r.cellParts, b.CellsAnswer)
+		}
+		l.desk.mu.Unlock()
+		if b.CellsAnswer.Last {
+			l.answered(b.CellsAnswer.Number, func(r *request) result { return result{answer: r.answer} })
+		}
 	default:
 		return false
 	}
@@ -174,7 +215,7 @@ func (l *Line) asked(number uint64) *request {
 		return nil
 	}
 	r := l.agent.queue[0]
-	if !r.sent || r.keep.GetNumber() != number && r.fetch.GetNumber() != number {
+	if !r.sent || r.number != number {
 		return nil
 	}
 	return r
@@ -197,25 +238,28 @@ func (l *Line) answered(number uint64, with func(*request) result) {
 }
 
 // ask asks all agents the same and waits for their answers. Those that have ended do not answer, nor do others when ctx ends.
-func (d *Desk) ask(ctx context.Context, of *request) map[uint64]result {
+func (d *Desk) ask(ctx context.Context, q question) map[uint64]result {
+	d.mu.Lock()
+	ids := slices.Collect(maps.Keys(d.agents))
+	d.mu.Unlock()
+	return d.askThese(ctx, q, ids)
+}
+
+// askThese is ask of some agents. One that has never come is as one that has ended.
+func (d *Desk) askThese(ctx context.Context, q question, ids []uint64) map[uint64]result {
 	d.mu.Lock()
 	d.number++
+	q = q.numbered(d.number)
 	requests := make(map[uint64]*request)
 	results := make(map[uint64]result)
 	var wake []func()
-	for id, a := range d.agents {
-		if a.done && a.line == nil {
+	for _, id := range ids {
+		a := d.agents[id]
+		if a == nil || a.gone() {
 			results[id] = result{err: ErrGone}
 			continue
 		}
-		r := &request{done: make(chan result, 1)}
-		if of.keep != nil {
-			r.keep = proto.CloneOf(of.keep)
-			r.keep.Number = d.number
-		} else {
-			r.fetch = proto.CloneOf(of.fetch)
-			r.fetch.Number = d.number
-		}
+		r := &request{question: q, number: d.number, done: make(chan result, 1)}
 		a.queue = append(a.queue, r)
 		requests[id] = r
 		if a.line != nil {
@@ -255,7 +299,7 @@ func (d *Desk) forget(id uint64, r *request) {
 // Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
 func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.Window, processes ...uint64) []Kept {
 	var list []Kept
-	for id, r := range d.ask(ctx, &request{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
+	for id, r := range d.ask(ctx, question{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
 		k := Kept{Agent: id, Held: r.kept.GetHeld(), Ahead: r.kept.GetAhead(), Err: told(r.err, r.kept.GetError())}
 		k.Gone, k.Err = gone(r.kept.GetGoneProcess(), r.kept.GetGoneWindow(), k.Err)
 		list = append(list, k)
@@ -267,9 +311,12 @@ func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, 
 // Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the transfers of all windows, in parts that name
 // neither a process nor a window.
 func (d *Desk) Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []Fetched {
-	what := &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0}
+	return d.fetch(ctx, &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0})
+}
+
+func (d *Desk) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
 	var list []Fetched
-	for id, r := range d.ask(ctx, &request{fetch: what}) {
+	for id, r := range d.ask(ctx, question{fetch: what}) {
 		f := Fetched{Agent: id, Parts: r.parts, Err: told(r.err, r.end.GetError())}
 		f.Gone, f.Err = gone(r.end.GetGoneProcess(), r.end.GetGoneWindow(), f.Err)
 		slices.SortStableFunc(f.Parts, func(a, b *moriensv1.WindowPart) int {

@@ -1120,7 +1120,7 @@ type Fetch struct {
 	Process []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
 	// All Transfers of all windows, and nothing else; window is empty.
 	Transfers bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
-	// All that is held of the processes, which are named; window is empty.
+	// All that is held of the processes; window is empty.
 	Everything    bool `protobuf:"varint,100,opt,name=everything,proto3" json:"everything,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
