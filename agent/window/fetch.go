@@ -24,6 +24,10 @@ func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error
 		s.fetchTransfers(f, end, emit)
 		return end
 	}
+	if f.Everything {
+		s.fetchEverything(f, end, emit)
+		return end
+	}
 	wanted := make(map[key]bool)
 	hashes := []uint64{}
 	s.mu.Lock()

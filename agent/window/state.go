@@ -205,19 +205,25 @@ func (s *Store) compact() error {
 	return s.save()
 }
 
+// clockSamples are the first and the latest reading of each clock.
+func (s *Store) clockSamples() (list []*moriensv1.ReportRequest) {
+	for clock, readings := range s.clocks {
+		for _, r := range readings {
+			list = append(list, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{
+				ClockSample: &moriensv1.ClockSample{Clock: clock, Ticks: r.ticks, MonotonicNs: r.ns},
+			}})
+		}
+	}
+	return list
+}
+
 // save writes all of the state to a new file of its log and removes the others.
 func (s *Store) save() error {
 	n := &moriensv1.WindowState{
 		Below: s.below[:], EvictedBytes: s.stats.EvictedBytes, EvictedWindows: s.stats.EvictedWindows, Unusual: s.stats.Unusual,
 		Definitions: slices.Clip(s.definitions), Transaction: s.sortedTransaction,
 	}
-	for clock, list := range s.clocks {
-		for _, r := range list {
-			n.Definitions = append(n.Definitions, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{
-				ClockSample: &moriensv1.ClockSample{Clock: clock, Ticks: r.ticks, MonotonicNs: r.ns},
-			}})
-		}
-	}
+	n.Definitions = append(n.Definitions, s.clockSamples()...)
 	for _, t := range s.sortedTracks {
 		n.Tracks = append(n.Tracks, t)
 	}

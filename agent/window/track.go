@@ -24,6 +24,7 @@ type process struct {
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring
+	paths   map[uint32]bool // that are defined, where all detail stays
 }
 
 // A ring is one of its threads.
@@ -36,6 +37,7 @@ type ring struct {
 	saved    int    // of edges, in the state log
 	times    []timeEdge
 	sequence sequence // of the window so far
+	ended    bool     // known where all detail stays
 }
 
 // An edge is the row at which a window begins. Windows are few even in long runs, so all edges stay: a receive that was posted hours ago
@@ -98,7 +100,7 @@ func (s *Store) define(m *moriensv1.ReportRequest) bool {
 		s.clocks[c.Clock] = list
 		return true
 	default:
-		return false
+		return s.config.Whole && s.defineWhole(m)
 	}
 	s.definitions = append(s.definitions, m)
 	return true
