@@ -17,6 +17,9 @@ import (
 // trafficEvery is how often it is said, at most, what a process has moved so far.
 const trafficEvery = 10 * time.Second
 
+// trafficEveryCells is the same where bursts stay on the node: of so many processes that their sums would be most of what is sent.
+const trafficEveryCells = 10 * time.Minute
+
 // soundTransfers says what of a record's meaning cannot be what it seems; nil if nothing.
 func soundTransfers(r *ring.Record) error {
 	for _, x := range r.Transfers {

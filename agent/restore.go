@@ -24,7 +24,7 @@ func (n *Node) restore() error {
 	node := state.Node
 	n.came, n.done, n.restarts = node.Came, node.Done, node.Restarts
 	n.cpu, n.peak = time.Duration(node.CpuNs), node.PeakBytes
-	if n.outbox.Last() == 0 {
+	if n.outbox.Transactions() == 0 {
 		return nil
 	}
 	n.restarts++

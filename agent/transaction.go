@@ -123,7 +123,11 @@ func (n *Node) commit(a *Agent) error {
 	for _, t := range a.threads {
 		a.flush(t)
 	}
-	a.sendTraffic(trafficEvery)
+	every := trafficEvery
+	if n.config.Cells != nil {
+		every = trafficEveryCells
+	}
+	a.sendTraffic(every)
 	t := spool.Transaction{Process: a.process.ID, Ended: a.out.ended}
 	if !a.out.ended {
 		t.State = a.snapshot()
@@ -163,9 +167,6 @@ func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outg
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 	messages := slices.Concat(n.out.messages, of.messages)
 	t.Messages, t.Detail = n.windows.store.Part(messages)
-	if len(t.Messages) == 0 && len(t.Detail) > 0 { // a transaction is known by the number of its last message
-		t.Messages = append(t.Messages, n.agents[t.Process].traffic())
-	}
 	t.Node = n.out.state
 	if of.state != nil {
 		t.Node = proto.CloneOf(n.out.node())
@@ -187,7 +188,7 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 		return err
 	}
 	n.stalled = nil
-	n.windows.take(n.outbox.Last(), messages)
+	n.windows.take(n.outbox.Transactions(), messages)
 	n.out = outgoing{}
 	for _, f := range of.files {
 		f.close()

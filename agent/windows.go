@@ -11,13 +11,14 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// windows is the node's full detail, and what the collector asks about it.
+// windows is the node's full detail, with its micro-cells, and what the collector asks about them.
 type windows struct {
-	store *window.Store
-	up    *uplink.Uplink
-	asked chan asked
-	log   *slog.Logger
-	done  chan struct{} // closed when what was asked is answered, once asked is closed
+	store  *window.Store
+	keeper Keeper // nil: there are no micro-cells
+	up     *uplink.Uplink
+	asked  chan asked
+	log    *slog.Logger
+	done   chan struct{} // closed when what was asked is answered, once asked is closed
 }
 
 // errBroken ends an answer whose stream is gone.
@@ -31,9 +32,10 @@ type asked struct {
 
 // openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. The commit that an earlier life of the
 // agent has not got to is taken from the outbox.
-func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, run string, log *slog.Logger) (*windows, error) {
+func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, keeper Keeper, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
-		Run: run, Dir: filepath.Join(s.Path(), "windows"), Max: s.Budget.Windows, Committed: outbox.Last(), Log: log,
+		Run: run, Dir: filepath.Join(s.Path(), "windows"), Max: s.Budget.Windows, Whole: keeper != nil,
+		Committed: outbox.Transactions(), Log: log,
 	})
 	if err != nil {
 		return nil, err
@@ -41,7 +43,7 @@ func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, run st
 	if err := catchUp(store, outbox); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	w := &windows{store: store, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
+	w := &windows{store: store, keeper: keeper, up: up, asked: make(chan asked, 4), done: make(chan struct{}), log: log}
 	up.OnAsk(func(stream uint64, asks *moriensv1.ReportResponse) {
 		select {
 		case w.asked <- asked{stream, asks}:
@@ -68,6 +70,9 @@ func (w *windows) answer() {
 			})
 			w.up.Answer(a.stream, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowsEnd{WindowsEnd: end}})
 		}
+		if c := a.asks.CellsAsk; c != nil {
+			w.cells(a.stream, c)
+		}
 	}
 }
 
@@ -89,13 +94,16 @@ func catchUp(store *window.Store, outbox *spool.Outbox) error {
 	if err != nil {
 		return err
 	}
-	return store.Append(outbox.Last(), last)
+	return store.Append(outbox.Transactions(), last)
 }
 
-// take has the windows take the messages of a transaction of the outbox, of which the last has this sequence.
-func (w *windows) take(sequence uint64, messages []*moriensv1.ReportRequest) {
-	if err := w.store.Append(sequence, messages); err != nil {
+// take has the windows, and the micro-cells, take the messages of a transaction of the outbox, by its number.
+func (w *windows) take(transaction uint64, messages []*moriensv1.ReportRequest) {
+	if err := w.store.Append(transaction, messages); err != nil {
 		w.log.Error("full detail of ranks", "error", err)
+	}
+	if w.keeper != nil {
+		w.keeper.Add(messages)
 	}
 }
 

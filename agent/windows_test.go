@@ -38,12 +38,12 @@ func TestWindowsCatchUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				w, err := openWindows(s, outbox, uplink.New(nil, nil, outbox, log), "run", log)
+				w, err := openWindows(s, outbox, uplink.New(nil, nil, outbox, log), nil, "run", log)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if w.store.Last() != outbox.Last() {
-					t.Errorf("dead after %d: windows go on behind %d of %d", dies, w.store.Last(), outbox.Last())
+				if w.store.Last() != outbox.Transactions() {
+					t.Errorf("dead after %d: windows go on behind %d of %d", dies, w.store.Last(), outbox.Transactions())
 				}
 				for i, m := range messages {
 					if err := outbox.Commit(spool.Transaction{Messages: m}); err != nil {
@@ -55,7 +55,7 @@ func TestWindowsCatchUp(t *testing.T) {
 						}
 					}
 					if life == 1 || i < dies {
-						w.take(outbox.Last(), m)
+						w.take(outbox.Transactions(), m)
 					}
 				}
 				if life == 1 {

@@ -54,10 +54,12 @@ type Config struct {
 	Command  string            // of moriens, for the rendezvous
 	Version  string            // of moriens
 	Options  partition.Options // of the provisional clusters
-	Given    []string          // options of the command line, for who goes on with the run: --name=value
-	Log      *slog.Logger
-	Tell     func(text, advice string) // the user, while the job runs; nil = there is nobody
-	Clocks   ticks.Clocks              // nil = the machine's
+	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do otherwise are refused.
+	Cells  string
+	Given  []string // options of the command line, for who goes on with the run: --name=value
+	Log    *slog.Logger
+	Tell   func(text, advice string) // the user, while the job runs; nil = there is nobody
+	Clocks ticks.Clocks              // nil = the machine's
 	// Grace is how long an agent whose stream broke may take to come back; 0 = 60 s. It tries every two seconds.
 	Grace time.Duration
 	// Stay is how long an agent that is done stays for Windows, if Release does not come before; 0 = not at all.
@@ -93,6 +95,8 @@ type Collector struct {
 	crew    *crew       // nil where this is the only collector of the run
 	resumed bool        // the run began in an earlier process
 	clock   *clock
+	cells   string // as in Config
+	tell    func(text, advice string)
 	log     *slog.Logger
 	taking  context.Context // ends when nothing more is taken
 	stop    context.CancelFunc
@@ -123,7 +127,7 @@ func Start(config Config) (*Collector, error) {
 		return nil, err
 	}
 	c := &Collector{
-		meet:    rendezvous.Rendezvous{Run: j.Begin().Run, Token: j.Begin().Token, Host: host, Command: config.Command},
+		meet:    rendezvous.Rendezvous{Run: j.Begin().Run, Token: j.Begin().Token, Host: host, Command: config.Command, Cells: config.Cells},
 		version: config.Version,
 		started: time.Now(),
 		grace:   cmp.Or(config.Grace, defaultGrace),
@@ -133,6 +137,8 @@ func Start(config Config) (*Collector, error) {
 		live:    live.New(j.Store(), config.Options, config.Log),
 		desk:    windows.New(),
 		clock:   newClock(config.Clocks),
+		cells:   config.Cells,
+		tell:    config.Tell,
 		log:     config.Log,
 		end:     newEnding(),
 		resumed: common.Resumed,
@@ -231,7 +237,7 @@ func (c *Collector) listen(config Config, host string) error {
 	c.journal.Start(sample)
 	c.clock.known, c.clock.identity = sample != nil, sample.GetIdentity()
 	c.server = grpc.NewServer(append(ingest.Options(), c.gate.ServerOptions(c.meet, secured)...)...)
-	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, ingest.Stay{For: config.Stay, Over: c.released}, c.place(), config.Log)
+	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, ingest.Stay{For: config.Stay, Over: c.released}, c.place(), c.mode, config.Log)
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 	}

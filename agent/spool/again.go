@@ -28,7 +28,7 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x := &moriensv1.OutboxTransaction{First: o.held + 1}
+	x := &moriensv1.OutboxTransaction{Number: o.number + 1, First: o.held + 1}
 	kept := o.last + 1 // sequence of the first message that is in memory
 	if len(o.recent) > 0 {
 		kept = o.recent[0].Sequence
@@ -57,7 +57,7 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 		return 0, errors.Join(err, log.Close())
 	}
 	before.Close() // it is gone
-	o.begun, o.behind = true, behind{}
+	o.begun, o.behind, o.number = true, behind{}, x.Number
 	o.files = []messageFile{{number: log.End().File, last: o.last}}
 	o.budget.setOutbox(log.Bytes())
 	return kept - x.First, nil

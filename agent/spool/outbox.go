@@ -16,7 +16,7 @@ import (
 const (
 	segmentKind = "outbox"
 	// formatVersion is that of the records.
-	formatVersion = 3
+	formatVersion = 4
 	// recentBytes is how much of the newest messages stays in memory.
 	recentBytes = 4 << 20
 	// plainBytes is from how many bytes of messages on that wait for the collector transactions are compressed: files that go at once need not be.
@@ -36,7 +36,7 @@ type Message struct {
 // A Transaction is messages and the state behind all that went into them. It is kept as a whole or not at all.
 type Transaction struct {
 	Messages []*moriensv1.ReportRequest
-	Detail   []*moriensv1.ReportRequest // that stays on the node, where there are messages
+	Detail   []*moriensv1.ReportRequest // that stays on the node
 	Node     *moriensv1.NodeState       // what comes to it; nil: nothing
 	Process  uint64                     // that the messages are of; 0: none
 	State    *moriensv1.ProcessState
@@ -60,6 +60,7 @@ type Outbox struct {
 	node      *moriensv1.NodeState
 	processes map[uint64][]byte // their encoded states
 	last      uint64            // sequence given out
+	number    uint64            // of the last transaction
 	held      uint64            // by the collector
 	files     []messageFile     // oldest first
 	recent    []Message         // the newest
@@ -118,7 +119,7 @@ func (o *Outbox) commit(t *Transaction) error {
 	if err := o.begin(); err != nil {
 		return err
 	}
-	x := &moriensv1.OutboxTransaction{First: o.last + 1, Node: t.Node, Process: t.Process, Ended: t.Ended}
+	x := &moriensv1.OutboxTransaction{Number: o.number + 1, First: o.last + 1, Node: t.Node, Process: t.Process, Ended: t.Ended}
 	for i, m := range t.Messages {
 		m.Sequence = x.First + uint64(i)
 		body, err := proto.Marshal(m)
@@ -182,6 +183,7 @@ func (o *Outbox) append(records ...*moriensv1.OutboxRecord) error {
 
 // take makes a transaction part of what is known.
 func (o *Outbox) take(x *moriensv1.OutboxTransaction) {
+	o.number = x.Number
 	o.last += uint64(len(x.Message))
 	o.files[len(o.files)-1].last = o.last
 	o.node = merge(o.node, x.Node)
@@ -249,7 +251,7 @@ func (o *Outbox) begin() error {
 // whole is what a file begins with whose messages come behind one with that sequence.
 func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
-		Version: formatVersion, Sequence: sequence, Node: o.node, Processes: uint32(len(o.processes)),
+		Version: formatVersion, Sequence: sequence, Transaction: o.number, Node: o.node, Processes: uint32(len(o.processes)),
 	}}}}
 	for process, state := range o.processes {
 		records = append(records, &moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Process{
@@ -313,6 +315,13 @@ func (o *Outbox) Last() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last
+}
+
+// Transactions is how many have been kept: the number of the last one.
+func (o *Outbox) Transactions() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.number
 }
 
 // Cut is how many bytes of an unfinished write the last writer had left.

@@ -348,7 +348,7 @@ func FuzzOutbox(f *testing.F) {
 	records := []*moriensv1.OutboxRecord{
 		{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Processes: 1, Sequence: 3}}},
 		{Body: &moriensv1.OutboxRecord_Process{Process: &moriensv1.OutboxProcess{Process: 1}}},
-		{Body: &moriensv1.OutboxRecord_Transaction{Transaction: &moriensv1.OutboxTransaction{First: 4, Message: [][]byte{{1}, {2}}, Process: 1}}},
+		{Body: &moriensv1.OutboxRecord_Transaction{Transaction: &moriensv1.OutboxTransaction{Number: 1, First: 4, Message: [][]byte{{1}, {2}}, Process: 1}}},
 	}
 	var encoded [3][]byte
 	for i, r := range records {

@@ -118,7 +118,7 @@ func (o *Outbox) replay(files []segment.File) error {
 					return fmt.Errorf("%w: message %d", errRecord, body.Whole.Sequence)
 				}
 				if i == 0 {
-					o.last = body.Whole.Sequence
+					o.last, o.number = body.Whole.Sequence, body.Whole.Transaction
 					o.node = merge(o.node, body.Whole.Node)
 				}
 			case *moriensv1.OutboxRecord_Process:
@@ -126,13 +126,12 @@ func (o *Outbox) replay(files []segment.File) error {
 					o.processes[body.Process.Process] = body.Process.State
 				}
 			case *moriensv1.OutboxRecord_Transaction:
-				if body.Transaction.First != o.last+1 {
-					return fmt.Errorf("%w: message %d after %d, before offset %d of file %d", errRecord, body.Transaction.First, o.last, end.Offset, end.File)
+				if t := body.Transaction; t.First != o.last+1 || t.Number != o.number+1 {
+					return fmt.Errorf("%w: transaction %d after %d, message %d after %d, before offset %d of file %d",
+						errRecord, t.Number, o.number, t.First, o.last, end.Offset, end.File)
 				}
 				o.take(body.Transaction)
-				if len(body.Transaction.Message) > 0 {
-					o.newest = body.Transaction
-				}
+				o.newest = body.Transaction
 			}
 			return nil
 		})

@@ -48,7 +48,7 @@ func (a *answers) next() *moriensv1.ReportRequest {
 
 // asks passes on what a response asks for.
 func (u *Uplink) asks(stream uint64, r *moriensv1.ReportResponse) {
-	if (r.Keep != nil || r.Fetch != nil) && u.answers.asked != nil {
+	if (r.Keep != nil || r.Fetch != nil || r.CellsAsk != nil) && u.answers.asked != nil {
 		u.answers.asked(stream, r)
 	}
 }

@@ -31,6 +31,7 @@ const (
 	Token     Cause = "wrong_token"      // or none
 	PageToken Cause = "wrong_page_token" // a page was asked for with a wrong one, or none
 	OtherRun  Cause = "other_run"        // the token is right, but the agent is another run's
+	OtherMode Cause = "other_mode"       // the agent keeps its bursts as micro-cells, or does not, or others, unlike the run's others
 	NoHello   Cause = "no_hello"         // a stream that does not say whose it is
 	Malformed Cause = "malformed"        // a message that cannot be decoded
 	Oversize  Cause = "oversize"         // a message that is too long

@@ -36,17 +36,21 @@ type Server struct {
 	finish  <-chan struct{}
 	stay    Stay
 	place   Place
+	mode    Mode
 	log     *slog.Logger
 }
 
 // A Place says to which collector of the run an agent belongs; nil: to this one.
 type Place func(*moriensv1.Hello) *moriensv1.Redirect
 
+// A Mode says why an agent cannot be taken that keeps its bursts, or does not, as others do; nil: it can.
+type Mode func(*moriensv1.Hello) error
+
 // Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end;
-// stay says how long they stay when they are done, place which of them belong here; nil: all.
-func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, stay Stay, place Place, log *slog.Logger) {
+// stay says how long they stay when they are done, place which of them belong here; nil: all; and mode which are not as the others are; nil: none.
+func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, stay Stay, place Place, mode Mode, log *slog.Logger) {
 	moriensv1.RegisterCollectorServiceServer(g, &Server{
-		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, stay: stay, place: place, log: log,
+		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, stay: stay, place: place, mode: mode, log: log,
 	})
 }
 
@@ -75,6 +79,11 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	if s.place != nil {
 		if to := s.place(hello); to != nil {
 			return sendOn(to)
+		}
+	}
+	if s.mode != nil {
+		if err := s.mode(hello); err != nil {
+			return s.refuse(stream.Context(), gate.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
 		}
 	}
 	var agent *store.Agent

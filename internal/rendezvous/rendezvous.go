@@ -44,6 +44,8 @@ type Rendezvous struct {
 	Host        string `json:"host"`  // where the collector runs
 	// Command is the moriens command that collects: "collect", "run", or "preload", which libmoriens.so started.
 	Command string `json:"command"`
+	// Cells says how the run's agents keep their bursts as micro-cells; empty = they send them.
+	Cells string `json:"cells,omitempty"`
 	// Page is the address of the page that says how the collector is, http://… or https://…; empty = it has none.
 	Page string `json:"page,omitempty"`
 	// PageToken is what a reader of the page shows. It opens nothing else.

@@ -1,0 +1,56 @@
+package agent
+
+import (
+	"errors"
+	"time"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A Keeper keeps the bursts of a node as sequences of micro-cells: a cells.Keeper. Calls and what belongs to them then stay in the node's windows, and the
+// collector asks the Keeper.
+type Keeper interface {
+	// Spec says how it makes micro-cells, as far as that is known before the first process.
+	Spec() string
+	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used again afterwards.
+	Add(messages []*moriensv1.ReportRequest)
+	// Lost says that bursts are gone which the agent knew before it was started again.
+	Lost(bursts uint64)
+	// Answer calls emit for the parts of an answer; an error of emit ends it, and is returned. It may be called beside Add.
+	Answer(ask *moriensv1.CellsAsk, emit func(*moriensv1.CellsAnswer) error) error
+}
+
+// errSent is why an agent that sends its bursts has no micro-cells.
+var errSent = errors.New("this agent sends its bursts, and keeps no micro-cells")
+
+// relearnCells gives the Keeper what the windows hold. Of rows that are gone it is not known which had a burst before them: all count.
+func (n *Node) relearnCells() error {
+	if n.config.Cells == nil || n.outbox.Transactions() == 0 {
+		return nil
+	}
+	started := time.Now()
+	gone, err := n.windows.store.Replay(n.config.Cells.Add)
+	if err != nil {
+		return err
+	}
+	n.config.Cells.Lost(gone)
+	n.config.Log.Info("micro-cells are made anew of the windows that are held", "took", time.Since(started), "calls gone", gone)
+	return nil
+}
+
+// cells answers what is asked about micro-cells.
+func (w *windows) cells(stream uint64, ask *moriensv1.CellsAsk) {
+	emit := func(a *moriensv1.CellsAnswer) error {
+		if !w.up.Answer(stream, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CellsAnswer{CellsAnswer: a}}) {
+			return errBroken
+		}
+		return nil
+	}
+	err := errSent
+	if w.keeper != nil {
+		err = w.keeper.Answer(ask, emit)
+	}
+	if err != nil && !errors.Is(err, errBroken) {
+		emit(&moriensv1.CellsAnswer{Number: ask.Number, Last: true, Error: err.Error()})
+	}
+}
