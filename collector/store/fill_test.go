@@ -40,8 +40,8 @@ type drawnWindow struct {
 
 // drawWindows draws what two rings did: rows[ring] of them in all.
 func drawWindows(t *rapid.T) (list []drawnWindow, rows map[uint64]uint64) {
-	rows = map[uint64]uint64{11: 0, 12: 0}
-	for ring := range rows {
+	rows = make(map[uint64]uint64)
+	for _, ring := range []uint64{11, 12} {
 		rows[ring] = uint64(rapid.IntRange(1, 30).Draw(t, "rows"))
 	}
 	for _, ring := range []uint64{11, 12} {

@@ -29,6 +29,7 @@ type Found struct {
 	result  *partition.Result
 	options partition.Options
 	notes   []string
+	cells   *Cells // that it was made of, nil = of bursts
 }
 
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
@@ -100,6 +101,9 @@ func (f *Found) Adopt(run *trace.Run) *Result {
 		Clusters: describe(run, f.result, f.options),
 		Filtered: describeFilter(f.options.Filter, f.result.Selection),
 		Notes:    f.notes,
+	}
+	if f.cells != nil {
+		r.Clusters.Algorithm, r.Clusters.Cells = "dbscan on micro-cells", describeCells(f.cells)
 	}
 	if f.result.Tree != nil {
 		r.Tree = &Tree{f.result.Tree, clusterOf(f.result)}

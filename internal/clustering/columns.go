@@ -13,6 +13,13 @@ func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
 	if err != nil {
 		return partition.Bursts{}, err
 	}
+	b := burstColumns(run)
+	b.Anchors = anchors
+	return b, nil
+}
+
+// burstColumns are those of columns but for what cuts the threads.
+func burstColumns(run *trace.Run) partition.Bursts {
 	n := 0
 	for i := range run.Threads {
 		n += run.Threads[i].Bursts.Len()
@@ -20,7 +27,7 @@ func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
 	b := partition.Bursts{
 		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
 		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),
-		ThreadEnds: make([]int, 0, len(run.Threads)), Anchors: anchors,
+		ThreadEnds: make([]int, 0, len(run.Threads)),
 	}
 	for k, c := range run.Counters {
 		b.CounterNames = append(b.CounterNames, c.Name)
@@ -38,7 +45,7 @@ func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
 			}
 		}
 	}
-	return b, nil
+	return b
 }
 
 // notRead gives a missing count the value that the analysis knows it by. A count that went down, as that of a

@@ -27,7 +27,8 @@ var classOf = map[mpicall.Class]represent.CallClass{
 	mpicall.Neighbourhood: represent.Collective, mpicall.OneSided: represent.OneSided, mpicall.IO: represent.IO,
 }
 
-func callClass(function string) represent.CallClass {
+// CallClass is what an MPI function does, as ranks are compared.
+func CallClass(function string) represent.CallClass {
 	if id, known := mpicall.ByName(function); known {
 		if class, has := classOf[id.Class()]; has {
 			return class
@@ -42,22 +43,14 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	if err != nil {
 		return nil, err
 	}
-	ranks := represent.Ranks{Name: r.name}
-	clusters := len(run.Clusters) + 1 // the first is of those in none
-	for k := range clusters {
-		ranks.Quantities = append(ranks.Quantities, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k)})
-	}
-	calls := len(ranks.Quantities)
-	for class := represent.PointToPoint; class <= represent.OtherCalls; class++ {
-		ranks.Quantities = append(ranks.Quantities, represent.Quantity{Kind: represent.CallNS, Class: class})
-	}
-	bytes := len(ranks.Quantities)
-	for _, kind := range []represent.Kind{represent.SentBytes, represent.ReceivedBytes, represent.CausedNS, represent.SufferedNS} {
-		ranks.Quantities = append(ranks.Quantities, represent.Quantity{Kind: kind})
+	calls := len(run.Clusters) + 1 // behind the clusters, the first of which is none
+	bytes := calls + int(represent.OtherCalls) + 1
+	ranks := represent.Ranks{
+		Name: r.name, Quantities: quantities(calls, represent.SentBytes, represent.ReceivedBytes, represent.CausedNS, represent.SufferedNS),
 	}
 	paths := make([]represent.CallClass, len(run.CallPaths))
 	for i := range run.CallPaths {
-		paths[i] = callClass(run.CallPaths[i].Function)
+		paths[i] = CallClass(run.CallPaths[i].Function)
 	}
 	messageSent, messageReceived, err := movedByMessages(run, r.owners)
 	if err != nil {

@@ -77,7 +77,11 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 	r.profile = try(ctx, r, s, "profile", untilProfile, rundir.ProfileFile+" is not there, nor how wrong the kept part is", func(context.Context) (*profile.Profile, error) {
 		return levels.Profile(run, r.owners, phases, o.Workers)
 	})
-	if r.profile != nil && r.owners.Rank() == 0 { // which alone writes it
+	switch {
+	case r.owners.Rank() != 0: // the first one alone writes it
+	case o.Told != nil:
+		r.Levels.Profile = o.Told.rows(run, r.profile)
+	case r.profile != nil:
 		r.Levels.Profile = levels.ProfileRows(run, r.profile)
 	}
 	r.structure = try(ctx, r, s, "structure", untilStructure, rundir.StructureFile+" is not there, nor how wrong the kept part is", func(context.Context) (*loops.Structure, error) {
@@ -87,6 +91,17 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 		r.Levels.Structure, err = levels.Describe(run, r.owners, r.structure, r.table)
 	}
 	return err
+}
+
+// findClasses groups the threads; where that fails all are alike.
+func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
+	found := try(ctx, r, s, "classes", untilClasses, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
+		return r.classify(run, o)
+	})
+	if found == nil {
+		found = oneClass(len(run.Threads))
+	}
+	return found
 }
 
 // ended says why no time is left, if any member has none.
@@ -111,11 +126,10 @@ func (r *Reduction) miss(name, without string, err error) {
 // choose decides which windows stay, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
-	r.classes = try(ctx, r, s, "classes", untilClasses, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
-		return r.classify(run, o)
-	})
-	if r.classes == nil {
-		r.classes = oneClass(len(run.Threads))
+	if o.Told != nil && o.Told.Classes != nil {
+		r.classes = o.Told.Classes
+	} else {
+		r.classes = r.findClasses(ctx, s, run, o)
 	}
 	b := &budget{reduction: r, content: c, options: o, scale: 1}
 	s.Within(ctx, "size", untilSized, b.measure)

@@ -27,6 +27,8 @@ type Clusters struct {
 	Clusters      []Cluster     `json:"clusters"`
 	Refinement    Refinement    `json:"refinement"`
 	Phases        []PhaseBursts `json:"phases"`
+
+	Cells *CellsClustering `json:"cells,omitempty"` // of micro-cells; nil = the bursts themselves were clustered
 }
 
 // A Dimension is one axis of the burst space.

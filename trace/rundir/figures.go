@@ -181,24 +181,29 @@ func (f *figures) addPhases(t *trace.Thread) {
 }
 
 func (t *total) addBursts(b *trace.Bursts) {
-	t.Bursts += b.Len()
 	for k, d := range b.DurationNS {
-		t.TimeNS += d
-		switch c := b.Cluster[k]; {
-		case c == trace.LabelNoise:
-			t.Noise++
-			t.NoiseNS += d
-		case c == trace.LabelFiltered:
-			t.Filtered++
-			t.FilteredNS += d
-			t.LongestFilteredNS = max(t.LongestFilteredNS, d)
-		case c == trace.LabelMissing:
-			t.Missing++
-			t.MissingNS += d
-		case c > 0:
-			t.Clustered++
-			t.ClusterNS += d
-		}
+		t.put(b.Cluster[k], LabelSums{1, d, d})
+	}
+}
+
+// put adds bursts of a label.
+func (t *total) put(label int32, x LabelSums) {
+	t.Bursts += x.Bursts
+	t.TimeNS += x.TimeNS
+	switch {
+	case label == trace.LabelNoise:
+		t.Noise += x.Bursts
+		t.NoiseNS += x.TimeNS
+	case label == trace.LabelFiltered:
+		t.Filtered += x.Bursts
+		t.FilteredNS += x.TimeNS
+		t.LongestFilteredNS = max(t.LongestFilteredNS, x.LongestNS)
+	case label == trace.LabelMissing:
+		t.Missing += x.Bursts
+		t.MissingNS += x.TimeNS
+	case label > 0:
+		t.Clustered += x.Bursts
+		t.ClusterNS += x.TimeNS
 	}
 }
 

@@ -56,6 +56,7 @@ type Manifest struct {
 	StageSeconds     map[string]Number `json:"stage_seconds"`
 	Kept             Kept              `json:"kept"`
 	Reduction        Reduction         `json:"reduction"`
+	Cells            *Cells            `json:"cells,omitempty"` // nil = the bursts of all ranks came
 	Files            []File            `json:"files"`
 }
 

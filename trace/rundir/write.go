@@ -30,6 +30,7 @@ type Content struct {
 	Kept    *trace.Run   // what of it the detail holds; nil = everything
 	Rows    *trace.Run   // whose bursts are the rows of bursts.parquet, where they are more than those of Kept; else nil
 	Levels  *Levels      // nil = none
+	Sums    *Sums        // of all threads, where Run has the columns of some alone; nil = it has those of all
 	Picture int          // about how many bytes the marks of a picture may take; 0 = as many as are usual
 	// Report writes the page of which manifest is the text of manifest.json; nil = there is to be none.
 	Report   func(w io.Writer, manifest []byte) error
@@ -152,13 +153,16 @@ func (c *Content) counted() *figures {
 func (c *Content) Describe() {
 	c.Manifest.Format, c.Clusters.Format = ManifestFormat, ClustersFormat
 	f := c.counted()
-	c.Manifest.describe(c.Run, f)
 	if c.Kept == nil {
 		c.Manifest.Kept.count(c.Run, f, f.Total.Bursts)
 	} else {
 		detail, rows := c.Detail()
 		c.Manifest.Kept.count(detail, figuresOf(detail), burstsOf(rows))
 	}
+	if c.Sums != nil {
+		c.Sums.put(f)
+	}
+	c.Manifest.describe(c.Run, f)
 	c.Clusters.describe(c.Run, f)
 	c.Manifest.Score = c.Clusters.Score
 	fillEmpty(c.Manifest, c.Clusters)
@@ -303,10 +307,19 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Kept.Windows)
 	some(&m.Kept.Dropped)
 	some(&m.Reduction.Missing)
+	if m.Cells != nil {
+		some(&m.Cells.Unanswered)
+	}
 	some(&c.Dimensions)
 	some(&c.Eps)
 	some(&c.Paths)
 	some(&c.Groups)
+	if c.Cells != nil {
+		some(&c.Cells.Certificate.Steps)
+		for i := range c.Cells.Certificate.Steps {
+			some(&c.Cells.Certificate.Steps[i].Eps)
+		}
+	}
 	some(&c.Refinement.Chosen)
 	some(&c.Refinement.Alternatives)
 	some(&c.Refinement.Levels)

@@ -1,0 +1,222 @@
+package clustering
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/microcell"
+	"moriens/analysis/partition"
+	"moriens/analysis/space"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// Cells are a clustering of micro-cells, of bursts of which a run has some.
+type Cells struct {
+	*microcell.Result
+	Dims     []space.Dim
+	Side     float64
+	Counters []string          // whose figures clusters have, in their order
+	Between  []microcell.Group // of units, by the numbers of call paths in the run
+	By       partition.By
+	MinNS    int64 // bursts that last less are in no cell
+	// Locate finds the unit of a burst between two call paths, by their numbers in the run, as an index into Units; 0 and 0 where all bursts are together.
+	Locate func(before, after uint32, at []float64) (unit int32, ok bool)
+}
+
+// Located says what became of the bursts of a run that have the labels of cells.
+type Located struct {
+	Moved  int // they are in no unit, and have the label of one in a cell beside theirs
+	Astray int // nor is there one; they are noise
+}
+
+// FromCells gives the bursts of a run the labels of their cells. The cells tell what clusters and groups are like, of all bursts, those included which are not in the run.
+//
+// A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end: a burst near the
+// edge of a cell may be on the other side of it. It has the label of the nearest unit of the cells around.
+func FromCells(run *trace.Run, c Cells, options partition.Options) (*Found, Located, error) {
+	options.Dims, options.By = c.Dims, c.By
+	options.JobThreads = len(run.Threads)
+	f := &Found{options: options, notes: c.Warnings, cells: &c}
+	f.result = &partition.Result{
+		Clusters: slices.Clone(c.Clusters), Groups: c.Groups, Selection: &space.Selection{MinNS: max(c.MinNS, c.Result.MinNS)},
+		TotalNS: c.TotalNS, Noise: c.Noise, Clustered: c.Clustered, Score: c.Score, NoiseScore: c.NoiseScore, Tree: c.Tree, Resolution: c.Resolution,
+	}
+	for i := range f.result.Clusters {
+		x := &f.result.Clusters[i]
+		x.CounterMean, x.CounterStd = c.inOrder(run, x.CounterMean), c.inOrder(run, x.CounterStd)
+	}
+	located, err := c.label(run, f.result)
+	if err != nil {
+		return nil, located, fmt.Errorf("find the cells of the bursts: %w", err)
+	}
+	return f, located, nil
+}
+
+// inOrder puts figures of counters in the order of the run's.
+func (c *Cells) inOrder(run *trace.Run, figures []float64) []float64 {
+	list := make([]float64, len(run.Counters))
+	for k, counter := range run.Counters {
+		list[k] = math.NaN()
+		if i := slices.Index(c.Counters, counter.Name); i >= 0 && i < len(figures) {
+			list[k] = figures[i]
+		}
+	}
+	return list
+}
+
+// label labels the bursts of a run.
+func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error) {
+	var located Located
+	columns := burstColumns(run)
+	n := columns.Len()
+	result.Labels = make([]int32, n)
+	if c.Lineage != nil {
+		result.Lineage = make([]uint32, n)
+	}
+	s, err := space.New(columns.Columns, c.Dims)
+	if err != nil {
+		return located, err
+	}
+	selection, err := s.Select(space.Filter{MinNS: c.MinNS})
+	if err != nil {
+		return located, err
+	}
+	finder := newFinder(c)
+	at := make([]float64, 0, len(c.Dims))
+	for i := range n {
+		switch selection.Status[i] {
+		case space.Missing:
+			result.Labels[i] = partition.LabelMissing
+			continue
+		case space.Short, space.OutOfRange:
+			result.Labels[i] = partition.LabelFiltered
+			continue
+		}
+		at = s.Coordinates(at[:0], []int32{int32(i)})
+		between := microcell.Group{Before: columns.Before[i], After: columns.After[i]}
+		if c.By == partition.ByNone {
+			between = microcell.Group{}
+		}
+		unit, is := c.Locate(between.Before, between.After, at)
+		if !is || c.Units[unit].Cell.Count == 0 { // of a unit that was split the places are known, to the last bit
+			var beside bool
+			if unit, beside, is = finder.nearest(between, at); beside {
+				located.Moved++
+			}
+		}
+		if !is {
+			located.Astray++
+			result.Labels[i] = partition.LabelNoise
+			continue
+		}
+		result.Labels[i] = c.Labels[unit]
+		if c.Lineage != nil {
+			result.Lineage[i] = c.Lineage[unit]
+		}
+	}
+	return located, nil
+}
+
+// A finder finds units that are near.
+type finder struct {
+	cells *Cells
+	dims  int
+	of    map[microcell.Group]map[cell.Key][]int32 // units with bursts, by where they are
+}
+
+func newFinder(c *Cells) *finder {
+	f := &finder{cells: c, dims: len(c.Dims), of: make(map[microcell.Group]map[cell.Key][]int32)}
+	for i := range c.Units {
+		u := &c.Units[i]
+		if u.Cell.Count == 0 {
+			continue
+		}
+		key := u.Cell.Key
+		if u.Place {
+			key = f.key(u.Cell.Lo[:])
+		}
+		between := c.Between[u.Group]
+		if f.of[between] == nil {
+			f.of[between] = make(map[cell.Key][]int32)
+		}
+		f.of[between][key] = append(f.of[between][key], int32(i))
+	}
+	return f
+}
+
+// key is that of the cell of a point, which lies in one: its burst was sent.
+func (f *finder) key(at []float64) (k cell.Key) {
+	for j := range f.dims {
+		k[j] = int32(math.Floor(at[j] / f.cells.Side))
+	}
+	return k
+}
+
+// nearest is the unit of a group that is nearest to a point, in its cell or, if there is none, in those around, and whether it is in one of those.
+func (f *finder) nearest(between microcell.Group, at []float64) (unit int32, beside, is bool) {
+	of, own := f.of[between], f.key(at)
+	if list := of[own]; len(list) > 0 {
+		return f.best(list, at), false, true
+	}
+	var list []int32
+	around := 1
+	for range f.dims {
+		around *= 3
+	}
+	for n := range around {
+		key := own
+		for j, rest := 0, n; j < f.dims; j, rest = j+1, rest/3 {
+			key[j] += int32(rest%3 - 1)
+		}
+		list = append(list, of[key]...)
+	}
+	if len(list) == 0 {
+		return 0, false, false
+	}
+	return f.best(list, at), true, true
+}
+
+// best is the unit whose bursts are on average nearest to a point, the first of those that are as near.
+func (f *finder) best(list []int32, at []float64) int32 {
+	best, least := int32(-1), math.Inf(1)
+	for _, i := range list {
+		c := &f.cells.Units[i].Cell
+		distance := 0.
+		for j, x := range at {
+			d := x - c.Sum[j]/float64(c.Count)
+			distance += d * d
+		}
+		if best < 0 || distance < least || distance == least && i < best {
+			best, least = i, distance
+		}
+	}
+	return best
+}
+
+// describeCells puts the certificate into the words of the run directory.
+func describeCells(c *Cells) *rundir.CellsClustering {
+	x := &c.Certificate
+	d := &rundir.CellsClustering{
+		Side: rundir.Number(x.Side), Floor: rundir.Number(x.Floor), Bound: x.Bound, Wanted: rundir.Number(math.NaN()),
+		Certificate: rundir.Certificate{Exact: x.Exact, Rounds: x.Rounds, Split: x.Split, Units: x.Units, Bursts: x.Bursts},
+	}
+	if x.Bound {
+		d.Wanted = rundir.Number(x.Wanted)
+	}
+	for i := range c.Units {
+		if c.Units[i].Cell.Count > 0 {
+			d.Units++
+		}
+	}
+	for _, s := range x.Steps {
+		step := rundir.CellStep{Exact: s.Exact, Units: s.Units, Bursts: s.Bursts}
+		for _, eps := range s.Eps {
+			step.Eps = append(step.Eps, sixDigits(eps))
+		}
+		d.Certificate.Steps = append(d.Certificate.Steps, step)
+	}
+	return d
+}
