@@ -9,7 +9,6 @@ import (
 
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
-	"moriens/trace"
 )
 
 // Stays says whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
@@ -271,24 +270,23 @@ func (c *Collectives) renumbered(h *holes) Collectives {
 	return part
 }
 
-// Number is the store's number of a function called from a call path of a process, which sums of its calls name.
-func (f *Frozen) Number(p *Process, function, path uint32) (uint32, error) {
-	f.store.mu.Lock()
-	defer f.store.mu.Unlock()
-	if function > math.MaxUint16 || !mpicall.ID(function).Known() {
-		return 0, fmt.Errorf("process %016x: unknown MPI function %d", p.Info.Process, function)
+// Path is the store's number of an MPI function called from a call path of a process, which has one from now on; 0, unknown, where there is no such thing.
+func (s *Store) Path(process uint64, function, path uint32) uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.processes[process]
+	if p == nil || function > math.MaxUint16 || !mpicall.ID(function).Known() {
+		return 0
 	}
 	if _, known := p.local[path]; !known && path != 0 {
-		return 0, fmt.Errorf("process %016x: call path %d is not defined", p.Info.Process, path)
+		return 0
 	}
-	return f.store.paths.number(p, mpicall.ID(function), path), nil
+	return s.paths.number(p, mpicall.ID(function), path)
 }
 
-// Frames are those of a process's call path, without places in the source; nil where it has none of that number.
-func (f *Frozen) Frames(p *Process, path uint32) []trace.Frame {
-	f.store.mu.RLock()
-	defer f.store.mu.RUnlock()
-	return p.local[path].frames
+// Number is Store.Path.
+func (f *Frozen) Number(process uint64, function, path uint32) uint32 {
+	return f.store.Path(process, function, path)
 }
 
 // Renumber gives CallPaths and MarkNames what Fill and Number have brought, and the totals. The numbers of before are void.

@@ -224,17 +224,16 @@ func TestFillRefuses(t *testing.T) {
 	if again := f.Fill([]*moriensv1.ReportRequest{calls(two(11, 2))}); len(again.Refused) != 1 || f.Ring(11).Calls != 2 {
 		t.Errorf("a ring was filled twice: %+v", again)
 	}
-	p := f.Processes[0]
-	if n, err := f.Number(p, 3, 1); err != nil || n == 0 {
-		t.Errorf("number %d, %v", n, err)
+	if f.Number(1, 3, 1) == 0 || f.Number(1, 3, 1) != stub.store.Path(1, 3, 1) {
+		t.Error("a function called from a call path has no number, or two")
 	}
 	f.Renumber()
-	if len(f.CallPaths) != 4 || f.Frames(p, 9) != nil {
+	if len(f.CallPaths) != 4 {
 		t.Errorf("%v", f.CallPaths)
 	}
-	for _, bad := range [][2]uint32{{1 << 20, 1}, {3, 9}} {
-		if _, err := f.Number(p, bad[0], bad[1]); err == nil {
-			t.Errorf("function %d from call path %d has a number", bad[0], bad[1])
+	for _, bad := range [][3]uint32{{1, 1 << 20, 1}, {1, 3, 9}, {2, 3, 1}} {
+		if n := f.Number(uint64(bad[0]), bad[1], bad[2]); n != 0 {
+			t.Errorf("process %d, function %d from call path %d has number %d", bad[0], bad[1], bad[2], n)
 		}
 	}
 }
