@@ -36,8 +36,8 @@ test('groups of different size compare by thread', () => {
   expect(of.get('computing')).toEqual([4, 5]);
   expect(of.get('sent')).toEqual([10, 10]);
   expect(of.get('cluster1')).toEqual([3, 4]);
-  // Medians 3.5 and 1: each is .5 off the first, of 4.5 together.
-  expect(of.get('different')).toEqual([0.5 / 4.5, 0.5 / 4.5]);
+  // Medians 3, the lesser of 3 and 4, and 1: the second group is 1 off, of 4 together.
+  expect(of.get('different')).toEqual([0, 1 / 4]);
 });
 
 test('what is not known is no criterion', () => {

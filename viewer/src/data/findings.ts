@@ -3,7 +3,7 @@
 import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
 import type { Cluster } from './clusters';
-import { groupsOf, secondsIn, total, type Group } from './groups';
+import { groupsOf, median, secondsIn, total, type Group } from './groups';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
 
@@ -91,7 +91,7 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
     const spent = secondsIn(pack, c.id);
     for (const members of classesOf(groups)) {
       if (members.length < 3) continue;
-      const usual = lowerMedian(members.map((i) => spent[i] ?? 0));
+      const usual = median(members.map((i) => spent[i] ?? 0));
       for (const i of members) {
         const [group, s] = [groups[i], spent[i] ?? 0];
         if (group && !saidOf(pack, group, c.id) && usual > 0 && s > usual * 1.1 && s - usual > 0.01 * group.computing) found.push({ group, cluster: c.id, seconds: s, usual });
@@ -109,12 +109,6 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
   });
   if (found.length > 3) told.push({ text: `${count(found.length - 3)} more pairs of rank and cluster are off by over 10 %.`, show: { view: 'ranks', selection: {} } });
   return told;
-}
-
-// lowerMedian is the median that the reasons in the manifest name: of an even number of values the lesser of the two in the middle.
-function lowerMedian(values: number[]): number {
-  values.sort((a, b) => a - b);
-  return values[(values.length - 1) >> 1] ?? NaN;
 }
 
 // saidOf tells whether the reason for which the manifest has a rank as unlike its class is that it spends more in a cluster: outliers says so.

@@ -42,10 +42,10 @@ export function secondsIn(pack: Pack, cluster: number): Float64Array {
   return of;
 }
 
+// median is that which the reasons in the manifest name: of an even number of values the lesser of the two in the middle.
 export function median(values: Iterable<number>): number {
   const sorted = Float64Array.from(values).sort();
-  const mid = sorted.length >> 1;
-  return sorted.length % 2 ? (sorted[mid] ?? NaN) : ((sorted[mid - 1] ?? NaN) + (sorted[mid] ?? NaN)) / 2;
+  return sorted[(sorted.length - 1) >> 1] ?? NaN;
 }
 
 export function total(values: Iterable<number>): number {
