@@ -270,7 +270,7 @@ func TestManyRanks(t *testing.T) {
 		if len(c.Classes) != 3 || len(c.Classes[2].Threads) < 8 || len(c.Classes[2].Threads) > 9 || !slices.Contains(c.Classes[2].Threads, 11) {
 			t.Fatalf("%d classes: %s", len(c.Classes), c.Method)
 		}
-		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times the bytes of its class's median (11.2 GiB, median 3.7 GiB)") {
+		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4321 || !strings.HasPrefix(c.Outliers[0].Reason, "sends 3.00 times the bytes of its class's median (11.2 GiB, median 3.73 GiB)") {
 			t.Errorf("%+v", c.Outliers)
 		}
 		if !strings.HasSuffix(c.Method, "of 4096 threads, which others were compared with, 1 thread apart from them") {

@@ -32,14 +32,6 @@ func TestInteger(t *testing.T) {
 	}
 }
 
-func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 B", 999: "999 B", 1500: "1.50 kB", 25_000_000: "25.0 MB", 7_000_000_000: "7.00 GB"} {
-		if got := bytes(n); got != want {
-			t.Errorf("bytes(%d) = %q, want %q", n, got, want)
-		}
-	}
-}
-
 func TestSummary(t *testing.T) {
 	run := &trace.Run{
 		CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: []trace.Frame{{Module: "app", Offset: 0x10}}}, {Function: "MPI_Recv"},
@@ -83,11 +75,11 @@ filtered      90   1.0 %                           up to 1.50 us
 
 score: 0.950 of 1 (how far the ranks do the same at the same time)
 refinement: the only one
-messages: 1,195 of 3.40 MB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
+messages: 1,195 of 3.24 MiB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
 losses: 12 MPI calls dropped, the ring was full; 3 ends of requests that were not seen to begin; 1 start of a request that was not seen to be made; 7 requests not followed, too many were under way at once; 140,000 requests given up, what ends them may not have been seen; 2 events of requests read too late to be put in order; 1 request that never ended; rank 3 of world 1 died (MPI_Abort)
 note: a note
 results: /tmp/r
-  manifest.json  2.05 kB  what was measured
+  manifest.json  2 KiB  what was measured
 `
 	if b.String() != want {
 		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)

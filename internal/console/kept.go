@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -123,7 +124,7 @@ func reduction(r *rundir.Reduction) string {
 	if r.FullMeasured {
 		about = ""
 	}
-	all, full := bytes(r.Bytes), about+bytes(r.FullBytes)
+	all, full := units.Bytes(r.Bytes).String(), about+units.Bytes(r.FullBytes).String()
 	if r.Ratio < 1 {
 		return fmt.Sprintf("none: all files have %s, the full trace alone has %s", all, full)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"moriens/collector/health"
+	"moriens/internal/units"
 )
 
 // Progress prints how a run in progress is.
@@ -25,7 +26,7 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"clusters", fmt.Sprintf("%s, with %s of the time (of %s)", Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))},
 		{"losses", progressLosses(&p.Losses)},
 		{"turned away", turnedAway(p.Refused)},
-		{"memory", bytes(int64(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)))},
+		{"memory", units.Bytes(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)).String()},
 	}, journal(p.Journal), analysis(p.Analysis))})
 	if len(p.Members) > 0 {
 		b.WriteByte('\n')
@@ -33,10 +34,10 @@ func Progress(w io.Writer, p *health.Page) error {
 		for _, m := range p.Members {
 			written := "none"
 			if m.Journal != nil {
-				written = bytes(int64(m.Journal.Bytes))
+				written = units.Bytes(m.Journal.Bytes).String()
 			}
 			t.rows = append(t.rows, []string{
-				Integer(m.Member), m.Host, Integer(m.Agents), Integer(m.Ranks), Integer(int(m.Bursts)), bytes(int64(max(m.Memory.ResidentBytes, m.Memory.HeapBytes))), written,
+				Integer(m.Member), m.Host, Integer(m.Agents), Integer(m.Ranks), Integer(int(m.Bursts)), units.Bytes(max(m.Memory.ResidentBytes, m.Memory.HeapBytes)).String(), written,
 			})
 		}
 		writeTable(b, t)
@@ -111,12 +112,12 @@ func journal(j *health.Journal) [][]string {
 	if j == nil {
 		return nil
 	}
-	text := fmt.Sprintf("%s, %s not acknowledged yet", bytes(int64(j.Bytes)), count(int(j.Pending), "message"))
+	text := fmt.Sprintf("%s, %s not acknowledged yet", units.Bytes(j.Bytes), count(int(j.Pending), "message"))
 	if j.Syncs > 0 {
 		text += fmt.Sprintf(", %s a sync", Duration(j.SyncSeconds/float64(j.Syncs)*1e9))
 	}
 	if j.CutBytes > 0 {
-		text += fmt.Sprintf(", %s cut off at its end", bytes(int64(j.CutBytes)))
+		text += fmt.Sprintf(", %s cut off at its end", units.Bytes(j.CutBytes))
 	}
 	if j.Error != "" {
 		text += "; it does not grow: " + j.Error

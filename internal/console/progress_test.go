@@ -28,7 +28,7 @@ bursts       1,499, 33/s lately
 clusters     4, with 91.2 % of the time (of 1,400 bursts)
 losses       MPI calls dropped because the ring was full: 5; ranks that died: 1
 turned away  3,000 crowd, 2 wrong token
-memory       40.0 MB
+memory       38.1 MiB
 `
 	const hosts = `
 host  agent          ranks
@@ -36,11 +36,11 @@ n0    connected          2
 n1    away for 1m1s      0
 n2    done               1
 `
-	journal := "journal      3.00 MB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
+	journal := "journal      2.86 MiB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
 	const members = `
-collector  host  agents  ranks  bursts   memory  journal
-        0  n0         1      2   1,000  7.00 MB     none
-        1  n1         2      1     499  3.00 MB  2.00 MB
+collector  host  agents  ranks  bursts    memory   journal
+        0  n0         1      2   1,000  6.68 MiB      none
+        1  n1         2      1     499  2.86 MiB  1.91 MiB
 `
 	collectors := []health.Member{
 		{Host: "n0", Agents: 1, Ranks: 2, Bursts: 1000, Memory: health.Memory{HeapBytes: 7e6}},

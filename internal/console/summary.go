@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
@@ -48,7 +49,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	fmt.Fprintf(&b, "results: %s\n", dir)
 	files := make([][]string, 0, len(written))
 	for _, f := range written {
-		files = append(files, []string{"  " + f.Name, bytes(f.Bytes), f.Content})
+		files = append(files, []string{"  " + f.Name, units.Bytes(f.Bytes).String(), f.Content})
 	}
 	writeTable(&b, table{rows: files, left: []bool{true, false, true}})
 	_, err := io.WriteString(w, b.String())
@@ -254,7 +255,7 @@ func messages(m *rundir.Messages) string {
 	if m.Sends+m.Receives == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s of %s", Integer(int(m.Matched)), bytes(m.Bytes))}
+	parts := []string{fmt.Sprintf("%s of %s", Integer(int(m.Matched)), units.Bytes(m.Bytes))}
 	if m.LateSenderSeconds > 0 {
 		parts = append(parts, fmt.Sprintf("receivers waited %s for senders that were late", Duration(float64(m.LateSenderSeconds)*1e9)))
 	}

@@ -80,18 +80,6 @@ func Duration(ns float64) string {
 	return significant(ns/u.ns) + " " + u.name
 }
 
-func bytes(n int64) string {
-	switch {
-	case n >= 1e9:
-		return significant(float64(n)/1e9) + " GB"
-	case n >= 1e6:
-		return significant(float64(n)/1e6) + " MB"
-	case n >= 1e3:
-		return significant(float64(n)/1e3) + " kB"
-	}
-	return strconv.FormatInt(n, 10) + " B"
-}
-
 // significant prints three significant digits, and all digits before the point.
 func significant(x float64) string {
 	digits := 2

@@ -2,7 +2,9 @@ package doctor
 
 import (
 	"fmt"
-	"strings"
+	"math"
+
+	"moriens/internal/units"
 )
 
 func judgeMemory(s Memory) []Finding {
@@ -112,14 +114,8 @@ func size64(n int64) string {
 	if n < 0 {
 		return "unlimited"
 	}
-	return size(uint64(n))
+	return units.Bytes(n).String()
 }
 
-func size(n uint64) string {
-	units := []string{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"}
-	x, u := float64(n), 0
-	for x >= 1024 && u < len(units)-1 {
-		x, u = x/1024, u+1
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%.1f", x), ".0") + " " + units[u]
-}
+// size writes what is counted without a sign, as file systems do; some that have no end say more than there are numbers with one.
+func size(n uint64) string { return units.Bytes(min(n, math.MaxInt64)).String() }

@@ -15,9 +15,12 @@ var byteUnits = []struct {
 	name string
 	size float64
 }{
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1}, {"", 1},
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50}, {"EiB", 1 << 60},
+	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15}, {"EB", 1e18}, {"B", 1}, {"", 1},
 }
+
+// binaryUnits is how many of byteUnits are binary, the least first.
+const binaryUnits = 6
 
 // UnmarshalText reads an amount.
 func (b *Bytes) UnmarshalText(text []byte) error {
@@ -37,12 +40,14 @@ func (b *Bytes) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is no amount of bytes: write it like 64MiB, 1.5GB or 4096", s)
 }
 
-// String writes an amount in the largest binary unit that leaves one or more.
+// String writes an amount with three figures at most in the binary unit in which it has one to three before the point, as the pages do.
 func (b Bytes) String() string {
-	for i := 3; i >= 0; i-- {
-		if u := byteUnits[i]; float64(b) >= u.size {
-			return strconv.FormatFloat(math.Round(10*float64(b)/u.size)/10, 'f', -1, 64) + " " + u.name
+	amount, unit := float64(b), "B"
+	for _, larger := range byteUnits[:binaryUnits] {
+		if math.Abs(amount) < 999.5 { // what rounds to 1000 of a unit is given in the next
+			break
 		}
+		amount, unit = amount/1024, larger.name
 	}
-	return strconv.FormatInt(int64(b), 10) + " B"
+	return strconv.FormatFloat(amount, 'g', 3, 64) + " " + unit
 }
