@@ -7,11 +7,15 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
+// Cells are how an agent keeps bursts on its node.
+type Cells struct {
+	Keeper Keeper
+	Spec   string // says how it was told to make micro-cells: the same at all agents of a run
+}
+
 // A Keeper keeps the bursts of a node as sequences of micro-cells: a cells.Keeper. Calls and what belongs to them then stay in the node's windows, and the
 // collector asks the Keeper.
 type Keeper interface {
-	// Spec says how it makes micro-cells, as far as that is known before the first process.
-	Spec() string
 	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used again afterwards.
 	Add(messages []*moriensv1.ReportRequest)
 	// Lost says that bursts are gone which the agent knew before it was started again.
@@ -29,11 +33,12 @@ func (n *Node) relearnCells() error {
 		return nil
 	}
 	started := time.Now()
-	gone, err := n.windows.store.Replay(n.config.Cells.Add)
+	keeper := n.config.Cells.Keeper
+	gone, err := n.windows.store.Replay(keeper.Add)
 	if err != nil {
 		return err
 	}
-	n.config.Cells.Lost(gone)
+	keeper.Lost(gone)
 	n.config.Log.Info("micro-cells are made anew of the windows that are held", "took", time.Since(started), "calls gone", gone)
 	return nil
 }

@@ -66,7 +66,7 @@ type Config struct {
 	KeepWork bool          // the spool stays when everything is done
 	Came     bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
-	Cells    Keeper        // keeps bursts as micro-cells; nil: all that ranks do is sent
+	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
 	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
 	Shared   bool          // this process is more than the agent
 	Procs    func(int) int // runtime.GOMAXPROCS, where nothing else in this process minds it while ranks run; nil otherwise
@@ -142,12 +142,13 @@ func New(config Config) (*Node, error) {
 		return nil, err
 	}
 	if n.outbox, err = n.spool.Outbox(); err == nil {
+		var keeper Keeper
 		hello := &moriensv1.Hello{Run: config.Run, Agent: n.spool.Agent, Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU())}
 		if config.Cells != nil {
-			hello.Cells = config.Cells.Spec()
+			keeper, hello.Cells = config.Cells.Keeper, config.Cells.Spec
 		}
 		n.up = uplink.New(config.Find, hello, n.outbox, config.Log)
-		if n.windows, err = openWindows(n.spool, n.outbox, n.up, config.Cells, config.Run, config.Log); err == nil {
+		if n.windows, err = openWindows(n.spool, n.outbox, n.up, keeper, config.Run, config.Log); err == nil {
 			if err = n.relearnCells(); err == nil {
 				err = n.restore()
 			}

@@ -11,6 +11,7 @@
 package cells
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"math"
@@ -35,9 +36,11 @@ const memoryShare = 128
 type Config struct {
 	Dims []space.Dim  // as partition.Options.Choose takes them, by the events of the first process; nil: what it finds best
 	By   partition.By // likewise; ByAuto: what it finds best
-	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the default resolution of the dimensions: resolution / (4·√dimensions).
-	Side  float64
-	MinNS int64 // bursts shorter than this are in no unit
+	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the resolution: resolution / (4·√dimensions).
+	Side float64
+	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
+	Resolution float64
+	MinNS      int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
 	PointsMax int64
 	Log       *slog.Logger
@@ -96,8 +99,9 @@ type Stats struct {
 
 // New returns a Keeper of nothing. A side that is no number above 0, and dimensions that have no default resolution with a side of 0 are errors.
 func New(config Config) (*Keeper, error) {
-	if config.Side < 0 || math.IsNaN(config.Side) || math.IsInf(config.Side, 0) || config.MinNS < 0 || config.PointsMax < 0 {
-		return nil, fmt.Errorf("cells: side %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0", config.Side, config.MinNS, config.PointsMax)
+	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
+		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",
+			config.Side, config.Resolution, config.MinNS, config.PointsMax)
 	}
 	if config.By > partition.ByAuto {
 		return nil, fmt.Errorf("cells: no way %d to split bursts", config.By)
@@ -120,17 +124,18 @@ func New(config Config) (*Keeper, error) {
 	}
 	k.told.latest = k.told.before
 	if config.Dims != nil {
-		if _, err := cellsOf(config.Dims, config.Side); err != nil {
+		if _, err := config.cells(config.Dims); err != nil {
 			return nil, err
 		}
 	}
 	return k, nil
 }
 
-// cellsOf returns a set of cells of a side, or the default one, for dimensions.
-func cellsOf(dims []space.Dim, side float64) (*cell.Set, error) {
+// cells returns a set of cells for dimensions.
+func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
+	side := c.Side
 	if side == 0 {
-		side = partition.DefaultResolution(dims) / (4 * math.Sqrt(float64(len(dims))))
+		side = cmp.Or(c.Resolution, partition.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
 	}
 	if side == 0 {
 		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))
@@ -141,7 +146,7 @@ func cellsOf(dims []space.Dim, side float64) (*cell.Set, error) {
 // choose finds the dimensions by the events of the first process.
 func (k *Keeper) choose(events []string) error {
 	chosen, notes := partition.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
-	set, err := cellsOf(chosen.Dims, k.config.Side)
+	set, err := k.config.cells(chosen.Dims)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,6 +15,8 @@ type agentCommand struct {
 	Idle time.Duration `help:"End when no rank has run here for this long after the last; 0s: only when told." default:"5s"`
 	shmFlag
 	spoolFlags
+	cellsFlags
+	spaceFlags
 }
 
 // spoolFlags say where what the collector has not acknowledged waits.
@@ -33,7 +36,18 @@ type shmFlag struct {
 }
 
 func (a *agentCommand) Run(log *slog.Logger) error {
+	options, err := a.space()
+	if err != nil {
+		return err
+	}
+	kept, err := a.cells()
+	if err != nil {
+		return err
+	}
+	if kept == nil && (a.Dims != "" || a.By != defaults["by"] || a.MinDuration != defaults["minDuration"] || a.Resolution != 0) {
+		return usage(errors.New("--dims, --by, --min-duration and --resolution are the collector's"), "an agent needs the same with --cells alone")
+	}
 	return measure.Agent(measure.AgentConfig{
-		Dir: a.Dir, Shm: a.Shm, Wait: a.Wait, Idle: a.Idle, Spool: a.spool(), Program: program(), Log: log,
+		Dir: a.Dir, Shm: a.Shm, Wait: a.Wait, Idle: a.Idle, Spool: a.spool(), Cells: kept, Options: options, Program: program(), Log: log,
 	})
 }

@@ -12,40 +12,57 @@ import (
 	"moriens/analysis/space"
 )
 
-// analysisFlags say how bursts become clusters.
-type analysisFlags struct {
+// spaceFlags say where bursts lie: agents that keep them as micro-cells need the collector's.
+type spaceFlags struct {
 	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time." placeholder:"TIME" default:"${minDuration}"`
-	DBSCAN      string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
-	MinPoints   int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
 	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.1 for a logarithmic duration)." placeholder:"R"`
-	Freeze      float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
-	Strict      bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
-	Threads     int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
 }
 
-func (a *analysisFlags) options() (partition.Options, error) {
-	o := partition.Options{MinPts: a.MinPoints, Resolution: a.Resolution, Freeze: a.Freeze, Strict: a.Strict, Workers: a.Threads}
-	var err error
-	if a.Dims != "" {
-		if o.Dims, err = space.Parse(a.Dims); err != nil {
+// analysisFlags say how bursts become clusters.
+type analysisFlags struct {
+	spaceFlags
+	DBSCAN    string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
+	MinPoints int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
+	Freeze    float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
+	Strict    bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
+	Threads   int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
+}
+
+// space is the part of the options that these flags give.
+func (f *spaceFlags) space() (o partition.Options, err error) {
+	o.Resolution = f.Resolution
+	if f.Dims != "" {
+		if o.Dims, err = space.Parse(f.Dims); err != nil {
 			return o, usage(fmt.Errorf("--dims: %w", err), "for example --dims duration:log")
 		}
 	}
 	o.By = partition.ByAuto
-	if a.By != "auto" {
-		if o.By, err = partition.ParseBy(a.By); err != nil {
+	if f.By != "auto" {
+		if o.By, err = partition.ParseBy(f.By); err != nil {
 			return o, usage(fmt.Errorf("--by: %w", err), "--by calls, --by none or --by auto")
 		}
 	}
-	if a.MinDuration == "auto" {
+	if f.MinDuration == "auto" {
 		o.Filter.Auto = true
-	} else if d, err := time.ParseDuration(a.MinDuration); err != nil || d < 0 {
-		return o, usage(fmt.Errorf("--min-duration: %q is not a duration", a.MinDuration), "for example --min-duration 100us, 0 for no filter, or auto")
+	} else if d, err := time.ParseDuration(f.MinDuration); err != nil || d < 0 {
+		return o, usage(fmt.Errorf("--min-duration: %q is not a duration", f.MinDuration), "for example --min-duration 100us, 0 for no filter, or auto")
 	} else {
 		o.Filter.MinNS = d.Nanoseconds()
 	}
+	if !(f.Resolution >= 0 && f.Resolution < 1e300) {
+		return o, usage(fmt.Errorf("--resolution=%v", f.Resolution), "it is a number from 0 up; leave it out for the default")
+	}
+	return o, nil
+}
+
+func (a *analysisFlags) options() (partition.Options, error) {
+	o, err := a.space()
+	if err != nil {
+		return o, err
+	}
+	o.MinPts, o.Freeze, o.Strict, o.Workers = a.MinPoints, a.Freeze, a.Strict, a.Threads
 	if !(a.Freeze >= 0 && a.Freeze <= 1) {
 		return o, usage(fmt.Errorf("--freeze: %v is not a score", a.Freeze), "a score is from 0 to 1")
 	}
@@ -60,8 +77,8 @@ func (a *analysisFlags) options() (partition.Options, error) {
 			return o, usage(errors.New("--dbscan gives Eps and MinPts, and there is no refinement"), "leave out --min-points, --resolution and --freeze")
 		}
 	}
-	if a.MinPoints < 0 || a.Threads < 0 || !(a.Resolution >= 0 && a.Resolution < 1e300) {
-		return o, usage(errors.New("--min-points, --threads and --resolution are numbers from 0 up"), "leave the option out for the default")
+	if a.MinPoints < 0 || a.Threads < 0 {
+		return o, usage(errors.New("--min-points and --threads are numbers from 0 up"), "leave the option out for the default")
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.NumCPU()

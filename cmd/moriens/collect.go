@@ -40,7 +40,7 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 	if err != nil {
 		return err
 	}
-	options, keep, err := c.results()
+	options, keep, kept, err := c.results()
 	if err != nil {
 		return err
 	}
@@ -48,12 +48,15 @@ func (c *collectCommand) collect(members team.Team, given []string, log *slog.Lo
 	if err != nil {
 		return err
 	}
+	if kept != nil && members.Size() > 1 {
+		return usage(fmt.Errorf("--cells with %d collectors", members.Size()), "where bursts stay on their nodes one collector is enough: start moriens collect without mpirun")
+	}
 	if c.Agents < 0 {
 		return usage(fmt.Errorf("--agents=%d", c.Agents), "name the number of nodes, each of which has one agent")
 	}
 	return measure.Collect(measure.CollectConfig{
 		Out: c.Out, Listen: c.Listen, Web: pageAddress(c.HTTP), Signal: signal, Agents: c.Agents, Options: options,
-		Keep: keep, Given: given, KeepWork: c.KeepWork, Program: program(), Log: log, Team: members,
+		Cells: kept, Keep: keep, Given: given, KeepWork: c.KeepWork, Program: program(), Log: log, Team: members,
 	})
 }
 

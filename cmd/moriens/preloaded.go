@@ -34,6 +34,7 @@ type preloadedCommand struct {
 	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
 	analysisFlags
 	keepFlags
+	cellsFlags
 	shmFlag
 	spoolFlags
 }
@@ -62,6 +63,10 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 	if err != nil {
 		return err
 	}
+	bursts, err := c.obeyed(options, kept)
+	if err != nil {
+		return err
+	}
 	if c.Agent == "" {
 		return c.supervise()
 	}
@@ -70,7 +75,7 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 	return measure.Preload(measure.PreloadConfig{
 		Run: c.ID, Shm: c.Shm, Near: c.Near, Dir: c.Dir, Job: c.Job, Alone: c.Alone, Timeout: c.Timeout,
 		Agent: c.Agent, Quiet: os.Getenv("MORIENS_QUIET") != "", Words: w,
-		Spool: c.spool(), Options: options, Keep: keep, Given: given(ctx), Program: program(),
+		Spool: c.spool(), Options: options, Cells: bursts, Keep: keep, Given: given(ctx), Program: program(),
 		Log: all.log(os.Stderr), // which Preload makes a file
 	})
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,18 +20,21 @@ type resultFlags struct {
 	analysisFlags
 	keepFlags
 	timeoutFlag
+	cellsFlags
 }
 
-func (r *resultFlags) results() (partition.Options, measure.Keep, error) {
-	options, err := r.options()
-	if err != nil {
-		return options, measure.Keep{}, err
+func (r *resultFlags) results() (options partition.Options, keep measure.Keep, kept *measure.Cells, err error) {
+	if options, err = r.options(); err != nil {
+		return options, keep, nil, err
 	}
-	keep, err := r.retention()
-	if err == nil && r.MoriensTimeout <= 0 {
-		err = usage(fmt.Errorf("--moriens-timeout=%v", r.MoriensTimeout), "for example --moriens-timeout 30s")
+	if keep.Options, err = r.retention(); err != nil {
+		return options, keep, nil, err
 	}
-	return options, measure.Keep{Options: keep, Timeout: r.MoriensTimeout}, err
+	if keep.Timeout = r.MoriensTimeout; r.MoriensTimeout <= 0 {
+		return options, keep, nil, usage(fmt.Errorf("--moriens-timeout=%v", r.MoriensTimeout), "for example --moriens-timeout 30s")
+	}
+	kept, err = r.obeyed(options, keep.Options)
+	return options, keep, kept, err
 }
 
 // parser reads the flags alone.
@@ -42,14 +46,22 @@ func (r *resultFlags) parser() *kong.Kong {
 	return parser
 }
 
-// given lists the flags of a command line that results depend on, as --name=value.
+// given lists the flags that results depend on, of a command line or the environment, as --name=value.
 func given(ctx *kong.Context) []string {
 	flags := new(resultFlags).parser().Model.Flags
 	var list []string
-	for _, at := range ctx.Path {
-		if at.Flag != nil && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == at.Flag.Name }) {
-			list = append(list, "--"+at.Flag.Name+"="+exactly(ctx.FlagValue(at.Flag)))
+	add := func(flag *kong.Flag) {
+		if flag != nil && slices.ContainsFunc(flags, func(f *kong.Flag) bool { return f.Name == flag.Name }) {
+			list = append(list, "--"+flag.Name+"="+exactly(ctx.FlagValue(flag)))
 		}
+	}
+	for _, flag := range ctx.Flags() {
+		if slices.ContainsFunc(flag.Envs, func(name string) bool { return os.Getenv(name) != "" }) {
+			add(flag)
+		}
+	}
+	for _, at := range ctx.Path { // what is given twice counts as it is given last
+		add(at.Flag)
 	}
 	return list
 }

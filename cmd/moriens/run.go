@@ -31,7 +31,7 @@ type runCommand struct {
 }
 
 func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
-	options, keep, err := r.results()
+	options, keep, kept, err := r.results()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 	}
 	status, err := measure.Run(measure.RunConfig{
 		Command: command, Out: r.Out, Shm: r.Shm, Spool: r.spool(), Events: r.Events, Callpath: r.Callpath, Web: pageAddress(r.HTTP),
-		Signal: signal, Options: options, Keep: keep, Given: given(ctx), Program: program(), Log: log,
+		Signal: signal, Options: options, Cells: kept, Keep: keep, Given: given(ctx), Program: program(), Log: log,
 	})
 	return exitStatus{status, err}
 }

@@ -37,6 +37,7 @@ type CollectConfig struct {
 	Signal   os.Signal // ends the run early, as SIGTERM does; nil = none more
 	Agents   int       // how many have to come before the run is over; 0 = at least one, unless it is ended early
 	Options  partition.Options
+	Cells    *Cells   // bursts stay with the agents, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep     Keep
 	KeepWork bool // the journal stays
@@ -67,7 +68,7 @@ func Collect(c CollectConfig) error {
 	}
 	col, err := collector.Start(collector.Config{
 		Team: c.Team, Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
-		Agents: c.Agents, Options: c.Options, Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
@@ -240,6 +241,8 @@ type AgentConfig struct {
 	Wait    time.Duration // for the rendezvous
 	Idle    time.Duration // the job is over when no rank has run for this long after the last; 0 = only a signal says so
 	Spool   Spool
+	Cells   *Cells            // bursts stay here, as micro-cells; nil = they are sent
+	Options partition.Options // where bursts lie, of micro-cells
 	Program rundir.Program
 	Log     *slog.Logger
 }
@@ -254,8 +257,15 @@ func Agent(c AgentConfig) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Cells.agree(meet, c.Options); err != nil {
+		return err
+	}
+	kept, err := c.Cells.keep(c.Options, c.Log)
+	if err != nil {
+		return err
+	}
 	node, err := agent.New(agent.Config{
-		Run: meet.Run, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
+		Run: meet.Run, Cells: kept, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
 		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Environment waits for the collector of a run directory and writes, as commands of a POSIX shell, the environment that the run's
-// ranks need: MORIENS_RUN; that agents need: MORIENS_DIR; and where the library is that the ranks preload: MORIENS_LIB. None of it is
+// ranks need: MORIENS_RUN; that agents need: MORIENS_DIR, and MORIENS_CELLS where bursts stay with them; and where the library is that the ranks preload: MORIENS_LIB. None of it is
 // secret.
 func Environment(w io.Writer, dir string, wait time.Duration) error {
 	meet, err := meetCollector(dir, wait)
@@ -22,7 +22,11 @@ func Environment(w io.Writer, dir string, wait time.Duration) error {
 		return err
 	}
 	text := ""
-	for _, v := range [][2]string{{"MORIENS_RUN", meet.Run}, {"MORIENS_DIR", dir}, {"MORIENS_LIB", library}} {
+	variables := [][2]string{{"MORIENS_RUN", meet.Run}, {"MORIENS_DIR", dir}, {"MORIENS_LIB", library}}
+	if meet.Cells != "" {
+		variables = append(variables, [2]string{"MORIENS_CELLS", "1"})
+	}
+	for _, v := range variables {
 		text += fmt.Sprintf("export %s=%s\n", v[0], quoted(v[1]))
 	}
 	if _, err := io.WriteString(w, text); err != nil {

@@ -64,6 +64,7 @@ type PreloadConfig struct {
 	Words   io.Writer     // what the user is to be told
 	Spool   Spool
 	Options partition.Options
+	Cells   *Cells   // bursts stay on their nodes, as micro-cells; nil = they are sent
 	Given   []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep    Keep
 	Program rundir.Program
@@ -237,7 +238,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	defer p.logTo(filepath.Join(dir, LogFile))()
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(dir, rundir.JournalDir), Run: p.Run, Listen: p.listen(), Command: rendezvous.CommandPreload,
-		Version: p.Program.Version, Options: p.Options, Given: p.Given, Stay: p.Keep.stay(), Log: p.Log,
+		Version: p.Program.Version, Options: p.Options, Cells: p.Cells.spec(p.Options), Given: p.Given, Stay: p.Keep.stay(), Log: p.Log,
 	})
 	if err != nil {
 		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
@@ -349,8 +350,12 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 
 // node is this node's agent.
 func (p *preload) node(find uplink.Find, shared bool) (*agent.Node, error) {
+	kept, err := p.Cells.keep(p.Options, p.Log)
+	if err != nil {
+		return nil, err
+	}
 	config := agent.Config{
-		Run: p.Run, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, KeepWork: p.Spool.Keep, Shared: shared,
+		Run: p.Run, Cells: kept, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, KeepWork: p.Spool.Keep, Shared: shared,
 		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
 	}
 	if !shared || p.Alone { // the collector of other nodes' agents minds it

@@ -50,6 +50,7 @@ type RunConfig struct {
 	Web      string    // host:port of the page for browsers and Prometheus; empty = none
 	Signal   os.Signal // ends the measurement and is not passed on to the job; nil = none does
 	Options  partition.Options
+	Cells    *Cells   // bursts stay with the agent, as micro-cells; nil = they are sent
 	Given    []string // options of the command line that the results depend on, for who goes on with the run: --name=value
 	Keep     Keep
 	Program  rundir.Program
@@ -172,10 +173,15 @@ type parts struct {
 
 // start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
 func (c *RunConfig) start(out, sockets string) (*parts, error) {
+	kept, err := c.Cells.keep(c.Options, c.Log)
+	if err != nil {
+		os.Remove(out) // only if empty
+		return nil, err
+	}
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
 		Listen: "unix:" + filepath.Join(sockets, socketName), Web: c.Web, Command: rendezvous.CommandRun,
-		Version: c.Program.Version, Options: c.Options, Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
 	})
 	if err != nil {
 		os.Remove(out) // only if empty
@@ -189,7 +195,7 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 	}
 	node, err := agent.New(agent.Config{
 		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep,
-		Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
+		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if err != nil {
 		nothingRan(col, out)

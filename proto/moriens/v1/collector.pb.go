@@ -1358,7 +1358,7 @@ type Hello struct {
 	// Where a run has several collectors, by whose word the agent comes here: those of the Redirect that it has followed last. Empty and 0 where it has followed none.
 	Start  string `protobuf:"bytes,6,opt,name=start,proto3" json:"start,omitempty"`
 	Member uint32 `protobuf:"varint,7,opt,name=member,proto3" json:"member,omitempty"`
-	// How the agent keeps its bursts as micro-cells, as in CellsSurveyed; empty = it sends them.
+	// How the agent was told to keep its bursts as micro-cells; empty = it sends them.
 	Cells         string `protobuf:"bytes,100,opt,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

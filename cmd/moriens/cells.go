@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"moriens/analysis/partition"
+	"moriens/internal/measure"
+	"moriens/internal/retention"
+)
+
+// cellsFlags say whether bursts stay on their nodes.
+type cellsFlags struct {
+	Cells    bool    `help:"Keep the bursts on their nodes, as sequences of micro-cells, for runs of which no collector can hold all: the same for the collector and all agents." env:"MORIENS_CELLS"`
+	CellSide float64 `help:"Side of a micro-cell, in units of the dimensions: no Eps is below 4·S·√dimensions (default: such that Eps can be what --resolution says)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
+}
+
+// cells are how bursts stay on their nodes; nil where they do not.
+func (f *cellsFlags) cells() (*measure.Cells, error) {
+	switch {
+	case !(f.CellSide >= 0 && f.CellSide < 1e300):
+		return nil, usage(fmt.Errorf("--cell-side=%v", f.CellSide), "it is a length above 0 in units of the dimensions; leave it out for the default")
+	case !f.Cells && f.CellSide > 0:
+		return nil, usage(errors.New("--cell-side is of micro-cells"), "give --cells too")
+	case !f.Cells:
+		return nil, nil
+	}
+	return &measure.Cells{Side: f.CellSide}, nil
+}
+
+// obeyed is cells, of options that can be obeyed where bursts stay on their nodes.
+func (f *cellsFlags) obeyed(o partition.Options, keep retention.Options) (*measure.Cells, error) {
+	kept, err := f.cells()
+	switch {
+	case err != nil || kept == nil:
+		return nil, err
+	case keep.All:
+		return nil, usage(errors.New("--keep-bursts all with --cells: the bursts stay on their nodes, which end with the job"), "leave one of the two out")
+	case o.Strict:
+		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "leave one of the two out")
+	}
+	return kept, nil
+}
