@@ -1,7 +1,6 @@
 package partition
 
 import (
-	"cmp"
 	"slices"
 
 	"moriens/analysis/dbscan"
@@ -180,9 +179,7 @@ func (c *computation) measure(groups []*group) ([]*group, error) {
 		g.Bursts, g.TimeNS = int(sums[2*i]), sums[2*i+1]
 	}
 	groups = slices.DeleteFunc(groups, func(g *group) bool { return g.Bursts == 0 })
-	slices.SortFunc(groups, func(a, b *group) int {
-		return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
-	})
+	slices.SortFunc(groups, func(a, b *group) int { return ByTime(&a.Found, &b.Found) })
 	return groups, nil
 }
 

@@ -20,6 +20,11 @@ type Found struct {
 	NoiseNS  int64
 }
 
+// ByTime orders groups by total time, descending, and those with as much by their call paths.
+func ByTime(a, b *Found) int {
+	return cmp.Or(cmp.Compare(b.TimeNS, a.TimeNS), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
+}
+
 // SetDensities takes over the densities that the group is clustered with.
 func (g *Found) SetDensities(d *Densities) {
 	g.MinPts, g.From, g.Knee, g.Ladder = d.MinPts, d.From, d.Knee, d.Eps
@@ -99,14 +104,15 @@ func (r *Result) Assemble(groups []*Found) (ids [][]int32) {
 		k := &r.Clusters[i]
 		ids[k.Group][k.ID] = int32(i + 1)
 		k.ID = int32(i + 1)
-		k.Share = share(k.TimeNS, r.TotalNS)
+		k.Share = Share(k.TimeNS, r.TotalNS)
 	}
-	r.Noise.Share = share(r.Noise.TimeNS, r.TotalNS)
-	r.Clustered.Share = share(r.Clustered.TimeNS, r.TotalNS)
+	r.Noise.Share = Share(r.Noise.TimeNS, r.TotalNS)
+	r.Clustered.Share = Share(r.Clustered.TimeNS, r.TotalNS)
 	return ids
 }
 
-func share(part, total int64) float64 {
+// Share is the part of a time that some time is; 0 of none.
+func Share(part, total int64) float64 {
 	if total == 0 {
 		return 0
 	}
@@ -123,7 +129,7 @@ type Chosen struct {
 
 // Warn gives a result whose groups are these its warnings.
 func (r *Result) Warn(c *Chosen, groups []*Found) {
-	missing := share(c.Missing.TimeNS, r.TotalNS)
+	missing := Share(c.Missing.TimeNS, r.TotalNS)
 	switch {
 	case c.Complete.Bursts+c.Missing.Bursts+c.Filtered.Bursts == 0:
 		r.Warnings = []string{"there are no bursts"}
