@@ -1,0 +1,437 @@
+package microcell_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/microcell"
+	"moriens/analysis/moment"
+	"moriens/analysis/partition"
+	"moriens/analysis/sequence"
+	"moriens/analysis/space"
+)
+
+// byA are bursts with this counter, on one thread, as one group, and the options to cluster them by it.
+func byA(ns int64, values ...int64) (partition.Bursts, partition.Options) {
+	b := partition.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: [][]int64{values}}}
+	b.DurationNS = slices.Repeat([]int64{ns}, len(values))
+	b.ThreadEnds = []int{len(values)}
+	return b, partition.Options{Dims: []space.Dim{{Num: "A"}}, By: partition.ByNone}
+}
+
+// Two cells of which the nearest bursts are within Eps, and the means are not.
+func TestPlacesThatCannotBeHad(t *testing.T) {
+	b, o := byA(100, 0, 2, 11, 12)
+	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+	never := func() bool { return true }
+	for _, c := range []struct {
+		name      string
+		gone      func(unit int32) bool
+		mostSplit int
+		stop      func() bool
+		labels    []int32 // of the bursts
+		want      microcell.Certificate
+	}{
+		{"all are held", nil, 0, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Exact: true, Rounds: 1, Split: 2}},
+		{"none is", func(int32) bool { return true }, 0, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Rounds: 1, Units: 2, Bursts: 4}},
+		// The mean of the first is just within Eps of a burst of the second.
+		{"the first is gone", func(i int32) bool { return i == 0 }, 0, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Rounds: 1, Split: 1, Units: 1, Bursts: 2}},
+		{"all may be asked for", nil, 4, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Exact: true, Rounds: 1, Split: 2}},
+		{"as many as it takes", nil, 3, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Exact: true, Rounds: 1, Split: 1}},
+		{"too many", nil, 1, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
+		{"none may be asked for", nil, -1, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
+		{"no time", nil, 0, never, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, m := summed(t, b, o, 2.5, nil)
+			s.MostSplit, m.gone = c.mostSplit, c.gone
+			o.Stop = c.stop
+			r := compute(t, s, m, o)
+			for row, want := range c.labels {
+				if got := r.Labels[m.unit[row]]; got != want {
+					t.Errorf("burst %d has label %d, want %d", row, got, want)
+				}
+			}
+			c.want.Side, c.want.Floor = 2.5, 10
+			c.want.Steps = []microcell.Step{{Eps: []float64{10}, Exact: c.want.Exact, Units: c.want.Units, Bursts: c.want.Bursts}}
+			if !reflect.DeepEqual(r.Certificate, c.want) {
+				t.Errorf("%+v, want %+v", r.Certificate, c.want)
+			}
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("%d bursts are (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
+				t.Errorf("warnings %q", r.Warnings)
+			}
+		})
+	}
+}
+
+// A doubt is told at the step that has it, and once in all.
+func TestDoubtsByStep(t *testing.T) {
+	b, o := manyBursts(1)
+	s, m := summed(t, b, o, .1/4, nil)
+	exact := compute(t, s, m, o)
+	if exact.Certificate.Split < 2 {
+		t.Fatalf("%+v", exact.Certificate)
+	}
+	for _, step := range exact.Certificate.Steps {
+		if !step.Exact || step.Units > 0 || step.Bursts > 0 {
+			t.Fatalf("%+v", step)
+		}
+	}
+	s, m = summed(t, b, o, .1/4, nil)
+	m.gone = func(unit int32) bool { return unit%2 == 0 }
+	r := compute(t, s, m, o)
+	x := r.Certificate
+	if x.Exact || x.Units == 0 || x.Bursts < x.Units || len(x.Steps) != len(r.Tree.Levels) {
+		t.Fatalf("%+v", x)
+	}
+	most, sum := 0, 0
+	for i, step := range x.Steps {
+		if step.Exact != (step.Units == 0) || !slices.Equal(step.Eps, r.Tree.Levels[i].Eps) {
+			t.Errorf("%+v", step)
+		}
+		most, sum = max(most, step.Units), sum+step.Units
+	}
+	if x.Units < most || x.Units > sum {
+		t.Errorf("%d units in doubt, by step %+v", x.Units, x.Steps)
+	}
+	all := 0
+	for _, k := range r.Clusters {
+		all += k.Bursts
+	}
+	if all+r.Noise.Bursts != b.Len() {
+		t.Errorf("%d bursts in clusters, %d noise, of %d", all, r.Noise.Bursts, b.Len())
+	}
+}
+
+func TestFloor(t *testing.T) {
+	var values []int64 // kinds that are 100 wide and 1000 apart
+	for i := range int64(400) {
+		values = append(values, 10_000+i%4*1000+i%7)
+	}
+	b, o := byA(100, values...)
+	fixed := func(eps float64) func(*partition.Options) {
+		return func(o *partition.Options) { o.Fixed = &partition.Density{Eps: eps, MinPts: 3} }
+	}
+	resolution := func(r float64) func(*partition.Options) {
+		return func(o *partition.Options) { o.Resolution = r }
+	}
+	for _, c := range []struct {
+		name   string
+		side   float64
+		change func(*partition.Options)
+		eps    float64
+		from   partition.EpsFrom
+		wanted float64 // 0 = the floor does not bind
+	}{
+		{"fixed above", 5, fixed(21), 21, partition.FromFixed, 0},
+		{"fixed at the floor", 5, fixed(20), 20, partition.FromFixed, 0},
+		{"fixed below", 5, fixed(19), 20, partition.FromFixed, 19},
+		{"resolution above the knee", 5, resolution(30), 30, partition.FromFloor, 0},
+		{"resolution below the floor, and the knee too", 5, resolution(7), 20, partition.FromFloor, 7},
+		{"nothing asked for", 5, resolution(-1), 20, partition.FromFloor, 1},
+		{"a side that was rounded", .3 / 4, fixed(.3), .3, partition.FromFixed, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := o
+			c.change(&o)
+			s, m := summed(t, b, o, c.side, nil)
+			r := compute(t, s, m, o)
+			if x := r.Certificate; x.Bound != (c.wanted != 0) || x.Bound && x.Wanted > c.wanted || x.Side != c.side || x.Floor != 4*c.side {
+				t.Errorf("%+v, want %v to be raised", x, c.wanted)
+			}
+			if g := r.Groups[0]; g.Eps != c.eps || g.From != c.from {
+				t.Errorf("%+v, want Eps %v from the %v", g, c.eps, c.from)
+			}
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), "was wanted"); told != (c.wanted != 0) {
+				t.Errorf("warnings %q", r.Warnings)
+			}
+		})
+	}
+}
+
+// The automatic filter leaves out what is short, but no part of a kind, as for bursts.
+func TestAutoFilter(t *testing.T) {
+	var b partition.Bursts
+	add := func(n int, path uint32, from, to int64) {
+		for i := range n {
+			b.DurationNS = append(b.DurationNS, from+int64(i)*(to-from)/int64(n))
+			b.Before, b.After = append(b.Before, path), append(b.After, path)
+		}
+	}
+	add(100, 0, 1_000_000, 1_250_000)
+	add(100, 1, 100_000, 125_000)
+	add(50, 2, 10_000, 12_500)
+	b.ThreadEnds = []int{b.Len()}
+	o := partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}, Filter: space.Filter{Auto: true}}
+	s, m := summed(t, b, o, .1/4, nil)
+	r := compute(t, s, m, o)
+	want, err := partition.Compute(b, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, label := range want.Labels {
+		if got := r.Labels[m.unit[row]]; (got == partition.LabelFiltered) != (label == partition.LabelFiltered) {
+			t.Fatalf("burst %d of %d ns: label %d, want %d", row, b.DurationNS[row], got, label)
+		}
+	}
+	short := want.Selection.Bursts[space.Short]
+	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != want.Selection.Share(space.Short) {
+		t.Errorf("%+v are filtered, want %d", r.Filtered, short)
+	}
+	// The limit is within a kind that stays whole; units are two and a half hundredths wide.
+	if math.Abs(float64(r.MinNS-want.Selection.MinNS)) > .03*float64(want.Selection.MinNS) {
+		t.Errorf("bursts below %d ns are short, want below %d", r.MinNS, want.Selection.MinNS)
+	}
+}
+
+func TestWithoutMuch(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		bursts  func() (partition.Bursts, partition.Options)
+		warning string
+		labels  []int32
+	}{
+		{"nothing", func() (partition.Bursts, partition.Options) { return byA(1) }, "there are no bursts", nil},
+		{"missing", func() (partition.Bursts, partition.Options) { return byA(1, -1, -1) }, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
+		{"short", func() (partition.Bursts, partition.Options) {
+			b, o := byA(1, 5, 5)
+			o.Filter.MinNS = 2
+			return b, o
+		}, "0 lack data for the dimensions, 2 are filtered", nil},
+		{"one burst", func() (partition.Bursts, partition.Options) { return byA(0, 7) }, "", []int32{1}},
+		{"one cell", func() (partition.Bursts, partition.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin tells no bursts apart: it is 7 in all of them", []int32{1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, o := c.bursts()
+			s, m := summed(t, b, o, .5, nil)
+			r := compute(t, s, m, o)
+			if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, c.warning) {
+				t.Errorf("warnings %q, want %q", got, c.warning)
+			}
+			if !slices.Equal(r.Labels, c.labels) || !r.Certificate.Exact || !math.IsNaN(r.Score) {
+				t.Errorf("labels %v, want %v; %+v", r.Labels, c.labels, r.Certificate)
+			}
+		})
+	}
+}
+
+// What is in no unit, and in no count of what is not, is told.
+func TestBurstsInNoUnit(t *testing.T) {
+	b, o := byA(3, 7, 7, 7, 7, 7, 7)
+	s, m := summed(t, b, o, .5, nil)
+	s.Bursts += 2
+	s.TimeNS += 10
+	r := compute(t, s, m, o)
+	if got := strings.Join(r.Warnings, "; "); !strings.Contains(got, "2 of 8 bursts are in no micro-cell") || r.TotalNS != 28 || r.Clustered.Share != 18./28 {
+		t.Errorf("warnings %q; %+v", got, r.Clustered)
+	}
+}
+
+// Where nothing is known of threads there is no score, and none is asked for.
+func TestWithoutThreads(t *testing.T) {
+	b, o := manyBursts(2)
+	s, m := summed(t, b, o, .1/4, nil)
+	s.Threads = 0
+	r := compute(t, s, m, o)
+	if !math.IsNaN(r.Score) || len(m.scored) > 0 || len(r.Tree.Levels) != 1 || !r.Certificate.Exact {
+		t.Errorf("score %v, %d asked for, %d steps, %+v", r.Score, len(m.scored), len(r.Tree.Levels), r.Certificate)
+	}
+	b.ThreadEnds = nil
+	sameRefinement(t, s, &memory{t: t, bursts: b, coords: m.coords, unit: m.unit, units: m.units}, o, r)
+}
+
+// Units that were split before, and places of them, are units like others.
+func TestWhatWasSplitBefore(t *testing.T) {
+	b, o := manyBursts(1)
+	o.Fixed = &partition.Density{Eps: .1, MinPts: 6} // a knee that is sought sees that units are smaller now
+	s, m := summed(t, b, o, .1/4, nil)
+	first := compute(t, s, m, o)
+	s.Units, m.scored = m.units, make(map[string]bool)
+	again := compute(t, s, m, o)
+	if first.Certificate.Split == 0 || again.Certificate.Split > 0 || !slices.Equal(first.Labels, again.Labels) || fmt.Sprint(first.Clusters) != fmt.Sprint(again.Clusters) {
+		t.Errorf("%+v, again %+v", first.Certificate, again.Certificate)
+	}
+}
+
+// Neither the order of units and groups nor the number of workers matters.
+func TestOrderDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dims := rapid.IntRange(1, 2).Draw(t, "dims")
+		b := drawRun(t, dims, 40)
+		o := drawOptions(t, &b, dims)
+		o.Filter = space.Filter{Auto: rapid.Bool().Draw(t, "auto")}
+		if rapid.Bool().Draw(t, "isFixed") {
+			o.Fixed = &partition.Density{Eps: 40, MinPts: 4}
+		}
+		gone := rapid.SampledFrom([]int{0, 2, 1}).Draw(t, "gone") // every so many-th cell
+		run := func(shuffle func([]int) []int) (*memory, *microcell.Result) {
+			s, m := summed(t, b, o, 10/math.Sqrt(float64(dims)), shuffle)
+			s.MostSplit = 60
+			if gone > 0 {
+				m.gone = func(unit int32) bool { return m.units[unit].Cell.Key[0]%int32(gone) == 0 }
+			}
+			if shuffle != nil {
+				last := len(s.Groups) - 1
+				slices.Reverse(s.Groups)
+				for i := range s.Units {
+					s.Units[i].Group = last - s.Units[i].Group
+					m.units[i].Group = s.Units[i].Group
+				}
+			}
+			return m, compute(t, s, m, o)
+		}
+		m, want := run(nil)
+		o.Workers = 5
+		p, got := run(func(order []int) []int { return rapid.Permutation(order).Draw(t, "order") })
+		for row, i := range m.unit {
+			if k := p.unit[row]; i >= 0 && (got.Labels[k] != want.Labels[i] || way(got.Tree, got.Lineage[k]) != way(want.Tree, want.Lineage[i])) {
+				t.Fatalf("burst %d: label %d, want %d", row, got.Labels[k], want.Labels[i])
+			}
+		}
+		for _, r := range []*microcell.Result{got, want} {
+			r.Units, r.Labels, r.Lineage = nil, nil, nil
+		}
+		tree, wanted := shape(got.Tree), shape(want.Tree)
+		got.Tree, want.Tree = nil, nil
+		if x, y := fmt.Sprintf("%+v %+v", *got, tree), fmt.Sprintf("%+v %+v", *want, wanted); x != y {
+			t.Fatalf("%s, want\n%s", x, y)
+		}
+	})
+}
+
+// A bad source answers as it likes.
+type badSource struct {
+	*memory
+	score func() (*sequence.Score, error)
+	split func(places [][]microcell.Unit) ([][]microcell.Unit, error)
+}
+
+func (s *badSource) Score(labels []int32, count int) (*sequence.Score, error) {
+	if s.score != nil {
+		return s.score()
+	}
+	return s.memory.Score(labels, count)
+}
+
+func (s *badSource) Split(units []int32) ([][]microcell.Unit, error) {
+	places, err := s.memory.Split(units)
+	if err != nil || s.split == nil {
+		return places, err
+	}
+	return s.split(places)
+}
+
+func TestBadSources(t *testing.T) {
+	change := func(f func(u *microcell.Unit)) *badSource {
+		return &badSource{split: func(places [][]microcell.Unit) ([][]microcell.Unit, error) {
+			f(&places[0][0])
+			return places, nil
+		}}
+	}
+	for _, c := range []struct {
+		want   string
+		source *badSource
+	}{
+		{"no sequences today", &badSource{score: func() (*sequence.Score, error) { return nil, errors.New("no sequences today") }}},
+		{"no score of 2 labels", &badSource{score: func() (*sequence.Score, error) { return &sequence.Score{}, nil }}},
+		{"no score of 2 labels", &badSource{score: func() (*sequence.Score, error) { return nil, nil }}},
+		{"no places today", &badSource{split: func([][]microcell.Unit) ([][]microcell.Unit, error) { return nil, errors.New("no places today") }}},
+		{"2 units were asked for, 1 answered", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) { return p[:1], nil }}},
+		{"unit 0 has 2 bursts of 200 ns, its places 1 of 100 ns", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) {
+			p[0] = p[0][:1]
+			return p, nil
+		}}},
+		{"its places 0 of 0 ns", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) {
+			p[0] = []microcell.Unit{}
+			return p, nil
+		}}},
+		{"has 2 bursts and 1 durations", change(func(u *microcell.Unit) { u.Cell.Count++ })},
+		{"place: false", change(func(u *microcell.Unit) { u.Place = false })},
+		{"is from 0 to 1", change(func(u *microcell.Unit) { u.Cell.Hi[0] = 1 })},
+		{"a place at 5", change(func(u *microcell.Unit) { u.Cell.Lo[0], u.Cell.Hi[0] = 5, 5 })},
+		{"is of group 1 of 1", change(func(u *microcell.Unit) { u.Group = 1 })},
+		{"they differ in counters", change(func(u *microcell.Unit) { u.Counters[0] = moment.Exact{} })},
+	} {
+		b, o := byA(100, 0, 2, 11, 12)
+		o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+		s, m := summed(t, b, o, 2.5, nil)
+		c.source.memory = m
+		if _, err := microcell.Compute(s, c.source, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want it to say %q", err, c.want)
+		}
+	}
+}
+
+func TestBadInput(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		change func(s *microcell.Set, o *partition.Options)
+	}{
+		{"0 dimensions", func(s *microcell.Set, o *partition.Options) { s.Dims = nil }},
+		{"side 0", func(s *microcell.Set, o *partition.Options) { s.Side = 0 }},
+		{"side NaN", func(s *microcell.Set, o *partition.Options) { s.Side = math.NaN() }},
+		{"side +Inf", func(s *microcell.Set, o *partition.Options) { s.Side = math.Inf(1) }},
+		{"have the dimensions [A:lin]: want these, not [A:log]", func(s *microcell.Set, o *partition.Options) {
+			o.Dims = []space.Dim{{Num: "A", Scale: space.Log}}
+		}},
+		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Normalise = true }},
+		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Strict = true }},
+		{"the range A=1..2", func(s *microcell.Set, o *partition.Options) {
+			o.Filter.Ranges = []space.Range{{Num: "A", Min: 1, Max: 2}}
+		}},
+		{"minimal duration -1", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS = -1 }},
+		{"want one of them", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS, o.Filter.Auto = 1, true }},
+		{"MinPts -1", func(s *microcell.Set, o *partition.Options) { o.MinPts = -1 }},
+		{"no way 2", func(s *microcell.Set, o *partition.Options) { o.By = partition.ByAuto }},
+		{"are of 1 groups by call paths", func(s *microcell.Set, o *partition.Options) { s.Groups[0].After = 3 }},
+		{"as one before it", func(s *microcell.Set, o *partition.Options) { s.Groups = append(s.Groups, s.Groups[0]) }},
+		{"-1 threads", func(s *microcell.Set, o *partition.Options) { s.Threads = -1 }},
+		{"5 bursts of 0 ns are set aside, of all 4", func(s *microcell.Set, o *partition.Options) { s.Missing.Bursts = 5 }},
+		{"0 bursts of 401 ns are set aside", func(s *microcell.Set, o *partition.Options) { s.Short.TimeNS = 401 }},
+		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.Bursts-- }},
+		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.TimeNS-- }},
+		{"unit 0 is of group 7 of 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Group = 7 }},
+		{"unit 0 has -1 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Count = -1 }},
+		{"unit 0 lasts over 292 years", func(s *microcell.Set, o *partition.Options) { s.Units[0].Duration.Total[1] = 1 }},
+		{"unit 0 has 0 counters: want 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters = nil }},
+		{"unit 0 has A of 3 bursts, and 2 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters[0].N = 3 }},
+		{"unit 0 is from 0 to NaN in dimension A:lin", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Hi[0] = math.NaN() }},
+		{"unit 0 is from -Inf to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Lo[0] = math.Inf(-1) }},
+		{"unit 0 is from 0 to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Place = true }},
+	} {
+		b, o := byA(100, 0, 2, 11, 12)
+		s, m := summed(t, b, o, 2.5, nil)
+		c.change(&s, &o)
+		if _, err := microcell.Compute(s, m, o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want it to say %q", err, c.want)
+		}
+	}
+	b, o := byA(100, 0, 2)
+	s, _ := summed(t, b, o, 2.5, nil)
+	if _, err := microcell.Compute(s, nil, o); err == nil || !strings.Contains(err.Error(), "no source") {
+		t.Errorf("%v without a source", err)
+	}
+}
+
+// Compute leaves the set as it is.
+func TestSetStays(t *testing.T) {
+	b, o := byA(100, 0, 2, 11, 12)
+	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+	s, m := summed(t, b, o, 2.5, nil)
+	before := slices.Clone(s.Units)
+	cells := []cell.Cell{s.Units[0].Cell, s.Units[1].Cell}
+	if r := compute(t, s, m, o); r.Certificate.Split != 2 || len(r.Units) != 6 {
+		t.Fatalf("%+v", r.Certificate)
+	}
+	if !reflect.DeepEqual(s.Units, before) || s.Units[0].Cell != cells[0] || s.Units[1].Cell != cells[1] || o.Fixed.Eps != 10 {
+		t.Errorf("%+v, were %+v", s.Units, before)
+	}
+}
