@@ -29,8 +29,11 @@ type process struct {
 	sites   []site
 	siteOf  map[siteKey]uint32
 	groupOf map[sitePair]uint32
-	anchors map[uint32]bool // communicators of all ranks, by the process's number
-	rings   []*ring
+	// What was looked up last, by some bits: the same few come again and again, and a map costs ten times as much.
+	recentSites  [64]uint32
+	recentGroups [64]pairGroup
+	anchors      map[uint32]bool // communicators of all ranks, by the process's number
+	rings        []*ring
 }
 
 // A clock is one of the node's tick counters.
@@ -210,8 +213,9 @@ func (k *Keeper) addCollectives(c *moriensv1.Collectives) error {
 
 // columns are the bursts of a message at work. Each has the memory of the last.
 type columns struct {
-	space.Columns         // durations, and the counters of dimensions
-	rows          []int32 // of the message
+	space.Columns          // durations, and the counters of dimensions
+	rows          []int32  // of the message
+	sites         []uint32 // of all rows
 	before, after []uint32
 	values        []int64 // counts of all events
 	complete      []int32

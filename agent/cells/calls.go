@@ -90,9 +90,6 @@ func (r *ring) check(c *moriensv1.Calls) error {
 			}
 			sum += ticks
 		}
-		if _, known := r.process.frames[c.Path[i]]; !known && c.Path[i] != 0 || c.Function[i] > math.MaxUint16 {
-			return fmt.Errorf("row %d: function %d, call path %d: not known", i, c.Function[i], c.Path[i])
-		}
 	}
 	return nil
 }
@@ -107,10 +104,14 @@ func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error
 	if c.First < r.rows {
 		from = int(r.rows - c.First)
 	}
+	b := &k.columns
+	var err error
+	if b.sites, err = r.process.sitesOf(c, b.sites[:0]); err != nil {
+		return fmt.Errorf("cells: ring %016x, call %d: %w", c.Ring, c.First, err)
+	}
 	if c.First > r.rows { // what was between is gone
 		r.skip(c.First)
 	}
-	b := &k.columns
 	b.gather(r, c, from, nsPerTick)
 	s, err := space.New(b.Columns, k.dims)
 	if err != nil {
@@ -128,7 +129,7 @@ func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error
 	}
 	b.coords = s.Coordinates(b.coords[:0], b.complete)
 	k.place(r, c, from, selection.Status)
-	r.addCalls(c, from, nsPerTick)
+	r.addCalls(c, b.sites, from, nsPerTick)
 	return nil
 }
 
@@ -136,7 +137,7 @@ func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error
 func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float64) {
 	b.rows, b.before, b.after, b.DurationNS = b.rows[:0], b.before[:0], b.after[:0], b.DurationNS[:0]
 	noBurst := c.NoBurst
-	for i, path := range c.Path {
+	for i, at := range b.sites {
 		without := len(noBurst) > 0 && int(noBurst[0]) == i
 		if without {
 			noBurst = noBurst[1:]
@@ -144,7 +145,6 @@ func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float6
 		if i < from {
 			continue
 		}
-		at := r.process.site(c.Function[i], path)
 		if !without {
 			b.rows = append(b.rows, int32(i))
 			b.before, b.after = append(b.before, r.last), append(b.after, at)

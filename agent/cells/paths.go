@@ -2,7 +2,9 @@ package cells
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
+	"math"
 	"path/filepath"
 
 	"moriens/internal/mix"
@@ -19,6 +21,11 @@ type siteKey struct{ function, path uint32 }
 
 // A sitePair is the sites of the calls before and after a burst, by their numbers in the process.
 type sitePair struct{ before, after uint32 }
+
+type pairGroup struct {
+	sitePair
+	group uint32
+}
 
 // hashFrames tells call paths apart by what identifies their frames, as the collector does: the file's name without its folder, its build id, and the offset.
 func hashFrames(frames []*moriensv1.Frame) uint64 {
@@ -39,17 +46,43 @@ func hashFrames(frames []*moriensv1.Frame) uint64 {
 	return h.Sum64()
 }
 
-// site is the number of a function that is called from a call path, which is defined or 0.
-func (p *process) site(function, path uint32) uint32 {
-	key := siteKey{function, path}
-	number, known := p.siteOf[key]
-	if !known {
-		hash := mix.Bits(mix.Bits(p.frames[path]) + uint64(function)) // of path 0: no frames' hash is 0
-		number = uint32(len(p.sites))
-		p.sites = append(p.sites, site{key, max(hash, 1)})
-		p.siteOf[key] = number
+// slot spreads two numbers over a table of what was looked up last.
+func slot(a, b uint32) uint32 { return ((a * 0x9e3779b1) ^ b) * 0x85ebca6b >> 16 }
+
+// sitesOf appends the numbers of the sites of a message's rows. A call path that is not defined is an error.
+func (p *process) sitesOf(c *moriensv1.Calls, sites []uint32) ([]uint32, error) {
+	for i, path := range c.Path {
+		key := siteKey{c.Function[i], path}
+		recent := &p.recentSites[slot(path, key.function)%uint32(len(p.recentSites))]
+		if *recent == 0 || p.sites[*recent].siteKey != key {
+			number, err := p.site(key)
+			if err != nil {
+				return nil, fmt.Errorf("row %d: %w", i, err)
+			}
+			*recent = number
+		}
+		sites = append(sites, *recent)
 	}
-	return number
+	return sites, nil
+}
+
+func (p *process) site(key siteKey) (uint32, error) {
+	number, known := p.siteOf[key]
+	if known {
+		return number, nil
+	}
+	frames, defined := p.frames[key.path]
+	if !defined && key.path != 0 {
+		return 0, fmt.Errorf("call path %d is not defined", key.path)
+	}
+	if key.function > math.MaxUint16 {
+		return 0, fmt.Errorf("unknown MPI function %d", key.function)
+	}
+	number = uint32(len(p.sites))
+	hash := mix.Bits(mix.Bits(frames) + uint64(key.function)) // of path 0: no frames' hash is 0
+	p.sites = append(p.sites, site{key, max(hash, 1)})
+	p.siteOf[key] = number
+	return number, nil
 }
 
 // A group is the bursts between two sites, whatever process they are of.
@@ -69,6 +102,14 @@ func newGroups() groups { return groups{number: make(map[[2]uint64]uint32)} }
 
 // of is the number of the group of a process's bursts between two sites.
 func (g *groups) of(p *process, pair sitePair) uint32 {
+	recent := &p.recentGroups[slot(pair.before, pair.after)%uint32(len(p.recentGroups))]
+	if recent.sitePair != pair || pair.after == 0 {
+		*recent = pairGroup{pair, g.find(p, pair)}
+	}
+	return recent.group
+}
+
+func (g *groups) find(p *process, pair sitePair) uint32 {
 	number, known := p.groupOf[pair]
 	if known {
 		return number

@@ -1,9 +1,7 @@
 package cells
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -84,9 +82,13 @@ func (l *labelling) tell(to *reply) error {
 		readers[i].begin(l.views[i])
 		readers[i].advance()
 	})
+	hashers := make([]*hasher, workersFor(len(readers)))
+	for i := range hashers {
+		hashers[i] = new(hasher)
+	}
 	message := &moriensv1.CellsHashes{Sequences: l.sequences()}
 	last := uint64(0)
-	for first := true; ; first = false {
+	for {
 		begin := uint64(math.MaxUint64)
 		for _, r := range readers {
 			if r.ok {
@@ -94,23 +96,28 @@ func (l *labelling) tell(to *reply) error {
 			}
 		}
 		if begin == math.MaxUint64 {
-			if first || len(message.Segment) > 0 {
-				return to.hashes(message)
-			}
-			return nil
+			return to.hashes(message)
 		}
-		for _, f := range l.block(readers, begin) {
-			if len(message.Segment) >= partBytes/(10+8+8+5) {
-				if err := to.hashes(message); err != nil {
-					return err
+		l.block(hashers, readers, begin)
+		var list []found
+		for at := range hashers[0].first {
+			list = hashers[0].of(at, list[:0])
+			slices.SortFunc(list, func(a, b found) int { return slices.Compare(a.hash[:], b.hash[:]) })
+			for _, f := range list {
+				if len(message.Segment) >= partBytes/(10+8+8+5) {
+					if err := to.hashes(message); err != nil {
+						return err
+					}
+					message, last = new(moriensv1.CellsHashes), 0
 				}
-				message, last = new(moriensv1.CellsHashes), 0
+				segment := begin + uint64(at)
+				message.Segment = append(message.Segment, segment-last)
+				message.High, message.Low = append(message.High, f.hash[0]), append(message.Low, f.hash[1])
+				message.Threads = append(message.Threads, f.threads)
+				last = segment
 			}
-			message.Segment = append(message.Segment, f.segment-last)
-			message.High, message.Low = append(message.High, f.hash[0]), append(message.Low, f.hash[1])
-			message.Threads = append(message.Threads, f.threads)
-			last = f.segment
 		}
+		hashers[0].empty()
 	}
 }
 
@@ -120,76 +127,55 @@ func (r *reply) hashes(h *moriensv1.CellsHashes) error {
 
 // A found sequence is one that some rings have in a segment.
 type found struct {
-	segment uint64
 	hash    sequence.Hash
-	threads uint32
+	threads uint32 // 0: there is none
+	next    int32  // of the same segment: its place in table.more, plus 1; 0 = none
 }
 
 // A table counts the sequences of a block of segments: nearly always there is one in each.
 type table struct {
 	first [blockSegments]found
-	more  map[found]uint32 // with 0 threads
+	more  []found
 }
 
-func (t *table) add(at int, f found, threads uint32) {
-	if x := &t.first[at]; x.threads == 0 || x.hash == f.hash {
-		*x = found{f.segment, f.hash, x.threads + threads}
-		return
+func (t *table) add(at int, hash sequence.Hash, threads uint32) {
+	x := &t.first[at]
+	for {
+		if x.threads == 0 || x.hash == hash {
+			x.hash, x.threads = hash, x.threads+threads
+			return
+		}
+		if x.next == 0 {
+			break
+		}
+		x = &t.more[x.next-1]
 	}
-	if t.more == nil {
-		t.more = make(map[found]uint32)
-	}
-	t.more[f] += threads
+	x.next = int32(len(t.more) + 1) // before the list moves
+	t.more = append(t.more, found{hash: hash, threads: threads})
 }
 
-// block hashes the segments from begin on of all rings, and returns what it finds by segment and hash.
-func (l *labelling) block(readers []*reader, begin uint64) []found {
-	tables := make([]*table, workersFor(len(readers)))
-	each(len(readers), func(worker, i int) {
-		if tables[worker] == nil {
-			tables[worker] = new(table)
+// of appends the sequences of a segment.
+func (t *table) of(at int, list []found) []found {
+	x := &t.first[at]
+	for x.threads > 0 {
+		list = append(list, *x)
+		if x.next == 0 {
+			break
 		}
-		r := readers[i]
-		for ; r.ok && r.segment-begin < blockSegments; r.advance() {
-			tables[worker].add(int(r.segment-begin), found{segment: r.segment, hash: r.hash()}, 1)
-		}
-	})
-	all := new(table)
-	for _, t := range tables {
-		if t == nil {
-			continue
-		}
-		for at, f := range t.first {
-			if f.threads > 0 {
-				all.add(at, found{segment: f.segment, hash: f.hash}, f.threads)
-			}
-		}
-		for f, threads := range t.more {
-			all.add(int(f.segment-begin), f, threads)
-		}
+		x = &t.more[x.next-1]
 	}
-	var list []found
-	for _, f := range all.first {
-		if f.threads > 0 {
-			list = append(list, f)
-		}
-	}
-	for f := range maps.Keys(all.more) {
-		list = append(list, found{f.segment, f.hash, all.more[f]})
-	}
-	slices.SortFunc(list, func(a, b found) int {
-		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.hash[0], b.hash[0]), cmp.Compare(a.hash[1], b.hash[1]))
-	})
 	return list
 }
 
-// A reader goes through a ring's segments, with the hash of each.
-type reader struct {
-	*walker
-	segment uint64
-	labels  []int32
-	ok      bool
-	// Sequences that were hashed last: an iteration is mostly as others were.
+func (t *table) empty() {
+	clear(t.first[:])
+	t.more = t.more[:0]
+}
+
+// A hasher is a goroutine's part of the work.
+type hasher struct {
+	table
+	// Sequences that were hashed last: iterations and ranks are mostly as others were.
 	known [4]struct {
 		labels []int32
 		hash   sequence.Hash
@@ -197,21 +183,48 @@ type reader struct {
 	turn int
 }
 
-func (r *reader) advance() {
-	r.segment, r.labels, r.ok = r.next(r.labels[:0])
-}
-
-// hash is that of the labels.
-func (r *reader) hash() sequence.Hash {
-	for i := range r.known {
-		if x := &r.known[i]; len(x.labels) > 0 && slices.Equal(x.labels, r.labels) {
+func (h *hasher) hash(labels []int32) sequence.Hash {
+	for i := range h.known {
+		if x := &h.known[i]; slices.Equal(x.labels, labels) {
 			return x.hash
 		}
 	}
-	x := &r.known[r.turn]
-	r.turn = (r.turn + 1) % len(r.known)
-	x.labels, x.hash = append(x.labels[:0], r.labels...), sequence.HashOf(r.labels)
+	x := &h.known[h.turn]
+	h.turn = (h.turn + 1) % len(h.known)
+	x.labels, x.hash = append(x.labels[:0], labels...), sequence.HashOf(labels)
 	return x.hash
+}
+
+// block hashes the segments from begin on of all rings, and leaves what there is with the first of the hashers.
+func (l *labelling) block(hashers []*hasher, readers []*reader, begin uint64) {
+	each(len(readers), func(worker, i int) {
+		h := hashers[worker]
+		for r := readers[i]; r.ok && r.segment-begin < blockSegments; r.advance() {
+			h.add(int(r.segment-begin), h.hash(r.labels), 1)
+		}
+	})
+	var list []found
+	for _, h := range hashers[1:] {
+		for at := range h.first {
+			list = h.of(at, list[:0])
+			for _, f := range list {
+				hashers[0].add(at, f.hash, f.threads)
+			}
+		}
+		h.empty()
+	}
+}
+
+// A reader goes through a ring's segments.
+type reader struct {
+	*walker
+	segment uint64
+	labels  []int32
+	ok      bool
+}
+
+func (r *reader) advance() {
+	r.segment, r.labels, r.ok = r.next(r.labels[:0])
 }
 
 // workersFor is how many goroutines share so many pieces of work.

@@ -55,16 +55,16 @@ func (r *ring) skip(to uint64) {
 }
 
 // addCalls sums up the MPI calls of a message, from a row on.
-func (r *ring) addCalls(c *moriensv1.Calls, from int, nsPerTick float64) {
+func (r *ring) addCalls(c *moriensv1.Calls, sites []uint32, from int, nsPerTick float64) {
 	polls := c.PollsRow
-	for i, path := range c.Path {
+	for i, site := range sites {
 		calls := uint64(1)
 		if len(polls) > 0 && int(polls[0]) == i {
 			calls = c.Polls[len(c.Polls)-len(polls)]
 			polls = polls[1:]
 		}
 		if i >= from {
-			r.sums.addCall(r.process.site(c.Function[i], path), calls, inNS(c.CallTicks[i], nsPerTick))
+			r.sums.addCall(site, calls, inNS(c.CallTicks[i], nsPerTick))
 		}
 	}
 }

@@ -10,7 +10,7 @@ type sums struct {
 	counts []moment.Sum // per row one for each of the process's events
 	calls  []callSum    // by site
 	// recent remembers rows by some bits of their key: the same few come again and again, and a map costs ten times as much.
-	recent [64]int32
+	recent [256]int32
 }
 
 // A sumKey says whose sum a row is: unitShort and unitMissing are units here.
@@ -31,7 +31,7 @@ func (s *sums) bytes() int64 {
 
 // add takes in a burst.
 func (s *sums) add(key sumKey, x *burst) {
-	recent := &s.recent[(key.site*31+key.unit)%uint32(len(s.recent))]
+	recent := &s.recent[slot(key.site, key.unit)%uint32(len(s.recent))]
 	row := *recent
 	if int(row) >= len(s.keys) || s.keys[row] != key {
 		row = s.row(key, len(x.counts))

@@ -21,6 +21,7 @@ type units struct {
 	moments, told []moment.Exact
 	number        map[unitKey]uint32
 	places        map[uint32]map[place]uint32 // of units that were split
+	recent        [1024]uint32                // cells that were looked up last, plus 1
 }
 
 type unitKey struct {
@@ -61,13 +62,30 @@ func (u *units) widen(stride int) {
 
 // of is the unit of a burst of a group at a point of a cell.
 func (u *units) of(group uint32, key cell.Key, at []float64) uint32 {
+	hash := group
+	for _, n := range key[:u.dims] {
+		hash = slot(hash, uint32(n))
+	}
+	recent := &u.recent[hash%uint32(len(u.recent))]
+	number := *recent - 1
+	if *recent == 0 || u.group[number] != group || !slices.Equal(u.keyOf(number), key[:u.dims]) {
+		number = u.cell(group, key, at)
+		*recent = number + 1
+	}
+	if len(u.places) > 0 {
+		if places, split := u.places[number]; split {
+			return u.placeOf(number, places, at)
+		}
+	}
+	return number
+}
+
+// cell is the number of a unit that is a cell, from now on at least.
+func (u *units) cell(group uint32, key cell.Key, at []float64) uint32 {
 	number, known := u.number[unitKey{group, key}]
 	if !known {
 		number = u.open(group, key[:u.dims], 0, at)
 		u.number[unitKey{group, key}] = number
-	}
-	if places, split := u.places[number]; split {
-		return u.placeOf(number, places, at)
 	}
 	return number
 }

@@ -62,15 +62,14 @@ func (w *walker) seek(number uint64) {
 	}
 	w.segment = w.anchors.before(w.anchor-1) + 1
 	row := w.anchors.rows[w.anchor-1] + 1
-	w.at, w.end = row, row
-	i := sort.Search(len(w.chunks), func(i int) bool { return w.chunks[i].first > row })
-	if w.chunk = i; i > 0 {
-		if c := w.chunks[i-1]; row-c.first < uint32(c.len()) {
-			w.chunk = i - 1
-			w.load(c)
-			w.at = row
-		}
+	w.chunk = sort.Search(len(w.chunks), func(i int) bool { return w.chunks[i].first >= row })
+	if w.chunk == 0 {
+		return
 	}
+	w.chunk--
+	c := w.chunks[w.chunk]
+	w.load(c)
+	w.at = min(row, w.end)
 }
 
 // next appends the labels of the next segment that has any to room, those of -1 left out.

@@ -1,0 +1,144 @@
+package cells_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"moriens/agent/cells"
+	"moriens/analysis/partition"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	benchRings = 16
+	benchRows  = 1 << 20 // per ring
+	// benchStep is how many bursts an iteration has, the last of them ended by a collective of all ranks.
+	benchStep = 16
+)
+
+// iterations feeds a Keeper rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
+// It returns how many bursts there were.
+func iterations(b *testing.B, k *cells.Keeper, rings, rows int) (bursts int) {
+	k.Add([]*moriensv1.ReportRequest{
+		sample(1), sample(2),
+		request(&moriensv1.Communicator{Communicator: 1, Size: uint32(rings), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(rings)}}),
+	})
+	for i := range rings {
+		process := uint64(100 + i)
+		list := []*moriensv1.ReportRequest{
+			request(&moriensv1.Process{Process: process, Rank: int32(i), Size: int32(rings), Clock: moriensv1.Clock_CLOCK_TSC}),
+			request(&moriensv1.Ring{Ring: process, Process: process}), request(&moriensv1.Member{Process: process, Comm: 1, Communicator: 1}),
+		}
+		for path := range uint32(benchStep) {
+			list = append(list, request(&moriensv1.CallPath{Process: process, Path: path + 1, Frames: []*moriensv1.Frame{{Offset: uint64(path)}}}))
+		}
+		k.Add(list)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	const together = 1024
+	c := &moriensv1.Calls{
+		BurstTicks: make([]uint64, together), CallTicks: make([]uint64, together), Function: make([]uint32, together), Path: make([]uint32, together),
+	}
+	x := new(moriensv1.Collectives)
+	for first := 0; first < rows; first += together {
+		for i := range rings {
+			c.Ring, c.First, c.NoBurst = uint64(100+i), uint64(first), nil
+			x.Ring, x.Row, x.Comm, x.Ordinal = c.Ring, nil, nil, nil
+			if first == 0 {
+				c.NoBurst = []uint32{0}
+			}
+			at := int64(0)
+			for n := range together {
+				step := (first + n) % benchStep
+				c.BurstTicks[n] = uint64(math.Exp(float64(8+step)/2+.03*r.NormFloat64()) * 1000)
+				c.CallTicks[n], c.Function[n], c.Path[n] = 700, 1, uint32(step+1)
+				if step == benchStep-1 {
+					x.Row, x.Comm = append(x.Row, int64(first+n)-at), append(x.Comm, 1)
+					x.Ordinal = append(x.Ordinal, uint64((first+n)/benchStep))
+					at = int64(first + n)
+				}
+			}
+			k.Add([]*moriensv1.ReportRequest{request(c), request(x)})
+			bursts += together - len(c.NoBurst)
+		}
+	}
+	return bursts
+}
+
+func benchKeeper(b *testing.B, points int64) *cells.Keeper {
+	k, err := cells.New(cells.Config{By: partition.ByAuto, PointsMax: points})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return k
+}
+
+// cpu is how much processor time all threads have had so far: the figures hold on a machine that has others at work too.
+func cpu(b *testing.B) time.Duration {
+	var use unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &use); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
+}
+
+// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows.
+func BenchmarkAdd(b *testing.B) {
+	began, total := cpu(b), 0
+	for b.Loop() {
+		k := benchKeeper(b, 1<<30)
+		bursts := iterations(b, k, benchRings, benchRows/16)
+		total += bursts
+		s := k.Stats()
+		b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
+		b.ReportMetric(float64(s.PointsBytes)/float64(bursts), "points-B/burst")
+		b.ReportMetric(float64(s.Units), "units")
+	}
+	b.ReportMetric(float64(cpu(b)-began)/float64(total), "cpu-ns/burst") // drawing them included
+}
+
+// BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where nothing is as anything else.
+func BenchmarkRelabel(b *testing.B) {
+	k := benchKeeper(b, 1<<20)
+	bursts := iterations(b, k, benchRings, benchRows)
+	s := k.Stats()
+	for _, by := range []string{"path", "unit"} {
+		for _, whole := range []bool{false, true} {
+			b.Run(fmt.Sprintf("by=%s/whole=%v", by, whole), func(b *testing.B) {
+				c := &centre{t: b, keeper: k, sites: func(uint64, uint32, uint32) string { return "" }}
+				c.take()
+				ask := &moriensv1.CellsRelabel{Begin: true, Whole: whole}
+				for i, u := range c.units {
+					ask.Unit = append(ask.Unit, uint32(i))
+					label := int32(u.group)
+					if by == "unit" {
+						label = int32(i)
+					}
+					ask.Label = append(ask.Label, label)
+				}
+				ask.Unit = differences(ask.Unit)
+				answered := 0
+				began, times := cpu(b), 0
+				for b.Loop() {
+					err := k.Answer(&moriensv1.CellsAsk{Taken: c.survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: ask}}, func(a *moriensv1.CellsAnswer) error {
+						answered += len(a.GetHashes().GetSegment())
+						return nil
+					})
+					times++
+					if err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(bursts)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mbursts/s")
+				b.ReportMetric(float64(bursts)*float64(times)/(cpu(b)-began).Seconds()/1e6, "Mbursts/s/core")
+				b.ReportMetric(float64(answered)/float64(b.N), "hashes")
+				b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
+			})
+		}
+	}
+}
