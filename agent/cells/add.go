@@ -31,7 +31,7 @@ type process struct {
 	groupOf map[sitePair]uint32
 	// What was looked up last, by some bits: the same few come again and again, and a map costs ten times as much.
 	recentSites  [64]uint32
-	recentGroups [64]pairGroup
+	recentGroups [256]pairGroup
 	anchors      map[uint32]bool // communicators of all ranks, by the process's number
 	rings        []*ring
 }

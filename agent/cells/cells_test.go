@@ -27,6 +27,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 // A Keeper knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
 func TestKeeper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
+		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
 		p := &plain{side: .025, minNS: rapid.SampledFrom([]int64{0, 3}).Draw(t, "shortest")}
 		config := cells.Config{MinNS: p.minNS, PointsMax: 1 << 20}
 		events := [][]string{nil, {"X"}}
@@ -274,17 +275,19 @@ func (x *check) relabel() {
 		at = k.segment
 	}
 	var got [][]int32
+	var all moriensv1.CellsSequences
 	for _, part := range x.centre.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: &wanted}}) {
 		s := part.GetSequences()
-		run := 0
-		for _, runs := range s.Runs {
-			var labels []int32
-			for range runs {
-				labels = append(labels, slices.Repeat([]int32{s.Label[run]}, int(s.Length[run]))...)
-				run++
-			}
-			got = append(got, labels)
+		all.Runs, all.Label, all.Length = append(all.Runs, s.GetRuns()...), append(all.Label, s.GetLabel()...), append(all.Length, s.GetLength()...)
+	}
+	run := 0
+	for _, runs := range all.Runs {
+		var labels []int32
+		for range runs {
+			labels = append(labels, slices.Repeat([]int32{all.Label[run]}, int(all.Length[run]))...)
+			run++
 		}
+		got = append(got, labels)
 	}
 	if len(got) != len(order) {
 		x.t.Fatalf("%d sequences, want %d", len(got), len(order))

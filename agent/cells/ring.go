@@ -4,8 +4,10 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// chunkRows is how many rows of a ring are kept together.
+// chunkRows is how many rows of a ring are kept together at most, and sealAt how many are: fewer in tests alone.
 const chunkRows = 4096
+
+var sealAt = chunkRows
 
 // none stands for the unit of a row without a burst in a unit; others are numbers of units, plus 1.
 const none = 0
@@ -28,11 +30,11 @@ type ring struct {
 // append adds a row.
 func (r *ring) append(unit uint32) {
 	if r.tail == nil {
-		r.tail = make([]uint32, 0, chunkRows)
+		r.tail = make([]uint32, 0, sealAt)
 	}
 	r.tail = append(r.tail, unit)
 	r.rows++
-	if len(r.tail) == chunkRows {
+	if len(r.tail) == sealAt {
 		r.seal()
 	}
 }

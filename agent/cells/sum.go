@@ -17,7 +17,7 @@ const (
 // sum answers with level 1 of all rings, by the latest labelling.
 func (k *Keeper) sum(to *reply) error {
 	counters := k.told.counters
-	perPart := partBytes / (8 + 1 + 4*5 + 8*10 + 60*counters)
+	perPart := max(1, partBytes/(8+1+4*5+8*10+60*counters))
 	message := new(moriensv1.CellsSums)
 	for number := 0; ; number++ {
 		k.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// partBytes is about how large a part of an answer is at most.
-const partBytes = 1 << 20
+// partBytes is about how large a part of an answer is at most: smaller in tests alone.
+var partBytes = 1 << 20
 
 // told is what the collector knows by the latest survey.
 type told struct {
@@ -77,7 +77,7 @@ func (k *Keeper) describe(whole bool) *moriensv1.CellsSurveyed {
 // unitParts tells of units, ascending: all of them, or what came since they were told. All is told then.
 func (k *Keeper) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	const most = 3*5 + 4*10 + 10 // bytes of a unit's columns that are there once
-	perPart := partBytes / (most + (3*8+5)*k.units.dims + 50*k.units.stride)
+	perPart := max(1, partBytes/(most+(3*8+5)*k.units.dims+50*k.units.stride))
 	var parts []*moriensv1.CellsUnits
 	for len(list) > 0 {
 		n := min(perPart, len(list))
