@@ -48,6 +48,13 @@ type Left struct {
 	Err   error
 }
 
+// A Told is what an agent has told of itself.
+type Told struct {
+	Agent     uint64
+	Lost      uint64 // bursts that it knew before it was started again, and of which nothing is left
+	HeldBytes uint64 // of its node's memory that all it keeps takes
+}
+
 // askedAtOnce is how many agents answer at a time: as many answers are in memory in part.
 const askedAtOnce = 64
 
@@ -100,6 +107,16 @@ func (c *Centre) Worlds() { c.worlds = true }
 
 // Left says which agents the last Survey, and what was asked since, has left out.
 func (c *Centre) Left() []Left { return slices.Clone(c.left) }
+
+// Told says what the agents whose bursts count have told in their last survey, by agent.
+func (c *Centre) Told() []Told {
+	var list []Told
+	for _, id := range c.ids() {
+		h := c.nodes[id].head
+		list = append(list, Told{id, h.Lost, h.HeldBytes})
+	}
+	return list
+}
 
 // Whole says that anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
 func (c *Centre) Whole() bool { return c.whole }

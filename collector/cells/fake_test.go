@@ -349,6 +349,7 @@ func (r *reference) want(ask *moriensv1.CellsWant) []*moriensv1.CellsAnswer {
 // sum has a row per thread and label, and one of calls.
 func (r *reference) sum() []*moriensv1.CellsAnswer {
 	m := &moriensv1.CellsSums{}
+	r.labels = append(r.labels, make([]int32, len(r.units)-len(r.labels))...)
 	for t, of := range r.unitOf {
 		sums := make(map[int32]*moment.Exact)
 		var labels []int32

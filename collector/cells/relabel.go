@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -39,12 +40,25 @@ func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) 
 	return score, nil
 }
 
-// Label gives units the labels that Sums is to be by: clusters, partition.LabelNoise and partition.LabelFiltered.
+// Label gives units the labels that Sums is to be by: clusters from 1 on, partition.LabelNoise and partition.LabelFiltered.
 func (c *Centre) Label(ctx context.Context, labels []int32) error {
 	if len(labels) != len(c.units) {
 		return fmt.Errorf("collector/cells: %d labels for %d units", len(labels), len(c.units))
 	}
-	return c.relabel(ctx, labels, true, newPieces()) // whole sequences: their hashes are not used, and are fewer
+	down := make([]int32, len(labels))
+	for i, label := range labels {
+		switch {
+		case label == partition.LabelFiltered:
+			down[i] = refine.Absent
+		case label == partition.LabelNoise:
+			down[i] = refine.Noise
+		case label < 1:
+			return fmt.Errorf("collector/cells: unit %d has label %d: want a cluster's from 1 on, %d or %d", i, label, partition.LabelNoise, partition.LabelFiltered)
+		default:
+			down[i] = label
+		}
+	}
+	return c.relabel(ctx, down, true, newPieces()) // whole sequences: their hashes are not used, and are fewer
 }
 
 // sums are those of the labels.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"sync"
 
+	"moriens/analysis/partition"
+	"moriens/analysis/refine"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each part, one at a time. What it has taken of agents that are left out
+// Sums asks all agents for the sums of their threads by the labels that Label has given last, and calls take with each part, one at a time; bursts that are in no unit have partition.LabelFiltered or
+// LabelMissing. What it has taken of agents that are left out
 // on the way is not whole: the error, an ErrLeft, says that there are such, and Left says which.
 func (c *Centre) Sums(ctx context.Context, take func(agent uint64, sums *moriensv1.CellsSums) error) error {
 	var mu sync.Mutex // of take
@@ -24,6 +27,7 @@ func (c *Centre) Sums(ctx context.Context, take func(agent uint64, sums *moriens
 			if err := checkSums(m, len(n.head.Counter)); err != nil {
 				return err
 			}
+			translate(m)
 			mu.Lock()
 			defer mu.Unlock()
 			if refused == nil {
@@ -62,6 +66,9 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		}
 	}
 	for i := range rows {
+		if m.Label[i] < partition.LabelMissing {
+			return fmt.Errorf("sum %d has label %d: want one from %d on", i, m.Label[i], partition.LabelMissing)
+		}
 		if m.Records[i] > m.Count[i] || m.Records[i] > 0 && m.MinNs[i] > m.MaxNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
 			return fmt.Errorf("sum %d is of %d records of %d, %d to %d ns, in all %d", i, m.Records[i], m.Count[i], m.MinNs[i], m.MaxNs[i], m.TotalNs[i])
 		}
@@ -72,4 +79,17 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		}
 	}
 	return nil
+}
+
+// translate turns labels as they went down into those that Label was given.
+func translate(m *moriensv1.CellsSums) {
+	for i, label := range m.Label {
+		switch {
+		case m.Call[i]:
+		case label == refine.Noise:
+			m.Label[i] = partition.LabelNoise
+		case label == refine.Absent:
+			m.Label[i] = partition.LabelFiltered
+		}
+	}
 }
