@@ -1,19 +1,40 @@
 package windows
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// IDs lists the agents that can be asked: those that have come and have not ended.
+const (
+	// awayGrace is how long an agent may have no stream before it counts as one that cannot be asked: one whose stream broke tries every two seconds.
+	awayGrace = 10 * time.Second
+	// silence is how long an agent that was asked may say nothing. What takes it longest is to label all of its bursts anew.
+	silence = 20 * time.Second
+	// lookEvery is the time between two looks whether an agent that was asked is still there.
+	lookEvery = 250 * time.Millisecond
+)
+
+// errAway and errSilent are why an agent does not answer that may come again.
+var (
+	errAway   = fmt.Errorf("the agent has had no stream for %v", awayGrace)
+	errSilent = fmt.Errorf("the agent has said nothing for %v", silence)
+)
+
+// here says whether an agent can be asked: it has a stream, or had one just now and may have another.
+func (a *agent) here() bool { return a.line != nil || !a.done && time.Since(a.left) < awayGrace }
+
+// IDs lists the agents that can be asked.
 func (d *Desk) IDs() []uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var list []uint64
 	for id, a := range d.agents {
-		if !a.gone() {
+		if a.here() {
 			list = append(list, id)
 		}
 	}
@@ -22,11 +43,14 @@ func (d *Desk) IDs() []uint64 {
 }
 
 // Ask asks an agent about its micro-cells. Once all of the answer is there take gets its parts, in their order; of one that broke off, and was asked for
-// again, nothing comes twice. An error of the agent is returned behind them. ErrGone: it has ended.
+// again, nothing comes twice. An error of the agent is returned behind them. ErrGone: it has ended. One that is away or silent for long is not waited for.
 func (d *Desk) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
-	r := d.askThese(ctx, question{cells: ask}, []uint64{agent})[agent]
+	waiting, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	go d.attend(waiting, agent, giveUp)
+	r := d.askThese(waiting, question{cells: ask}, []uint64{agent})[agent]
 	if r.err != nil {
-		return r.err
+		return cmp.Or(context.Cause(waiting), r.err)
 	}
 	for _, part := range r.cellParts {
 		if err := take(part); err != nil {
@@ -34,6 +58,29 @@ func (d *Desk) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, t
 		}
 	}
 	return told(nil, r.cellParts[len(r.cellParts)-1].Error)
+}
+
+// attend gives up on an agent that is away or silent for too long, until ctx ends.
+func (d *Desk) attend(ctx context.Context, agent uint64, giveUp func(error)) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		d.mu.Lock()
+		a := d.agents[agent]
+		switch {
+		case a == nil:
+		case !a.here():
+			giveUp(errAway)
+		case a.line != nil && len(a.queue) > 0 && time.Since(a.queue[0].heard) > silence:
+			giveUp(errSilent)
+		}
+		d.mu.Unlock()
+	}
 }
 
 // FetchAll gets all that is held of processes, which are named, from all agents: window by window, each ring's rows in their order. Where windows are gone their

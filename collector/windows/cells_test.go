@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -107,7 +108,7 @@ func TestAskWhomever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := New()
 		one, two := joined(d, 1), joined(d, 2)
-		joined(d, 3).Leave()
+		joined(d, 3).Leave() // and may come again
 		one.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 		if ids := d.IDs(); !slices.Equal(ids, []uint64{1, 2, 3}) {
 			t.Errorf("can be asked: %v", ids)
@@ -131,11 +132,31 @@ func TestAskWhomever(t *testing.T) {
 		synctest.Wait()
 		giveUp()
 		if err := <-away.done; !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
+		if err := <-ask(t.Context(), d, 3).done; !errors.Is(err, errAway) {
 			t.Errorf("an agent that is away: %v", err)
+		}
+		if ids := d.IDs(); !slices.Equal(ids, []uint64{2}) {
+			t.Errorf("can be asked: %v", ids)
+		}
+		silent := ask(t.Context(), d, 2)
+		number := two.asked(t).Number
+		time.Sleep(silence / 2)
+		two.answer(part(number, false))
+		time.Sleep(silence / 2)
+		synctest.Wait()
+		if len(silent.done) > 0 {
+			t.Errorf("an agent that said something just now: %v", <-silent.done)
+		}
+		if err := <-silent.done; !errors.Is(err, errSilent) {
+			t.Errorf("an agent that says nothing more: %v", err)
 		}
 		failing := errors.New("full")
 		done := make(chan error, 1)
-		go func() { done <- d.Ask(t.Context(), 2, &moriensv1.CellsAsk{}, func(*moriensv1.CellsAnswer) error { return failing }) }()
+		go func() {
+			done <- d.Ask(t.Context(), 2, &moriensv1.CellsAsk{}, func(*moriensv1.CellsAnswer) error { return failing })
+		}()
 		two.answer(part(two.asked(t).Number, true))
 		if err := <-done; !errors.Is(err, failing) {
 			t.Errorf("take failed: %v", err)

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -57,8 +58,9 @@ func New() *Desk { return &Desk{agents: make(map[uint64]*agent)} }
 
 type agent struct {
 	id    uint64
-	line  *Line // nil while no stream is open
-	done  bool  // it will not come again once its stream has ended
+	line  *Line     // nil while no stream is open
+	left  time.Time // when the last one ended
+	done  bool      // it will not come again once its stream has ended
 	queue []*request
 }
 
@@ -89,8 +91,9 @@ func (q question) numbered(number uint64) question {
 type request struct {
 	question
 	number uint64
-	sent   bool // on the present stream
-	answer      // that has come so far, on the present stream
+	sent   bool      // on the present stream
+	heard  time.Time // when it was sent there, or something of its answer came
+	answer           // that has come so far, on the present stream
 	done   chan result
 }
 
@@ -142,7 +145,7 @@ func (l *Line) Leave() {
 	if l.agent.line != l {
 		return // the agent has another one by now
 	}
-	l.agent.line = nil
+	l.agent.line, l.agent.left = nil, time.Now()
 	if l.agent.done {
 		l.agent.fail()
 	}
@@ -167,7 +170,7 @@ func (l *Line) Ask(response *moriensv1.ReportResponse) {
 		return
 	}
 	r := l.agent.queue[0]
-	r.sent = true
+	r.sent, r.heard = true, time.Now()
 	response.Keep, response.Fetch, response.CellsAsk = r.keep, r.fetch, r.cells
 }
 
@@ -197,7 +200,7 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	case *moriensv1.ReportRequest_CellsAnswer:
 		l.desk.mu.Lock()
 		if r := l.asked(b.CellsAnswer.Number); r != nil {
-			r.cellParts = append(r.cellParts, b.CellsAnswer)
+			r.cellParts, r.heard = append(r.cellParts, b.CellsAnswer), time.Now()
 		}
 		l.desk.mu.Unlock()
 		if b.CellsAnswer.Last {
@@ -259,7 +262,7 @@ func (d *Desk) askThese(ctx context.Context, q question, ids []uint64) map[uint6
 			results[id] = result{err: ErrGone}
 			continue
 		}
-		r := &request{question: q, number: d.number, done: make(chan result, 1)}
+		r := &request{question: q, number: d.number, heard: time.Now(), done: make(chan result, 1)}
 		a.queue = append(a.queue, r)
 		requests[id] = r
 		if a.line != nil {
