@@ -322,23 +322,3 @@ func (t *tree) count(nd int32, p []float64, reach2 float64, enough int) int {
 	}
 	return found
 }
-
-// within appends the rows of the points within √reach2 of p.
-func (t *tree) within(dst []int32, nd int32, p []float64, reach2 float64) []int32 {
-	x := &t.nodes[nd]
-	least, most := t.nodeDistances2(p, nd)
-	switch {
-	case least > reach2:
-		return dst
-	case most <= reach2:
-		return append(dst, t.rows[x.begin:x.end]...)
-	case x.right != 0:
-		return t.within(t.within(dst, nd+1, p, reach2), x.right, p, reach2)
-	}
-	for i := x.begin; i < x.end; i++ {
-		if t.distance2(p, t.point(i)) <= reach2 {
-			dst = append(dst, t.rows[i])
-		}
-	}
-	return dst
-}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"moriens/analysis/cell"
 )
@@ -42,18 +43,21 @@ func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*W
 		return nil, err
 	}
 	ask := weightedAsk{dims, cells, eps, minPts, max(1, threads)}
+	if len(cells) == 0 {
+		return &Weighting{Exact: true, Labels: []int32{}}, nil
+	}
 	w := newWeighted(&ask)
-	w.findCores()
-	if len(w.questions()) == 0 {
-		w.link()
-	}
-	number, clusters, known := w.numbers()
-	if len(w.questions()) > 0 || !known {
-		return &Weighting{Questions: w.questions(), asked: ask}, nil
-	}
-	labels := w.label(number)
-	if q := w.questions(); len(q) > 0 {
-		return &Weighting{Questions: q, asked: ask}, nil
+	var number, labels []int32
+	var clusters int
+	for _, step := range []func(){
+		w.findCores,
+		func() { w.link(); w.split(); number, clusters = w.numbers() },
+		func() { labels = w.label(number) },
+	} {
+		step()
+		if q := w.questions(); len(q) > 0 {
+			return &Weighting{Questions: q, asked: ask}, nil
+		}
 	}
 	return &Weighting{Exact: true, Labels: labels, Clusters: clusters}, nil
 }
@@ -82,185 +86,134 @@ func checkCell(c *cell.Cell, dims int) error {
 	return nil
 }
 
+// weighted looks for the answer in a tree of the cells, by their low corners; the boxes of its nodes are round the whole cells, and each cell
+// has its place in the tree's order. What holds for two nodes holds for all cells in them, so that few are compared with each other.
 type weighted struct {
-	dims    int
-	cells   []cell.Cell
-	eps2    float64 // in the scale of the tree
+	*tree
+	his     []float64 // high corners, by place
+	eps2    float64   // in the scale of the tree
 	minPts  int
 	threads int
-	tree    *tree   // of the low corners
-	widest  float64 // the longest diagonal, in its scale
-	core    []verdict
-	surely  forest // of cells linked for sure
-	asked   []bool
+	width   []float64 // per node: the square of its box's diagonal
+	core    []verdict // by place
+	cores   []int32   // how many of the places before this one are cells of core points for sure; one more than places
+	runs    []run
+	of      []int32       // by place: its run
+	surely  forest        // of runs linked for sure
+	asked   []atomic.Bool // by place
 }
 
 func newWeighted(ask *weightedAsk) *weighted {
-	dims, cells, eps, minPts, threads := ask.dims, ask.cells, ask.eps, ask.minPts, ask.threads
-	scale := scaleFor(eps, 0)
-	w := &weighted{dims: dims, cells: cells, eps2: eps * scale * (eps * scale), minPts: minPts, threads: threads}
-	lows := Points{Dims: dims, Coords: make([]float64, 0, len(cells)*dims)}
-	for i := range cells {
-		lows.Coords = append(lows.Coords, cells[i].Lo[:dims]...)
+	n, d := len(ask.cells), ask.dims
+	lows, weights := Points{Dims: d, Coords: make([]float64, 0, n*d)}, make([]int64, n)
+	for i := range ask.cells {
+		c := &ask.cells[i]
+		lows.Coords, weights[i] = append(lows.Coords, c.Lo[:d]...), c.Count
 	}
-	w.tree = newTree(lows, smallLeaf, threads).scaled(scale)
-	for i := range cells {
-		w.widest = max(w.widest, math.Sqrt(w.tree.distance2(cells[i].Hi[:dims], cells[i].Lo[:dims])))
+	const fewCells = 4 // in a leaf: looking at a cell costs as much as looking at a node
+	scale := scaleFor(ask.eps, 0)
+	w := &weighted{
+		tree: newTree(lows, fewCells, ask.threads).weighed(weights).scaled(scale),
+		eps2: ask.eps * scale * (ask.eps * scale), minPts: ask.minPts, threads: ask.threads,
+		core: make([]verdict, n), asked: make([]atomic.Bool, n),
 	}
-	w.core = make([]verdict, len(cells))
-	w.asked = make([]bool, len(cells))
+	for _, row := range w.rows {
+		w.his = append(w.his, ask.cells[row].Hi[:d]...)
+	}
+	w.widen()
 	return w
 }
 
-func (w *weighted) box(i int32) box {
-	c := &w.cells[i]
-	return box{c.Lo[:w.dims], c.Hi[:w.dims]}
-}
-
-// each calls f for every cell with those, itself included, that may hold points within Eps of its own,
-// from several threads at once.
-func (w *weighted) each(f func(i int32, near []int32)) {
-	// Low corners of boxes that are Eps apart are no farther from each other than that and both diagonals.
-	reach := (math.Sqrt(w.eps2) + 2*w.widest) * (1 + 0x1p-40)
-	inBatches(len(w.cells), fewAtATime, w.threads, func(next func() (int, int, bool)) {
-		var near []int32
-		for begin, end, ok := next(); ok; begin, end, ok = next() {
-			for i := int32(begin); i < int32(end); i++ {
-				near = w.tree.within(near[:0], 0, w.cells[i].Lo[:w.dims], reach*reach)
-				near = slices.DeleteFunc(near, func(b int32) bool { return w.tree.least2(w.box(i), w.box(b)) > w.eps2 })
-				f(i, near)
+// widen makes the boxes of nodes hold the cells as a whole.
+func (w *weighted) widen() {
+	w.boxes = slices.Clone(w.boxes)
+	w.width = make([]float64, len(w.nodes))
+	for nd := len(w.nodes) - 1; nd >= 0; nd-- {
+		x, b := &w.nodes[nd], w.box(int32(nd))
+		take := func(hi []float64) {
+			for j := range hi {
+				b.hi[j] = max(b.hi[j], hi[j])
 			}
 		}
-	})
+		if x.right != 0 {
+			take(w.box(int32(nd + 1)).hi)
+			take(w.box(x.right).hi)
+		}
+		for i := x.begin; x.right == 0 && i < x.end; i++ {
+			take(w.cell(i).hi)
+		}
+		w.width[nd] = w.distance2(b.hi, b.lo)
+	}
 }
 
-// all judges whether all points of two cells are within Eps of each other, given that some may be.
-func (w *weighted) all(a, b int32) bool {
-	_, most := w.tree.distances2(w.box(a), w.box(b))
-	return most <= w.eps2
+// cell is the box of the cell at a place.
+func (w *weighted) cell(i int32) box { return box{w.point(i), w.his[int(i)*w.dims:][:w.dims]} }
+
+// wide says that points of the cell at a place may be farther than Eps from each other.
+func (w *weighted) wide(i int32) bool {
+	b := w.cell(i)
+	return w.distance2(b.hi, b.lo) > w.eps2
 }
 
-func (w *weighted) ask(cells ...int32) {
-	for _, i := range cells {
-		w.asked[i] = true
+func (w *weighted) ask(i int32) {
+	if !w.asked[i].Load() { // most are asked for again and again
+		w.asked[i].Store(true)
 	}
 }
 
 // questions are the cells asked for whose points are not known: those of one place are.
 func (w *weighted) questions() []int32 {
 	var list []int32
-	for i, asked := range w.asked {
-		if asked && w.extended(int32(i)) {
-			list = append(list, int32(i))
+	for i := range w.asked {
+		if b := w.cell(int32(i)); w.asked[i].Load() && !slices.Equal(b.lo, b.hi) {
+			list = append(list, w.rows[i])
 		}
 	}
+	slices.Sort(list)
 	return list
 }
 
-func (w *weighted) extended(i int32) bool {
-	b := w.box(i)
-	return !slices.Equal(b.lo, b.hi)
-}
-
-// findCores tells cells of core points from those without; where it depends on the points it asks.
-func (w *weighted) findCores() {
-	open := make([][]int32, len(w.cells))
-	w.each(func(i int32, near []int32) {
-		least, most := int64(0), int64(0)
-		var uncertain []int32
-		for _, b := range near {
-			most += w.cells[b].Count
-			if w.all(i, b) {
-				least += w.cells[b].Count
-				continue
-			}
-			uncertain = append(uncertain, b)
-			if b == i {
-				least++ // each point is near itself
-			}
-		}
-		switch {
-		case least >= int64(w.minPts):
-			w.core[i] = yes
-		case most >= int64(w.minPts):
-			w.core[i] = perhaps
-			open[i] = append(uncertain, i)
-		}
-	})
-	for _, list := range open {
-		w.ask(list...)
-	}
-}
-
-// link joins cells with core points; where it depends on the points whether clusters are one, it asks.
-func (w *weighted) link() {
-	w.surely = newForest(len(w.cells))
-	open := make([][]int32, len(w.cells))
-	w.each(func(i int32, near []int32) {
-		if w.core[i] != yes {
-			return
-		}
-		for _, b := range near {
-			if w.core[b] != yes {
-				continue
-			}
-			if w.all(i, b) {
-				w.surely.union(i, b)
-			} else {
-				open[i] = append(open[i], b)
-			}
-		}
-	})
-	for i, list := range open {
-		for _, b := range list {
-			// A cell wider than Eps may itself be in pieces.
-			if int32(i) == b || w.surely.find(int32(i)) != w.surely.find(b) {
-				w.ask(int32(i), b)
-			}
-		}
-	}
-}
-
-// numbers numbers the clusters by their smallest core points. Of these the cells tell the first coordinate;
-// where that is the same in two clusters, known is false and it asks.
-func (w *weighted) numbers() (number []int32, clusters int, known bool) {
-	if w.surely == nil {
-		return nil, 0, false
-	}
-	smallest := make(map[int32]int32) // per root: the cell
-	first := func(i int32) float64 { return w.cells[i].Lo[0] }
-	for i := range w.cells {
+// numbers numbers the clusters by their smallest core points; the first result holds the number of each at its first run. Of these points the cells
+// tell the first coordinate; where that is the same in two clusters, it asks.
+func (w *weighted) numbers() (number []int32, clusters int) {
+	number = slices.Repeat([]int32{Noise}, len(w.runs))
+	var smallest []int32 // per cluster: the place
+	for i := range w.core {
 		if w.core[i] != yes {
 			continue
 		}
-		root := w.surely.find(int32(i))
-		if at, ok := smallest[root]; !ok || w.compare(int32(i), at) < 0 {
-			smallest[root] = int32(i)
+		root := w.surely.find(w.of[i])
+		if k := number[root]; k == Noise {
+			number[root] = int32(len(smallest))
+			smallest = append(smallest, int32(i))
+		} else if w.compare(int32(i), smallest[k]) < 0 {
+			smallest[k] = int32(i)
 		}
 	}
-	roots := make([]int32, 0, len(smallest))
-	for root := range smallest {
-		roots = append(roots, root)
-	}
-	slices.SortFunc(roots, func(a, b int32) int { return w.compare(smallest[a], smallest[b]) })
-	number = make([]int32, len(w.cells))
-	for k, root := range roots {
+	slices.SortFunc(smallest, w.compare)
+	first := func(k int) float64 { return w.point(smallest[k])[0] }
+	tied := make(map[int32]float64) // by first run
+	for k, i := range smallest {
+		root := w.surely.find(w.of[i])
 		number[root] = int32(k)
-		if k > 0 && first(smallest[root]) == first(smallest[roots[k-1]]) {
-			w.askSmallest(roots[k-1], first(smallest[root]))
-			w.askSmallest(root, first(smallest[root]))
+		if k > 0 && first(k) == first(k-1) || k+1 < len(smallest) && first(k) == first(k+1) {
+			tied[root] = first(k)
 		}
 	}
-	return number, len(roots), true
+	w.askSmallest(tied)
+	return number, len(smallest)
 }
 
 // compare compares the low corners of two cells.
-func (w *weighted) compare(a, b int32) int { return slices.Compare(w.box(a).lo, w.box(b).lo) }
+func (w *weighted) compare(a, b int32) int { return slices.Compare(w.point(a), w.point(b)) }
 
-// askSmallest asks for the cells of a cluster whose points begin with this coordinate.
-func (w *weighted) askSmallest(root int32, first float64) {
-	for i := range w.cells {
-		if w.core[i] == yes && w.cells[i].Lo[0] == first && w.surely.find(int32(i)) == root {
+// askSmallest asks for the cells of some clusters whose points begin with their first coordinate.
+func (w *weighted) askSmallest(firstOf map[int32]float64) {
+	for i := 0; len(firstOf) > 0 && i < len(w.core); i++ {
+		if w.core[i] != yes {
+			continue
+		}
+		if first, tied := firstOf[w.surely.find(w.of[i])]; tied && w.point(int32(i))[0] == first {
 			w.ask(int32(i))
 		}
 	}
@@ -269,29 +222,99 @@ func (w *weighted) askSmallest(root int32, first float64) {
 // label gives each cell its number; where it depends on the points which cluster a border point joins, it
 // asks.
 func (w *weighted) label(number []int32) []int32 {
-	labels := make([]int32, len(w.cells))
-	open := make([][]int32, len(w.cells))
-	w.each(func(i int32, near []int32) {
-		if w.core[i] == yes {
-			labels[i] = number[w.surely.find(i)]
-			return
-		}
-		best := Noise // for sure
-		better := func(k int32) bool { return best == Noise || k < best }
-		for _, b := range near {
-			if w.core[b] == yes && w.all(i, b) && better(number[w.surely.find(b)]) {
-				best = number[w.surely.find(b)]
+	labels := make([]int32, len(w.core))
+	least := w.leastNumbers(number)
+	inBatches(len(w.core), fewAtATime, w.threads, func(next func() (int, int, bool)) {
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			for i := int32(begin); i < int32(end); i++ {
+				row := w.rows[i]
+				if w.core[i] == yes {
+					labels[row] = number[w.surely.find(w.of[i])]
+					continue
+				}
+				f := border{weighted: w, number: number, least: least, at: w.cell(i), best: unnumbered}
+				f.find(0)
+				if f.doubt(0) {
+					w.ask(i)
+				}
+				if labels[row] = f.best; f.best == unnumbered {
+					labels[row] = Noise
+				}
 			}
 		}
-		for _, b := range near {
-			if w.core[b] == yes && better(number[w.surely.find(b)]) {
-				open[i] = append(open[i], i, b)
-			}
-		}
-		labels[i] = best
 	})
-	for _, list := range open {
-		w.ask(list...)
-	}
 	return labels
+}
+
+// unnumbered is above all numbers of clusters.
+const unnumbered int32 = math.MaxInt32
+
+// leastNumbers are the least numbers of the clusters in each node, or unnumbered.
+func (w *weighted) leastNumbers(number []int32) []int32 {
+	least := slices.Repeat([]int32{unnumbered}, len(w.nodes))
+	for nd := len(w.nodes) - 1; nd >= 0; nd-- {
+		x := &w.nodes[nd]
+		if x.right != 0 {
+			least[nd] = min(least[nd+1], least[x.right])
+			continue
+		}
+		for i := x.begin; i < x.end; i++ {
+			if w.core[i] == yes {
+				least[nd] = min(least[nd], number[w.surely.find(w.of[i])])
+			}
+		}
+	}
+	return least
+}
+
+// A border looks for the clusters that the points of a cell without core points may join.
+type border struct {
+	*weighted
+	number, least []int32
+	at            box
+	best          int32 // the least of the clusters that they are near for sure
+}
+
+func (f *border) find(nd int32) {
+	if f.least[nd] >= f.best {
+		return
+	}
+	x := &f.nodes[nd]
+	least, most := f.distances2(f.at, f.box(nd))
+	switch {
+	case least > f.eps2:
+	case most <= f.eps2:
+		f.best = f.least[nd]
+	case x.right != 0:
+		f.find(nd + 1)
+		f.find(x.right)
+	default:
+		for i := x.begin; i < x.end; i++ {
+			if f.core[i] == yes {
+				if _, most := f.distances2(f.at, f.cell(i)); most <= f.eps2 {
+					f.best = min(f.best, f.number[f.surely.find(f.of[i])])
+				}
+			}
+		}
+	}
+}
+
+// doubt asks for the cells of clusters with a lesser number that the points may be near, and says whether there are any.
+func (f *border) doubt(nd int32) bool {
+	if f.least[nd] >= f.best || f.least2(f.at, f.box(nd)) > f.eps2 {
+		return false
+	}
+	x := &f.nodes[nd]
+	if x.right != 0 {
+		left := f.doubt(nd + 1)
+		return f.doubt(x.right) || left
+	}
+	some := false
+	for i := x.begin; i < x.end; i++ {
+		if f.core[i] == yes && f.number[f.surely.find(f.of[i])] < f.best && f.least2(f.at, f.cell(i)) <= f.eps2 {
+			f.ask(i)
+			some = true
+		}
+	}
+	return some
 }

@@ -2,6 +2,7 @@ package dbscan_test
 
 import (
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,179 @@ func TestWeightedIsExact(t *testing.T) {
 	})
 	t.Logf("exact at once: %d; at most %d rounds of questions", firstTime, rounds)
 	if firstTime == 0 || rounds == 0 {
+		t.Error("both should happen")
+	}
+}
+
+// weightedReference compares each two cells, and asks for those that a definite answer could depend on.
+func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (labels []int32, questions []int32) {
+	part, exponent := math.Frexp(eps)
+	n := len(cells)
+	near, all := make([][]bool, n), make([][]bool, n) // some points within Eps, perhaps; all, for sure
+	for i := range cells {
+		near[i], all[i] = make([]bool, n), make([]bool, n)
+		for k := range cells {
+			var least, most float64
+			for j := range dims {
+				gap := max(cells[i].Lo[j]-cells[k].Hi[j], cells[k].Lo[j]-cells[i].Hi[j], 0)
+				span := max(cells[i].Hi[j]-cells[k].Lo[j], cells[k].Hi[j]-cells[i].Lo[j])
+				gap, span = math.Ldexp(gap, -exponent), math.Ldexp(span, -exponent)
+				least, most = least+float64(gap*gap), most+float64(span*span)
+			}
+			near[i][k], all[i][k] = least <= part*part, most <= part*part
+		}
+	}
+	asked := make([]bool, n)
+	known := func() bool {
+		questions = nil
+		for i := range cells {
+			if asked[i] && cells[i].Lo != cells[i].Hi {
+				questions = append(questions, int32(i))
+			}
+		}
+		return len(questions) == 0
+	}
+	core := make([]bool, n)
+	for i := range cells {
+		var least, most int64
+		for k := range cells {
+			if near[i][k] {
+				most += cells[k].Count
+			}
+			if all[i][k] {
+				least += cells[k].Count
+			}
+		}
+		if !all[i][i] {
+			least++
+		}
+		core[i] = least >= int64(minPts)
+		for k := range cells {
+			if !core[i] && most >= int64(minPts) && (k == i || near[i][k] && !all[i][k]) {
+				asked[k] = true
+			}
+		}
+	}
+	if !known() {
+		return nil, questions
+	}
+	set := make([]int, n)
+	for i := range set {
+		set[i] = i
+	}
+	for i := range cells {
+		for k := range cells {
+			if from, to := set[i], set[k]; core[i] && core[k] && all[i][k] && from != to {
+				for j := range set {
+					if set[j] == from {
+						set[j] = to
+					}
+				}
+			}
+		}
+	}
+	smallest := make(map[int]int) // per set: the cell
+	for i := range cells {
+		for k := range cells {
+			if core[i] && core[k] && near[i][k] && (i == k && !all[i][i] || set[i] != set[k]) {
+				asked[i], asked[k] = true, true
+			}
+		}
+		if at, seen := smallest[set[i]]; core[i] && (!seen || slices.Compare(cells[i].Lo[:dims], cells[at].Lo[:dims]) < 0) {
+			smallest[set[i]] = i
+		}
+	}
+	number := make(map[int]int32)
+	for s, at := range smallest {
+		for other, b := range smallest {
+			switch {
+			case other == s:
+			case cells[b].Lo[0] == cells[at].Lo[0]:
+				for i := range cells {
+					asked[i] = asked[i] || core[i] && set[i] == s && cells[i].Lo[0] == cells[at].Lo[0]
+				}
+				fallthrough
+			default:
+				if slices.Compare(cells[b].Lo[:dims], cells[at].Lo[:dims]) < 0 {
+					number[s]++
+				}
+			}
+		}
+	}
+	if !known() {
+		return nil, questions
+	}
+	for i := range cells {
+		best := dbscan.Noise
+		for k := range cells {
+			if core[k] && all[i][k] && (best == dbscan.Noise || number[set[k]] < best) {
+				best = number[set[k]]
+			}
+		}
+		for k := range cells {
+			if !core[i] && core[k] && near[i][k] && (best == dbscan.Noise || number[set[k]] < best) {
+				asked[i], asked[k] = true, true
+			}
+		}
+		labels = append(labels, best)
+		if core[i] {
+			labels[i] = number[set[i]]
+		}
+	}
+	if !known() {
+		return nil, questions
+	}
+	return labels, nil
+}
+
+// No more is asked than the definition leaves open, and no less.
+func TestWeightedIsTheReference(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	exact, open := 0, make(map[bool]int)
+	for trial := range 4000 {
+		dims := 1 + trial%4
+		p := dbscan.Points{Dims: dims, Coords: make([]float64, (10+random.IntN(250))*dims)}
+		kinds, width := 1+random.IntN(4), []float64{.02, .2, 1}[random.IntN(3)]
+		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
+		for i := range p.Coords {
+			x := float64(i/dims%kinds) + width*random.Float64()
+			if lattice != 0 {
+				x = math.Round(x*lattice) / lattice
+			}
+			p.Coords[i] = x
+		}
+		eps := width * []float64{.02, .1, .3, 1.5}[random.IntN(4)]
+		minPts := []int{1, 2, 4, 10, 50}[random.IntN(5)]
+		var cells []cell.Cell
+		if random.IntN(2) == 0 {
+			cells, _ = summed(t, p, eps/[]float64{.3, 1, 3, 8}[random.IntN(4)])
+		} else { // few, most of them places, so that labels and numbers are what is left to ask about
+			for i := range min(p.Len(), 4+random.IntN(16)) {
+				c := cell.Of(p.Coords[i*dims:(i+1)*dims], []int64{1, 3, 6, 60}[random.IntN(4)])
+				for j := range c.Hi[:dims] {
+					c.Hi[j] += eps * []float64{0, 0, 0, 0, .1, .6}[random.IntN(6)]
+				}
+				cells = append(cells, c)
+			}
+		}
+		labels, questions := weightedReference(dims, cells, eps, minPts)
+		for _, threads := range []int{1, 4} {
+			got, err := dbscan.Weighted(dims, cells, eps, minPts, threads)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Exact != (questions == nil) || !slices.Equal(got.Labels, labels) || !slices.Equal(got.Questions, questions) {
+				t.Fatalf("trial %d, %d-D, %d cells, Eps %v, MinPts %d, %d threads: %+v, want %v, questions %v",
+					trial, dims, len(cells), eps, minPts, threads, got, labels, questions)
+			}
+		}
+		if questions == nil {
+			exact++
+		}
+		open[len(questions) > 10]++
+	}
+	t.Logf("%d exact, %v", exact, open)
+	if exact == 0 || open[true] == 0 {
 		t.Error("both should happen")
 	}
 }
