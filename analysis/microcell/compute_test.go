@@ -88,11 +88,11 @@ func way(tree *refine.Tree, lineage uint32) string {
 func TestComputeIsThatOfTheBursts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.IntRange(1, 3).Draw(t, "dims")
-		eps := rapid.SampledFrom([]int{40, 80, 10}).Draw(t, "eps")
+		eps := rapid.SampledFrom([]int{7, 40, 80}).Draw(t, "eps")
 		b := drawRun(t, dims, eps)
 		o := drawOptions(t, &b, dims)
 		o.Fixed = &partition.Density{Eps: float64(eps), MinPts: rapid.SampledFrom([]int{6, 3, 10, 20, 1}).Draw(t, "minPts")}
-		s, m := summed(t, b, o, sideOf(t, o.Fixed.Eps, dims), nil)
+		s, m := summedInParts(t, b, o, sideOf(t, o.Fixed.Eps, dims), nil, rapid.IntRange(1, 2).Draw(t, "parts"))
 		r := compute(t, s, m, o)
 		if !r.Certificate.Exact || r.Certificate.Bound {
 			t.Fatalf("%+v", r.Certificate)
@@ -165,7 +165,7 @@ func TestManyBursts(t *testing.T) {
 	steps, rounds, frozen, rare := 0, 0, 0, 0
 	for seed := range uint64(12) {
 		b, o := manyBursts(seed)
-		s, m := summed(t, b, o, .1/4, nil)
+		s, m := summedInParts(t, b, o, .1/4, nil, 1+int(seed%2))
 		r := compute(t, s, m, o)
 		if !r.Certificate.Exact || r.Certificate.Bound || len(r.Warnings) > 0 {
 			t.Fatalf("%+v, %q", r.Certificate, r.Warnings)

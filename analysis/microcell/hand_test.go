@@ -1,7 +1,6 @@
 package microcell_test
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -13,9 +12,7 @@ import (
 
 	"moriens/analysis/cell"
 	"moriens/analysis/microcell"
-	"moriens/analysis/moment"
 	"moriens/analysis/partition"
-	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 )
 
@@ -72,6 +69,59 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 	}
 }
 
+// A question that comes up only once what is gone is at its mean is asked.
+func TestQuestionsBehindDoubts(t *testing.T) {
+	// It depends on the places of the first whether it is of a cluster, and on those of the others, which are cores for sure, whether they are one.
+	b, o := byA(100, 100, 102, 111, 111, 0, 0, 2, 2, 11, 11, 12, 12)
+	o.Fixed = &partition.Density{Eps: 10, MinPts: 4}
+	s, m := summed(t, b, o, 2.5, nil)
+	m.gone = func(unit int32) bool { return unit == 0 }
+	r := compute(t, s, m, o)
+	for row := range b.DurationNS {
+		if got, want := r.Labels[m.unit[row]], int32(min(1, row/4)); got != 2-want {
+			t.Errorf("burst %d has label %d, want %d", row, got, 2-want)
+		}
+	}
+	if x := r.Certificate; x.Exact || x.Rounds != 2 || x.Split != 2 || x.Units != 1 || x.Bursts != 2 {
+		t.Errorf("%+v", x)
+	}
+}
+
+// Where not all may be asked for, units of few bursts come first.
+func TestFewBurstsFirst(t *testing.T) {
+	b, o := byA(100, 0, 0, 2, 11, 12)
+	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+	s, m := summed(t, b, o, 2.5, nil)
+	s.MostSplit = 3
+	r := compute(t, s, m, o)
+	if x := r.Certificate; x.Split != 1 || x.Units != 1 || x.Bursts != 3 || len(m.splits) != 1 || !slices.Equal(m.splits[0], []int32{1}) {
+		t.Errorf("%+v, asked for %v", x, m.splits)
+	}
+}
+
+// A group with one step is in doubt at that, and not at those that others take.
+func TestDoubtsOfGroups(t *testing.T) {
+	b, o := manyBursts(1)
+	b.Before = make([]uint32, b.Len())
+	for _, x := range []float64{14.001, 14.021, 14.111, 14.121} {
+		b.Counters[0] = append(b.Counters[0], int64(math.Exp(x)))
+		b.DurationNS, b.Before = append(b.DurationNS, 100), append(b.Before, 1)
+	}
+	b.After, b.ThreadEnds = b.Before, append(b.ThreadEnds, b.Len())
+	o.By = partition.ByCalls
+	s, m := summed(t, b, o, .1/4, nil)
+	m.gone = func(unit int32) bool { return m.units[unit].Group == 1 }
+	r := compute(t, s, m, o)
+	if x := r.Certificate; x.Units != 2 || x.Bursts != 4 || len(x.Steps) < 3 || x.Steps[0].Units != 2 {
+		t.Fatalf("%+v", x)
+	}
+	for _, step := range r.Certificate.Steps[1:] {
+		if !step.Exact || step.Units != 0 {
+			t.Errorf("%+v", step)
+		}
+	}
+}
+
 // A doubt is told at the step that has it, and once in all.
 func TestDoubtsByStep(t *testing.T) {
 	b, o := manyBursts(1)
@@ -89,17 +139,17 @@ func TestDoubtsByStep(t *testing.T) {
 	m.gone = func(unit int32) bool { return unit%2 == 0 }
 	r := compute(t, s, m, o)
 	x := r.Certificate
-	if x.Exact || x.Units == 0 || x.Bursts < x.Units || len(x.Steps) != len(r.Tree.Levels) {
+	if x.Exact || x.Units == 0 || x.Units > m.refused || x.Bursts < x.Units || len(x.Steps) != len(r.Tree.Levels) {
 		t.Fatalf("%+v", x)
 	}
-	most, sum := 0, 0
+	least, most, sum := x.Units, 0, 0
 	for i, step := range x.Steps {
 		if step.Exact != (step.Units == 0) || !slices.Equal(step.Eps, r.Tree.Levels[i].Eps) {
 			t.Errorf("%+v", step)
 		}
-		most, sum = max(most, step.Units), sum+step.Units
+		least, most, sum = min(least, step.Units), max(most, step.Units), sum+step.Units
 	}
-	if x.Units < most || x.Units > sum {
+	if x.Units < most || x.Units > sum || least == x.Units {
 		t.Errorf("%d units in doubt, by step %+v", x.Units, x.Steps)
 	}
 	all := 0
@@ -108,6 +158,47 @@ func TestDoubtsByStep(t *testing.T) {
 	}
 	if all+r.Noise.Bursts != b.Len() {
 		t.Errorf("%d bursts in clusters, %d noise, of %d", all, r.Noise.Bursts, b.Len())
+	}
+}
+
+// The refinement ends when there is no time, with all steps that there are, and no bursts are asked for then.
+func TestStop(t *testing.T) {
+	b, o := manyBursts(5)
+	var asked, late int // how often it was asked for the time, and from when on there is none
+	o.Stop = func() bool {
+		asked++
+		return asked > late
+	}
+	run := func(n int) (*microcell.Result, *memory) {
+		asked, late = 0, n
+		s, m := summed(t, b, o, .1/4, nil)
+		return compute(t, s, m, o), m
+	}
+	all, _ := run(math.MaxInt)
+	if x := all.Certificate; !x.Exact || x.Rounds < 3 || asked > len(all.Tree.Levels)+x.Rounds {
+		t.Fatalf("asked %d times for %d steps and %d rounds", asked, len(all.Tree.Levels), x.Rounds)
+	}
+	before, inexact := 0, 0
+	for n := range asked + 1 {
+		r, m := run(n)
+		steps := len(r.Tree.Levels)
+		if steps < before || n == 0 && steps > 1 || len(m.splits) > n {
+			t.Errorf("time for %d: %d steps, %d before; %d splits", n, steps, before, len(m.splits))
+		}
+		before = steps
+		if !r.Certificate.Exact {
+			inexact++
+			continue
+		}
+		if got, want := fmt.Sprint(r.Tree.Levels), fmt.Sprint(all.Tree.Levels[:steps]); got != want {
+			t.Errorf("time for %d: %s, want %s", n, got, want)
+		}
+		if told := strings.Contains(strings.Join(r.Warnings, "; "), "no time"); told != (steps < len(all.Tree.Levels)) {
+			t.Errorf("time for %d: %d steps, warnings %q", n, steps, r.Warnings)
+		}
+	}
+	if before != len(all.Tree.Levels) || inexact == 0 {
+		t.Errorf("%d steps with time for all, %d times inexact", before, inexact)
 	}
 }
 
@@ -157,6 +248,24 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// Of several groups' wishes the least is told.
+func TestWantedIsTheLeast(t *testing.T) {
+	b, o := manyBursts(1)
+	b.Before = make([]uint32, b.Len())
+	for row := range b.Len() { // the same, twice as near to each other, and shorter
+		b.Counters[0] = append(b.Counters[0], int64(1e3*math.Sqrt(float64(b.Counters[0][row]))))
+		b.DurationNS, b.Before = append(b.DurationNS, b.DurationNS[row]/2), append(b.Before, 1)
+	}
+	b.After, b.ThreadEnds = b.Before, []int{b.Len()}
+	o.By, o.Resolution = partition.ByCalls, -1
+	s, m := summed(t, b, o, .001, nil)
+	s.Side = 100
+	r := compute(t, s, m, o)
+	if x := r.Certificate; !x.Bound || x.Wanted != r.Groups[1].Knee || x.Wanted >= r.Groups[0].Knee || x.Wanted == 0 {
+		t.Errorf("%+v, groups %+v", x, r.Groups)
+	}
+}
+
 // The automatic filter leaves out what is short, but no part of a kind, as for bursts.
 func TestAutoFilter(t *testing.T) {
 	var b partition.Bursts
@@ -169,15 +278,21 @@ func TestAutoFilter(t *testing.T) {
 	add(100, 0, 1_000_000, 1_250_000)
 	add(100, 1, 100_000, 125_000)
 	add(50, 2, 10_000, 12_500)
+	measured := b.Len()
+	add(400, 0, 1_000_000, 1_000_000) // but not with the counter
 	b.ThreadEnds = []int{b.Len()}
-	o := partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}, Filter: space.Filter{Auto: true}}
+	b.CounterNames, b.Counters = []string{"A"}, [][]int64{make([]int64, b.Len())}
+	for row := measured; row < b.Len(); row++ {
+		b.Counters[0][row] = space.NotRead
+	}
+	o := partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}, {Num: "A"}}, Filter: space.Filter{Auto: true}}
 	s, m := summed(t, b, o, .1/4, nil)
 	r := compute(t, s, m, o)
 	want, err := partition.Compute(b, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for row, label := range want.Labels {
+	for row, label := range want.Labels[:measured] {
 		if got := r.Labels[m.unit[row]]; (got == partition.LabelFiltered) != (label == partition.LabelFiltered) {
 			t.Fatalf("burst %d of %d ns: label %d, want %d", row, b.DurationNS[row], got, label)
 		}
@@ -307,125 +422,12 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	})
 }
 
-// A bad source answers as it likes.
-type badSource struct {
-	*memory
-	score func() (*sequence.Score, error)
-	split func(places [][]microcell.Unit) ([][]microcell.Unit, error)
-}
-
-func (s *badSource) Score(labels []int32, count int) (*sequence.Score, error) {
-	if s.score != nil {
-		return s.score()
-	}
-	return s.memory.Score(labels, count)
-}
-
-func (s *badSource) Split(units []int32) ([][]microcell.Unit, error) {
-	places, err := s.memory.Split(units)
-	if err != nil || s.split == nil {
-		return places, err
-	}
-	return s.split(places)
-}
-
-func TestBadSources(t *testing.T) {
-	change := func(f func(u *microcell.Unit)) *badSource {
-		return &badSource{split: func(places [][]microcell.Unit) ([][]microcell.Unit, error) {
-			f(&places[0][0])
-			return places, nil
-		}}
-	}
-	for _, c := range []struct {
-		want   string
-		source *badSource
-	}{
-		{"no sequences today", &badSource{score: func() (*sequence.Score, error) { return nil, errors.New("no sequences today") }}},
-		{"no score of 2 labels", &badSource{score: func() (*sequence.Score, error) { return &sequence.Score{}, nil }}},
-		{"no score of 2 labels", &badSource{score: func() (*sequence.Score, error) { return nil, nil }}},
-		{"no places today", &badSource{split: func([][]microcell.Unit) ([][]microcell.Unit, error) { return nil, errors.New("no places today") }}},
-		{"2 units were asked for, 1 answered", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) { return p[:1], nil }}},
-		{"unit 0 has 2 bursts of 200 ns, its places 1 of 100 ns", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) {
-			p[0] = p[0][:1]
-			return p, nil
-		}}},
-		{"its places 0 of 0 ns", &badSource{split: func(p [][]microcell.Unit) ([][]microcell.Unit, error) {
-			p[0] = []microcell.Unit{}
-			return p, nil
-		}}},
-		{"has 2 bursts and 1 durations", change(func(u *microcell.Unit) { u.Cell.Count++ })},
-		{"place: false", change(func(u *microcell.Unit) { u.Place = false })},
-		{"is from 0 to 1", change(func(u *microcell.Unit) { u.Cell.Hi[0] = 1 })},
-		{"a place at 5", change(func(u *microcell.Unit) { u.Cell.Lo[0], u.Cell.Hi[0] = 5, 5 })},
-		{"is of group 1 of 1", change(func(u *microcell.Unit) { u.Group = 1 })},
-		{"they differ in counters", change(func(u *microcell.Unit) { u.Counters[0] = moment.Exact{} })},
-	} {
-		b, o := byA(100, 0, 2, 11, 12)
-		o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
-		s, m := summed(t, b, o, 2.5, nil)
-		c.source.memory = m
-		if _, err := microcell.Compute(s, c.source, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want it to say %q", err, c.want)
-		}
-	}
-}
-
-func TestBadInput(t *testing.T) {
-	for _, c := range []struct {
-		want   string
-		change func(s *microcell.Set, o *partition.Options)
-	}{
-		{"0 dimensions", func(s *microcell.Set, o *partition.Options) { s.Dims = nil }},
-		{"side 0", func(s *microcell.Set, o *partition.Options) { s.Side = 0 }},
-		{"side NaN", func(s *microcell.Set, o *partition.Options) { s.Side = math.NaN() }},
-		{"side +Inf", func(s *microcell.Set, o *partition.Options) { s.Side = math.Inf(1) }},
-		{"have the dimensions [A:lin]: want these, not [A:log]", func(s *microcell.Set, o *partition.Options) {
-			o.Dims = []space.Dim{{Num: "A", Scale: space.Log}}
-		}},
-		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Normalise = true }},
-		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Strict = true }},
-		{"the range A=1..2", func(s *microcell.Set, o *partition.Options) {
-			o.Filter.Ranges = []space.Range{{Num: "A", Min: 1, Max: 2}}
-		}},
-		{"minimal duration -1", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS = -1 }},
-		{"want one of them", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS, o.Filter.Auto = 1, true }},
-		{"MinPts -1", func(s *microcell.Set, o *partition.Options) { o.MinPts = -1 }},
-		{"no way 2", func(s *microcell.Set, o *partition.Options) { o.By = partition.ByAuto }},
-		{"are of 1 groups by call paths", func(s *microcell.Set, o *partition.Options) { s.Groups[0].After = 3 }},
-		{"as one before it", func(s *microcell.Set, o *partition.Options) { s.Groups = append(s.Groups, s.Groups[0]) }},
-		{"-1 threads", func(s *microcell.Set, o *partition.Options) { s.Threads = -1 }},
-		{"5 bursts of 0 ns are set aside, of all 4", func(s *microcell.Set, o *partition.Options) { s.Missing.Bursts = 5 }},
-		{"0 bursts of 401 ns are set aside", func(s *microcell.Set, o *partition.Options) { s.Short.TimeNS = 401 }},
-		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.Bursts-- }},
-		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.TimeNS-- }},
-		{"unit 0 is of group 7 of 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Group = 7 }},
-		{"unit 0 has -1 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Count = -1 }},
-		{"unit 0 lasts over 292 years", func(s *microcell.Set, o *partition.Options) { s.Units[0].Duration.Total[1] = 1 }},
-		{"unit 0 has 0 counters: want 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters = nil }},
-		{"unit 0 has A of 3 bursts, and 2 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters[0].N = 3 }},
-		{"unit 0 is from 0 to NaN in dimension A:lin", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Hi[0] = math.NaN() }},
-		{"unit 0 is from -Inf to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Lo[0] = math.Inf(-1) }},
-		{"unit 0 is from 0 to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Place = true }},
-	} {
-		b, o := byA(100, 0, 2, 11, 12)
-		s, m := summed(t, b, o, 2.5, nil)
-		c.change(&s, &o)
-		if _, err := microcell.Compute(s, m, o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want it to say %q", err, c.want)
-		}
-	}
-	b, o := byA(100, 0, 2)
-	s, _ := summed(t, b, o, 2.5, nil)
-	if _, err := microcell.Compute(s, nil, o); err == nil || !strings.Contains(err.Error(), "no source") {
-		t.Errorf("%v without a source", err)
-	}
-}
-
 // Compute leaves the set as it is.
 func TestSetStays(t *testing.T) {
 	b, o := byA(100, 0, 2, 11, 12)
 	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
 	s, m := summed(t, b, o, 2.5, nil)
+	s.Units = slices.Grow(s.Units, 10) // room to be written to
 	before := slices.Clone(s.Units)
 	cells := []cell.Cell{s.Units[0].Cell, s.Units[1].Cell}
 	if r := compute(t, s, m, o); r.Certificate.Split != 2 || len(r.Units) != 6 {

@@ -25,12 +25,19 @@ type memory struct {
 	units  []microcell.Unit
 	gone   func(unit int32) bool // nil = none are
 
-	scored map[string]bool
-	splits [][]int32
+	scored  map[string]bool
+	splits  [][]int32
+	refused int // units
 }
 
 // summed makes a set, and its source, of bursts. The units come in the order of the cells' first bursts, or as shuffle has it.
 func summed(t rapid.TB, b partition.Bursts, o partition.Options, side float64, shuffle func([]int) []int) (microcell.Set, *memory) {
+	t.Helper()
+	return summedInParts(t, b, o, side, shuffle, 1)
+}
+
+// summedInParts makes several units of the bursts in one cell.
+func summedInParts(t rapid.TB, b partition.Bursts, o partition.Options, side float64, shuffle func([]int) []int, parts int) (microcell.Set, *memory) {
 	t.Helper()
 	m := &memory{t: t, bursts: b, scored: make(map[string]bool)}
 	s := microcell.Set{Dims: o.Dims, Side: side, Counters: b.CounterNames, Threads: len(b.ThreadEnds), Bursts: b.Len()}
@@ -50,8 +57,8 @@ func summed(t rapid.TB, b partition.Bursts, o partition.Options, side float64, s
 		t.Fatal(err)
 	}
 	type place struct {
-		group int
-		key   cell.Key
+		group, part int
+		key         cell.Key
 	}
 	known := make(map[place]int)
 	m.coords, m.unit = make([][]float64, b.Len()), slices.Repeat([]int32{-1}, b.Len())
@@ -79,10 +86,10 @@ func summed(t rapid.TB, b partition.Bursts, o partition.Options, side float64, s
 		if err != nil {
 			t.Fatal(err)
 		}
-		at, seen := known[place{group, key}]
+		at, seen := known[place{group, row % parts, key}]
 		if !seen {
 			at, rows = len(rows), append(rows, nil)
-			known[place{group, key}] = at
+			known[place{group, row % parts, key}] = at
 			s.Units = append(s.Units, microcell.Unit{Group: group, Cell: cell.Cell{Key: key}})
 		}
 		rows[at] = append(rows[at], int32(row))
@@ -177,6 +184,7 @@ func (m *memory) Split(units []int32) ([][]microcell.Unit, error) {
 			return nil, fmt.Errorf("unit %d, which has %d bursts, is to be split", i, u.Cell.Count)
 		}
 		if m.gone != nil && m.gone(i) {
+			m.refused++
 			continue
 		}
 		at := make(map[string]int)
