@@ -46,9 +46,9 @@ func TestKeeper(t *testing.T) {
 		j := &job{t: t, gaps: rapid.Bool().Draw(t, "gaps")}
 		threads := j.introduce(events)
 		if config.Dims != nil { // a process that counts nothing comes only where that changes no dimension
-			threads = append(threads, j.bystander())
+			threads = append(threads, j.bystander(200, nil))
 		}
-		j.work(threads, rapid.IntRange(1, 25).Draw(t, "batches"))
+		j.work(threads, rapid.IntRange(1, 25).Draw(t, "batches"), append([]string{"Z"}, events[1]...))
 
 		k, err := cells.New(config)
 		if err != nil {
@@ -72,10 +72,10 @@ func TestKeeper(t *testing.T) {
 	})
 }
 
-// bystander draws a process that counts nothing.
-func (j *job) bystander() *thread {
-	p := &moriensv1.Process{Process: 200, Rank: 3, Size: worldSize, Clock: moriensv1.Clock_CLOCK_TSC}
-	x := &thread{ring: 2000, process: p, ordinals: map[uint32]uint64{}}
+// bystander is a process of one thread that has no communicators.
+func (j *job) bystander(id uint64, events []string) *thread {
+	p := &moriensv1.Process{Process: id, Rank: 3, Size: worldSize, Clock: moriensv1.Clock_CLOCK_TSC, Events: events}
+	x := &thread{ring: 10 * id, process: p, ordinals: map[uint32]uint64{}}
 	j.messages = append(j.messages, request(p), request(&moriensv1.Ring{Ring: x.ring, Process: p.Process}))
 	for path := range uint32(3) {
 		j.messages = append(j.messages, request(&moriensv1.CallPath{Process: p.Process, Path: path + 1, Frames: []*moriensv1.Frame{{Offset: uint64(path)}}}))

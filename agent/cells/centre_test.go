@@ -87,6 +87,9 @@ func (c *centre) take() {
 			if s.Whole {
 				c.groups, c.units = nil, nil
 			}
+			if !s.Whole && (s.Spec != c.about.Spec || !slices.Equal(s.Counter, c.about.Counter)) {
+				c.t.Fatalf("%v behind %v", s, c.about)
+			}
 			c.survey, c.about = s.Survey, s
 			for i, process := range s.Example {
 				c.groups = append(c.groups, c.sites(process, s.BeforePath[i], s.BeforeFunction[i])+"|"+c.sites(process, s.AfterPath[i], s.AfterFunction[i]))
@@ -139,13 +142,10 @@ func (c *centre) merge(u *moriensv1.CellsUnits, replace bool) {
 		x := c.units[at]
 		if x == nil || replace {
 			x = &centreUnit{squares: new(big.Int), read: make([]uint64, counters)}
+			for range counters {
+				x.counter, x.square = append(x.counter, new(big.Int)), append(x.square, new(big.Int))
+			}
 			c.units[at] = x
-		}
-		for len(x.read) < counters {
-			x.read = append(x.read, 0)
-		}
-		for len(x.counter) < counters {
-			x.counter, x.square = append(x.counter, new(big.Int)), append(x.square, new(big.Int))
 		}
 		x.group, x.key = u.Group[i], u.Key[i*dims:][:dims]
 		if len(u.Parent) > 0 {

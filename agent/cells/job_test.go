@@ -92,9 +92,12 @@ func (j *job) introduce(events [][]string) []*thread {
 	return threads
 }
 
-// work draws what threads do.
-func (j *job) work(threads []*thread, batches int) {
+// work draws what threads do. In the middle another process comes, which counts these events.
+func (j *job) work(threads []*thread, batches int, events []string) {
 	for batch := range batches {
+		if batch == batches*2/3 {
+			threads = append(threads, j.bystander(201, events))
+		}
 		t := rapid.SampledFrom(threads).Draw(j.t, "thread")
 		c := j.calls(t)
 		fate := 0

@@ -11,6 +11,7 @@ var partBytes = 1 << 20
 // told is what the collector knows by the latest survey.
 type told struct {
 	before, latest   uint64 // surveys: those of numbers above before, up to latest, were made here
+	spec             string // by the latest: a survey by another one, or of other counters, tells everything
 	groups, counters int
 }
 
@@ -20,7 +21,7 @@ func (t *told) made(survey uint64) bool { return survey > t.before && survey <= 
 // survey answers with what has come since a survey.
 func (k *Keeper) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 	k.mu.Lock()
-	whole := ask.After != k.told.latest || !k.told.made(ask.After) || k.uncertain
+	whole := ask.After != k.told.latest || !k.told.made(ask.After) || k.uncertain || k.spec() != k.told.spec || len(k.counters) != k.told.counters
 	k.uncertain = false
 	if whole {
 		k.told.groups = 0
@@ -35,7 +36,7 @@ func (k *Keeper) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 	k.told.latest++
 	s.Survey = k.told.latest
 	parts := k.unitParts(list, whole)
-	k.told.groups, k.told.counters = len(k.groups.list), len(k.counters)
+	k.told.spec, k.told.groups, k.told.counters = s.Spec, len(k.groups.list), len(k.counters)
 	k.mu.Unlock()
 	if err := to.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: s}}); err != nil {
 		return err

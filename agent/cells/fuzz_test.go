@@ -1,0 +1,61 @@
+package cells_test
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/agent/cells"
+	"moriens/analysis/partition"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// FuzzAnswer asks whatever can come over the network: there is an answer, which ends, and says what is wrong.
+func FuzzAnswer(f *testing.F) {
+	for _, ask := range []*moriensv1.CellsAsk{
+		{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: 1}}},
+		{Body: &moriensv1.CellsAsk_Split{Split: &moriensv1.CellsSplit{Unit: []uint32{0, 1}}}},
+		{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Step: 1, Begin: true, Unit: []uint32{1}, Label: []int32{7}, Whole: true}}},
+		{Body: &moriensv1.CellsAsk_Want{Want: &moriensv1.CellsWant{Segment: []uint64{0, 2}, High: []uint64{1, 2}, Low: []uint64{3, 4}}}},
+		{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}},
+		{},
+	} {
+		text, err := proto.Marshal(ask)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, text)
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		k := newKeeper(t, cells.Config{By: partition.ByNone})
+		k.Add(one("X"))
+		calls := rows(2, 0, 100, 101, 5000, 100, 9000)
+		calls.Counts = []*moriensv1.Counts{{Value: []int64{1, 2, 3, 4, 5}}}
+		k.Add([]*moriensv1.ReportRequest{
+			request(calls), request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{0, 4}}),
+		})
+		c := &centre{t: t, keeper: k, sites: unnamed}
+		c.take()
+		for _, text := range [][]byte{first, second} {
+			ask := new(moriensv1.CellsAsk)
+			if proto.Unmarshal(text, ask) != nil {
+				continue
+			}
+			parts, _ := c.ask(ask)
+			for _, part := range parts {
+				if s := part.GetSurveyed(); s != nil {
+					c.survey = s.Survey
+				}
+			}
+		}
+		c.survey = 0
+		c.take()
+		sum := uint64(0)
+		for _, u := range c.units {
+			sum += u.count
+		}
+		if sum != 5 || c.about.Bursts != 5 {
+			t.Errorf("%d bursts in units of %d, want 5", sum, c.about.Bursts)
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package cells_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"moriens/agent/cells"
+	"moriens/analysis/partition"
+	"moriens/analysis/sequence"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Thousands of segments, in which some ranks do the same and some do not, of rows of thousands of units: the hashes and the sequences are those of the rows.
+func TestManySegments(t *testing.T) {
+	const ranks, perRank, kinds = 5, 30_000, 2000
+	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 1e-4})
+	k.Add([]*moriensv1.ReportRequest{
+		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 1, Size: ranks, First: []int32{0}, Stride: []int32{1}, Count: []uint32{ranks}}),
+	})
+	r := rand.New(rand.NewPCG(3, 4))
+	type key struct {
+		segment uint64
+		hash    sequence.Hash
+	}
+	want := map[key]uint32{}
+	sequences := map[key][]int32{}
+	kind := map[int64]int{} // of a duration
+	duration := func(kind int) int64 { return 1000 + 10*int64(kind) }
+	for n := range kinds {
+		kind[duration(n)] = n
+	}
+	for rank := range uint64(ranks) {
+		k.Add([]*moriensv1.ReportRequest{
+			request(&moriensv1.Process{Process: rank, Rank: int32(rank), Size: ranks, Clock: moriensv1.Clock_CLOCK_TSC}),
+			request(&moriensv1.Ring{Ring: rank, Process: rank}), request(&moriensv1.Member{Process: rank, Comm: 1, Communicator: 1}),
+		})
+		var list []int64
+		x := &moriensv1.Collectives{Ring: rank}
+		last := int64(0)
+		var labels []int32
+		segment := uint64(0)
+		note := func() {
+			if len(labels) > 0 {
+				at := key{segment, sequence.HashOf(labels)}
+				want[at]++
+				sequences[at] = labels
+			}
+			labels = nil
+		}
+		for row := range perRank {
+			n := row % kinds
+			if row < perRank/2 && r.IntN(40) == 0 {
+				n = r.IntN(kinds)
+			}
+			list = append(list, duration(n))
+			if label := int32(n%7) - 1; label >= 0 {
+				labels = append(labels, label)
+			}
+			if row%5 == 3 {
+				x.Row, x.Comm, x.Ordinal = append(x.Row, int64(row)-last), append(x.Comm, 1), append(x.Ordinal, segment)
+				last = int64(row)
+				note()
+				segment++
+			}
+		}
+		note()
+		k.Add([]*moriensv1.ReportRequest{request(rows(rank, 0, list...)), request(x)})
+	}
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	ask := &moriensv1.CellsRelabel{Begin: true}
+	for i, u := range c.units {
+		ask.Unit = append(ask.Unit, uint32(min(i, 1)))
+		ask.Label = append(ask.Label, int32(kind[int64(u.total/u.count)]%7)-1)
+	}
+	var order []key
+	segment := uint64(0)
+	parts := asked(c, ask)
+	for _, part := range parts {
+		h := part.GetHashes()
+		segment = 0
+		for i, d := range h.Segment {
+			segment += d
+			at := key{segment, sequence.Hash{h.High[i], h.Low[i]}}
+			if want[at] != h.Threads[i] {
+				t.Fatalf("segment %d, %x: %d threads, want %d", segment, at.hash, h.Threads[i], want[at])
+			}
+			delete(want, at)
+			order = append(order, at)
+		}
+	}
+	if len(want) > 0 || len(order) < perRank/5 || !slices.IsSortedFunc(order, func(a, b key) int { return int(a.segment) - int(b.segment) }) {
+		t.Fatalf("%d sequences are told, and %d are not", len(order), len(want))
+	}
+	w := &moriensv1.CellsWant{}
+	last := uint64(0)
+	for _, at := range order {
+		w.Segment, w.High, w.Low = append(w.Segment, at.segment-last), append(w.High, at.hash[0]), append(w.Low, at.hash[1])
+		last = at.segment
+	}
+	at := 0
+	for _, part := range asked(c, w) {
+		s := part.GetSequences()
+		for _, runs := range s.Runs {
+			var labels []int32
+			for i := range runs {
+				labels = append(labels, slices.Repeat([]int32{s.Label[i]}, int(s.Length[i]))...)
+			}
+			s.Label, s.Length = s.Label[runs:], s.Length[runs:]
+			if !slices.Equal(labels, sequences[order[at]]) {
+				t.Fatalf("segment %d: %v, want %v", order[at].segment, labels, sequences[order[at]])
+			}
+			at++
+		}
+	}
+	if at != len(order) {
+		t.Fatalf("%d sequences, want %d", at, len(order))
+	}
+}

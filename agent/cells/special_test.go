@@ -1,0 +1,361 @@
+package cells_test
+
+import (
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"moriens/agent/cells"
+	"moriens/analysis/partition"
+	"moriens/analysis/sequence"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+func newKeeper(t fataler, config cells.Config) *cells.Keeper {
+	t.Helper()
+	k, err := cells.New(config)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	return k
+}
+
+// one introduces a process of one thread, alone in its world, with a communicator 1 of all ranks.
+func one(events ...string) []*moriensv1.ReportRequest {
+	return []*moriensv1.ReportRequest{
+		request(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC, Events: events}), request(&moriensv1.Ring{Ring: 2, Process: 1}),
+		request(&moriensv1.Communicator{Communicator: 7, Size: 1, First: []int32{0}, Stride: []int32{1}, Count: []uint32{1}}),
+		request(&moriensv1.Member{Process: 1, Comm: 1, Communicator: 7}),
+		sample(1), sample(2),
+	}
+}
+
+// rows are calls of one function, without a path, of a ring that counts nothing: the burst before each takes so many ns.
+func rows(ring, first uint64, ns ...int64) *moriensv1.Calls {
+	c := &moriensv1.Calls{Ring: ring, First: first}
+	for _, d := range ns {
+		c.BurstTicks, c.CallTicks = append(c.BurstTicks, uint64(float64(d)/nsPerTick)), append(c.CallTicks, 20)
+		c.Function, c.Path = append(c.Function, 1), append(c.Path, 0)
+	}
+	return c
+}
+
+func asked(c *centre, body any) []*moriensv1.CellsAnswer {
+	c.t.Helper()
+	a := new(moriensv1.CellsAsk)
+	switch b := body.(type) {
+	case *moriensv1.CellsRelabel:
+		a.Body = &moriensv1.CellsAsk_Relabel{Relabel: b}
+	case *moriensv1.CellsWant:
+		a.Body = &moriensv1.CellsAsk_Want{Want: b}
+	case *moriensv1.CellsSplit:
+		a.Body = &moriensv1.CellsAsk_Split{Split: b}
+	case *moriensv1.CellsSum:
+		a.Body = &moriensv1.CellsAsk_Sum{Sum: b}
+	}
+	return c.must(a)
+}
+
+func unnamed(uint64, uint32, uint32) string { return "" }
+
+// Bursts of 100, 200, 100 and 400 ns, cut by two anchors; then one is lost, and there are 300 more ns.
+func TestByHand(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: .1})
+	if want := "dims=auto by=auto side=auto min=0s"; k.Spec() != want {
+		t.Errorf("%s, want %s", k.Spec(), want)
+	}
+	k.Add(one())
+	if want := "dims=duration:log by=none side=0.1 min=0s"; k.Spec() != want {
+		t.Errorf("%s, want %s", k.Spec(), want)
+	}
+	k.Add([]*moriensv1.ReportRequest{
+		request(rows(2, 0, 100, 200, 100, 400)), request(rows(2, 9, 300)),
+		request(&moriensv1.Collectives{Ring: 2, Row: []int64{0, 2, 7}, Comm: []uint32{1, 1, 1}, Ordinal: []uint64{0, 1, 5}}),
+	})
+	k.Lost(3)
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	if a := c.about; a.Bursts != 5 || a.TimeNs != 1100 || a.Lost != 3 || !slices.Equal(a.Anchored, []uint32{1}) || a.Dimensions != "duration:log" {
+		t.Errorf("%v", a)
+	}
+	if len(c.units) != 4 || c.units[0].count != 2 || c.units[3].key[0] != int64(math.Floor(math.Log(300)/.1)) {
+		t.Fatalf("units %+v", c.units)
+	}
+	hashes := asked(c, &moriensv1.CellsRelabel{Step: 1, Begin: true, Unit: []uint32{0, 1, 1, 1}, Label: []int32{5, 6, 7, 8}})[0].GetHashes()
+	want := []struct {
+		segment uint64
+		labels  []int32
+	}{{0, []int32{5}}, {1, []int32{6, 5}}, {2, []int32{7}}, {5, []int32{8}}}
+	if hashes.Sequences != 1 || !slices.Equal(hashes.Segment, []uint64{0, 1, 1, 3}) {
+		t.Fatalf("%v", hashes)
+	}
+	for i, w := range want {
+		if h := sequence.HashOf(w.labels); hashes.High[i] != h[0] || hashes.Low[i] != h[1] || hashes.Threads[i] != 1 {
+			t.Errorf("segment %d: %x%x, want the hash of %v", w.segment, hashes.High[i], hashes.Low[i], w.labels)
+		}
+	}
+	// Labels that are not named stay; one that is left out is not there, and what was empty is not told.
+	hashes = asked(c, &moriensv1.CellsRelabel{Step: 2, Unit: []uint32{2}, Label: []int32{-1}})[0].GetHashes()
+	if !slices.Equal(hashes.Segment, []uint64{0, 1, 4}) {
+		t.Errorf("%v", hashes)
+	}
+	hashes = asked(c, &moriensv1.CellsRelabel{Step: 3, Whole: true})[0].GetHashes()
+	if h := sequence.HashOf([]int32{5, 6, 5, 8}); len(hashes.Segment) != 1 || hashes.High[0] != h[0] {
+		t.Errorf("%v", hashes)
+	}
+	s := asked(c, &moriensv1.CellsWant{Segment: []uint64{0}, High: hashes.High, Low: hashes.Low})[0].GetSequences()
+	if !slices.Equal(s.Runs, []uint32{4}) || !slices.Equal(s.Label, []int32{5, 6, 5, 8}) {
+		t.Errorf("%v", s)
+	}
+}
+
+// Where there is no room for all points those of the largest units go, and these cannot be split; their sums and sequences are what they were.
+func TestPointsForgotten(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 1, PointsMax: 4000})
+	k.Add(one())
+	row := uint64(0)
+	for i := range int64(2000) {
+		list := []int64{10_000 + i%100}
+		if i%100 == 0 {
+			list = append(list, 100_000+i, 1_000_000+i)
+		}
+		k.Add([]*moriensv1.ReportRequest{request(rows(2, row, list...))})
+		row += uint64(len(list))
+	}
+	s := k.Stats()
+	if s.Forgotten != 1 || s.PointsBytes > 4000 || s.PointsBytes < 100 {
+		t.Fatalf("%+v", s)
+	}
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	if len(c.units) != 3 {
+		t.Fatalf("%d units", len(c.units))
+	}
+	if unknown := c.split([]uint32{0, 1, 2}); !slices.Equal(unknown, []uint32{0}) {
+		t.Errorf("unknown: %v, want the crowded one", unknown)
+	}
+	if len(c.units) != 3+20+20 || c.units[0].count != 2000 || c.units[3].count != 1 || c.units[3].parent == 0 {
+		t.Errorf("%d units, %+v", len(c.units), c.units[0])
+	}
+	before := k.Stats().PointsBytes
+	if before != 0 {
+		t.Errorf("places hold %d bytes of points", before)
+	}
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, row, 100_000, 100_001, 10_000))})
+	c.take()
+	if c.about.Whole || len(c.units) != 3+40+1 || c.units[3].count != 2 || c.units[43].count != 1 || c.units[0].count != 2001 {
+		t.Errorf("whole %v, %d units; at a place there are %d bursts", c.about.Whole, len(c.units), c.units[3].count)
+	}
+	if again := c.split([]uint32{1}); len(again) > 0 || c.units[3].count != 2 || len(c.units) != 44 {
+		t.Errorf("split again: unknown %v, %d bursts at a place, %d units", again, c.units[3].count, len(c.units))
+	}
+}
+
+// Whoever breaks off an answer does not know what it told: the next survey tells everything. Numbers of units from another life of the agent are refused.
+func TestBrokenAnswers(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	c.take()
+	if c.about.Whole {
+		t.Fatal("a second survey tells everything")
+	}
+	broken := errors.New("broken")
+	for _, ask := range []*moriensv1.CellsAsk{
+		{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: c.survey}}},
+		{Taken: c.survey, Body: &moriensv1.CellsAsk_Split{Split: &moriensv1.CellsSplit{Unit: []uint32{0}}}},
+	} {
+		if err := k.Answer(ask, func(*moriensv1.CellsAnswer) error { return broken }); !errors.Is(err, broken) {
+			t.Errorf("%v, want %v", err, broken)
+		}
+		c.take()
+		if !c.about.Whole {
+			t.Errorf("after %v the survey tells not everything", ask)
+		}
+	}
+	if last := c.units[len(c.units)-1]; last.parent != 1 || last.count != 1 || c.units[0].count != 0 {
+		t.Errorf("%+v, %+v: want a place of unit 0", c.units[0], last)
+	}
+	other := &centre{t: t, keeper: newKeeper(t, cells.Config{}), sites: unnamed}
+	other.survey = c.survey
+	if _, problem := other.ask(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}}); !strings.Contains(problem, "survey") {
+		t.Errorf("%q: want that the survey is of another", problem)
+	}
+	other.survey = 0
+	other.take()
+	if !other.about.Whole || other.about.Bursts != 0 {
+		t.Errorf("of nothing: %v", other.about)
+	}
+}
+
+// What an ask has wrong is said; nothing changes.
+func TestWrongAsks(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	c.split([]uint32{2})
+	split := func(units ...uint32) *moriensv1.CellsAsk {
+		return &moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Split{Split: &moriensv1.CellsSplit{Unit: units}}}
+	}
+	relabel := func(r *moriensv1.CellsRelabel) *moriensv1.CellsAsk {
+		return &moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: r}}
+	}
+	want := func(w *moriensv1.CellsWant) *moriensv1.CellsAsk {
+		return &moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: w}}
+	}
+	for name, tt := range map[string]struct {
+		ask  *moriensv1.CellsAsk
+		says string
+	}{
+		"nothing":             {&moriensv1.CellsAsk{}, "nothing"},
+		"a unit too many":     {split(4), "below 4"},
+		"sums that wrap":      {split(1, math.MaxUint32, math.MaxUint32), "below 4"},
+		"a unit twice":        {split(1, 0), "ascending"},
+		"a place":             {split(3), "is a place"},
+		"labels too few":      {relabel(&moriensv1.CellsRelabel{Unit: []uint32{0}}), "0 labels for 1"},
+		"a label below -1":    {relabel(&moriensv1.CellsRelabel{Step: 4, Unit: []uint32{0}, Label: []int32{-2}}), "label -2"},
+		"columns":             {want(&moriensv1.CellsWant{Segment: []uint64{0}, High: []uint64{1}}), "hashes of 1 and 0"},
+		"segments that wrap":  {want(&moriensv1.CellsWant{Segment: []uint64{9, math.MaxUint64}, High: []uint64{1, 1}, Low: []uint64{1, 1}}), "segment 8"},
+		"no such sequence":    {want(&moriensv1.CellsWant{Segment: []uint64{0}, High: []uint64{1}, Low: []uint64{1}}), "no sequence"},
+		"a segment too many":  {want(&moriensv1.CellsWant{Segment: []uint64{math.MaxUint64}, High: []uint64{1}, Low: []uint64{1}}), "no sequence"},
+		"a step that is past": {relabel(&moriensv1.CellsRelabel{Step: 3}), "labelling 3 behind 4"},
+	} {
+		asked(c, &moriensv1.CellsRelabel{Step: 4, Begin: true})
+		if _, problem := c.ask(tt.ask); !strings.Contains(problem, tt.says) {
+			t.Errorf("%s: %q, want %q in it", name, problem, tt.says)
+		}
+	}
+	if parts := asked(c, &moriensv1.CellsRelabel{Step: 5}); len(parts[0].GetHashes().High) != 1 {
+		t.Errorf("%v: want one sequence", parts)
+	}
+}
+
+func TestWrongConfig(t *testing.T) {
+	for _, config := range []cells.Config{
+		{Side: -1}, {Side: math.NaN()}, {Side: math.Inf(1)}, {MinNS: -1}, {PointsMax: -1}, {By: partition.ByAuto + 1}, {Dims: dimsOf(t, "duration:lin")},
+	} {
+		if _, err := cells.New(config); err == nil {
+			t.Errorf("%+v: no error", config)
+		}
+	}
+	if _, err := cells.New(cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Messages that are not what they seem are counted, and what follows is taken.
+func TestRefused(t *testing.T) {
+	spoil := func(f func(c *moriensv1.Calls)) *moriensv1.ReportRequest {
+		c := rows(2, 0, 1, 2)
+		f(c)
+		return request(c)
+	}
+	for name, m := range map[string]*moriensv1.ReportRequest{
+		"columns":              spoil(func(c *moriensv1.Calls) { c.Path = c.Path[1:] }),
+		"no rows":              request(rows(2, 0)),
+		"an unknown ring":      request(rows(3, 0, 1)),
+		"an unknown path":      spoil(func(c *moriensv1.Calls) { c.Path[1] = 4 }),
+		"a function too many":  spoil(func(c *moriensv1.Calls) { c.Function[1] = 1 << 16 }),
+		"rows outside":         spoil(func(c *moriensv1.Calls) { c.NoBurst = []uint32{2} }),
+		"rows that go back":    spoil(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{1, 0}, []uint64{2, 2} }),
+		"no polls":             spoil(func(c *moriensv1.Calls) { c.PollsRow, c.Polls = []uint32{1}, []uint64{1} }),
+		"polls without number": spoil(func(c *moriensv1.Calls) { c.PollsRow = []uint32{1} }),
+		"counts":               spoil(func(c *moriensv1.Calls) { c.Counts = []*moriensv1.Counts{{}} }),
+		"ticks":                spoil(func(c *moriensv1.Calls) { c.BurstTicks[1] = math.MaxUint64 }),
+		"rows too many":        request(rows(2, math.MaxUint32, 1)),
+		"a process of none":    request(&moriensv1.Process{Process: 9}),
+		"a ring of none":       request(&moriensv1.Ring{Ring: 9, Process: 9}),
+		"a path of none":       request(&moriensv1.CallPath{Process: 9}),
+		"a member of none":     request(&moriensv1.Member{Process: 9}),
+		"a communicator":       request(&moriensv1.Communicator{Communicator: 3, First: []int32{0}}),
+		"collectives of none":  request(&moriensv1.Collectives{Ring: 9}),
+		"collectives":          request(&moriensv1.Collectives{Ring: 2, Row: []int64{1}}),
+		"a row below 0":        request(&moriensv1.Collectives{Ring: 2, Row: []int64{-1}, Comm: []uint32{1}, Ordinal: []uint64{0}}),
+		"ordinals that go back": request(&moriensv1.Collectives{
+			Ring: 2, Row: []int64{0, 1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 4}}),
+		"rows of anchors that go back": request(&moriensv1.Collectives{
+			Ring: 2, Row: []int64{5, -1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 6}}),
+	} {
+		k := newKeeper(t, cells.Config{By: partition.ByNone})
+		k.Add(one())
+		k.Add([]*moriensv1.ReportRequest{m, request(rows(2, 0, 1, 2))})
+		if s := k.Stats(); s.Refused != 1 || s.Bursts != 2 {
+			t.Errorf("%s: %+v, want one message refused, and 2 bursts", name, s)
+		}
+	}
+}
+
+// Calls wait until their clock's rate is known; for all there is no room, and that is counted.
+func TestWaiting(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one()[:5])
+	many := make([]int64, 1<<19)
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, many...)), request(rows(2, 1<<19, many...))})
+	if s := k.Stats(); s.Bursts != 0 || s.Lost != 0 {
+		t.Errorf("%+v", s)
+	}
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 1<<20, 7, 7))})
+	if s := k.Stats(); s.Bursts != 0 || s.Lost != 2 {
+		t.Errorf("%+v: want that 2 are lost", s)
+	}
+	k.Add([]*moriensv1.ReportRequest{sample(1), sample(2)})
+	if s := k.Stats(); s.Bursts != 1<<20 || s.Lost != 2 {
+		t.Errorf("%+v: want %d bursts", s, 1<<20)
+	}
+}
+
+// TestBeside asks while messages come. What is told in the end is all that came.
+func TestBeside(t *testing.T) {
+	cells.Small(t, 16, 1000)
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one())
+	const messages = 300
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range uint64(messages) {
+			k.Add([]*moriensv1.ReportRequest{
+				request(rows(2, 2*i, 100+int64(i), 1000)),
+				request(&moriensv1.Collectives{Ring: 2, Row: []int64{int64(2 * i)}, Comm: []uint32{1}, Ordinal: []uint64{i}}),
+			})
+		}
+	})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	look := func() {
+		c.take()
+		for i, u := range c.units {
+			if u.count > 20 && u.parent == 0 {
+				c.split([]uint32{uint32(i)})
+				break
+			}
+		}
+		asked(c, &moriensv1.CellsRelabel{Begin: true})
+		asked(c, &moriensv1.CellsSum{})
+		k.Stats()
+	}
+	for range 20 {
+		look()
+	}
+	wg.Wait()
+	look()
+	sum := uint64(0)
+	for _, u := range c.units {
+		sum += u.count
+	}
+	if sum != 2*messages || c.about.Bursts != sum {
+		t.Errorf("%d bursts in units of %d, want %d", sum, c.about.Bursts, 2*messages)
+	}
+	segments := 0
+	for _, part := range asked(c, &moriensv1.CellsRelabel{Begin: true}) {
+		segments += len(part.GetHashes().GetSegment())
+	}
+	if segments != messages+1 {
+		t.Errorf("%d segments, want %d", segments, messages+1)
+	}
+}
