@@ -80,28 +80,29 @@ const (
 
 // A Collector takes the streams of a run's agents from Start to Stop.
 type Collector struct {
-	meet    rendezvous.Rendezvous
-	version string
-	started time.Time
-	grace   time.Duration
-	agents  int // that are known to come
-	journal *journal.Journal
-	store   *store.Store
-	desk    *windows.Desk
-	live    *live.Live
-	gate    *gate.Gate
-	server  *grpc.Server
-	web     *web.Server // nil where there is none
-	crew    *crew       // nil where this is the only collector of the run
-	resumed bool        // the run began in an earlier process
-	clock   *clock
-	cells   string // as in Config
-	tell    func(text, advice string)
-	log     *slog.Logger
-	taking  context.Context // ends when nothing more is taken
-	stop    context.CancelFunc
-	tasks   sync.WaitGroup
-	end     *ending
+	meet     rendezvous.Rendezvous
+	version  string
+	started  time.Time
+	grace    time.Duration
+	agents   int // that are known to come
+	journal  *journal.Journal
+	store    *store.Store
+	desk     *windows.Desk
+	live     *live.Live
+	gate     *gate.Gate
+	server   *grpc.Server
+	web      *web.Server // nil where there is none
+	crew     *crew       // nil where this is the only collector of the run
+	resumed  bool        // the run began in an earlier process
+	clock    *clock
+	cells    string    // as in Config
+	surveyor *surveyor // nil where bursts are sent
+	tell     func(text, advice string)
+	log      *slog.Logger
+	taking   context.Context // ends when nothing more is taken
+	stop     context.CancelFunc
+	tasks    sync.WaitGroup
+	end      *ending
 
 	stages atomic.Pointer[stage.Stages] // of the end of the run; nil until it begins
 
@@ -121,6 +122,9 @@ func Start(config Config) (*Collector, error) {
 	t := config.Team
 	if t == nil {
 		t = team.Solo{}
+	}
+	if config.Cells != "" && t.Size() > 1 {
+		return nil, errCrew
 	}
 	j, common, err := openJournals(t, config)
 	if err != nil {
@@ -148,6 +152,9 @@ func Start(config Config) (*Collector, error) {
 	if t.Size() > 1 {
 		c.live.Among(t.Rank(), t.Size())
 		c.crew = newCrew(t, c.live, common.Start)
+	}
+	if config.Cells != "" {
+		c.surveyor = newSurveyor(c)
 	}
 	c.gate = gate.New(c.store.Refuse, config.Log)
 	if err := c.open(t, config, host); err != nil {
@@ -250,7 +257,9 @@ func (c *Collector) listen(config Config, host string) error {
 		}
 	})
 	c.tasks.Go(func() { c.live.Run(ctx) })
-	if config.Stay > 0 && first {
+	if c.surveyor != nil {
+		c.tasks.Go(func() { c.surveyor.run(ctx) })
+	} else if config.Stay > 0 && first {
 		c.tasks.Go(func() { pin.New(c.store, crewDesk{c}, config.Options, config.Log).Run(ctx) })
 	}
 	c.tasks.Go(func() { c.measure(ctx) })

@@ -30,7 +30,7 @@ func (c *Collector) measure(ctx context.Context) {
 	tick := time.NewTicker(rateEvery)
 	defer tick.Stop()
 	for {
-		bursts := c.store.Totals().Bursts
+		bursts := c.bursts()
 		c.rateMu.Lock()
 		c.rate.Add(time.Now(), bursts)
 		c.rateMu.Unlock()
@@ -68,7 +68,7 @@ func (c *Collector) ownPage() health.Page {
 			Recorded: t.Processes, Running: t.Processes - t.ProcessesEnded,
 			Ended: stored.Finalized, Died: stored.Died, Left: stored.Left,
 		},
-		Calls: t.Calls, Bursts: t.Bursts, Transfers: t.Transfers,
+		Calls: t.Calls + stored.CallsStay, Bursts: c.bursts(), Transfers: t.Transfers, Cells: c.Surveyed(),
 		Clusters: health.Clusters{
 			Count: len(provisional.Clusters), Bursts: provisional.Bursts, Explained: provisional.Explained, Largest: []health.Large{},
 		},

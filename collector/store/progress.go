@@ -18,6 +18,7 @@ type Progress struct {
 	Left            int    // still ran when their agent left them
 	Faults          int    // ranks that could not record, or whose record cannot be read
 	CallsUnrecorded uint64 // of threads that could not record
+	CallsStay       uint64 // on their nodes, of threads that have ended; a run of polls is one
 }
 
 // AgentProgress says how one agent is.
@@ -49,6 +50,11 @@ func (s *Store) Progress() Progress {
 			if x.End != nil {
 				p.Died++
 			}
+		}
+	}
+	for _, r := range s.ringOrder {
+		if r.Process.Stays() && r.Calls == 0 {
+			p.CallsStay += r.End.GetCalls()
 		}
 	}
 	for _, a := range s.agents {

@@ -21,9 +21,9 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"agents", states(state{len(p.Agents), "in all"}, state{connected, "connected"}, state{len(p.Agents) - connected - done, "away"}, state{done, "done"})},
 		{"ranks", states(state{p.Ranks.Recorded, "in all"}, state{p.Ranks.Running, "running"}, state{p.Ranks.Ended, "ended"},
 			state{p.Ranks.Died, "died"}, state{p.Ranks.Left, "went on unmeasured"})},
-		{"MPI calls", Integer(int(p.Calls))},
+		{"MPI calls", calls(p)},
 		{"bursts", fmt.Sprintf("%s, %s/s lately", Integer(int(p.Bursts)), Integer(int(p.BurstsPerSecond)))},
-		{"clusters", fmt.Sprintf("%s, with %s of the time (of %s)", Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))},
+		{"clusters", clusters(p)},
 		{"losses", progressLosses(&p.Losses)},
 		{"turned away", turnedAway(p.Refused)},
 		{"memory", units.Bytes(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)).String()},
@@ -59,6 +59,43 @@ func Progress(w io.Writer, p *health.Page) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// calls says how many calls came; where they stay on their nodes that is told when a thread has ended.
+func calls(p *health.Page) string {
+	if p.Cells == nil {
+		return Integer(int(p.Calls))
+	}
+	return Integer(int(p.Calls)) + " of threads that have ended"
+}
+
+// clusters says what is known of clusters; where bursts stay on their nodes there are none before the end of the run.
+func clusters(p *health.Page) string {
+	if p.Cells == nil {
+		return fmt.Sprintf("%s, with %s of the time (of %s)", Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))
+	}
+	return "at the end of the run: the bursts stay on their nodes, " + Kept(p.Cells)
+}
+
+// Kept says what agents keep as micro-cells, and of what that lacks.
+func Kept(k *health.Cells) string {
+	if !k.Surveyed {
+		if k.Error != "" {
+			return "how many is not known: " + k.Error
+		}
+		return "how many is not known yet"
+	}
+	text := fmt.Sprintf("in %s, as of %s ago", count(k.Units, "micro-cell"), span(k.Age))
+	if k.Silent > 0 {
+		text += fmt.Sprintf("; %s of %s did not answer", Integer(k.Silent), count(k.Agents+k.Silent, "agent"))
+	}
+	if k.Lost > 0 {
+		text += fmt.Sprintf("; %s lost", count(int(k.Lost), "burst"))
+	}
+	if k.Error != "" {
+		text += "; the latest survey failed: " + k.Error
+	}
+	return text
 }
 
 type state struct {

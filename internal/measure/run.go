@@ -264,12 +264,18 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 			}
 			fmt.Fprintf(os.Stderr, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
 		case <-tick.C:
-			p := col.Progress()
-			line.Show(fmt.Sprintf("moriens %s · %s bursts · %s clusters · %.0f %% of time explained",
-				console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))),
-				console.Integer(int(p.Totals.Bursts)), console.Integer(len(p.Clusters)), 100*p.Explained))
+			line.Show(fmt.Sprintf("moriens %s · %s", console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))), soFar(col)))
 		}
 	}
+}
+
+// soFar is what came, or stays with the agents, in a few words.
+func soFar(col *collector.Collector) string {
+	p := col.Progress()
+	if kept := col.Surveyed(); kept != nil {
+		return fmt.Sprintf("%s bursts on their nodes, %s", console.Integer(int(kept.Bursts)), console.Kept(kept))
+	}
+	return fmt.Sprintf("%s bursts · %s clusters · %.0f %% of time explained", console.Integer(int(p.Totals.Bursts)), console.Integer(len(p.Clusters)), 100*p.Explained)
 }
 
 // awaitAgent waits until all that the agent in this process has recorded came, or until it has ended.

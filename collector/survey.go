@@ -1,0 +1,117 @@
+package collector
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"moriens/collector/cells"
+	"moriens/collector/health"
+	"moriens/collector/windows"
+)
+
+const (
+	// surveyEvery is the time between two surveys of micro-cells, of which only what is new travels.
+	surveyEvery = 3 * time.Second
+	// surveyShare is how many times as long as a survey took it is until the next one at least.
+	surveyShare = 20
+)
+
+// A surveyor asks the agents that keep bursts as micro-cells what came to these, while the run goes on.
+type surveyor struct {
+	desk   *windows.Desk
+	centre *cells.Centre
+	paths  cells.Paths
+	over   chan struct{} // closed when it asks no more
+
+	mu     sync.Mutex
+	latest health.Cells
+	at     time.Time // of that; zero: there was none
+}
+
+func newSurveyor(c *Collector) *surveyor {
+	return &surveyor{desk: c.desk, centre: cells.New(c.desk, c.log), paths: c.store, over: make(chan struct{})}
+}
+
+// run asks again and again until ctx ends.
+func (s *surveyor) run(ctx context.Context) {
+	defer close(s.over)
+	next := time.NewTimer(surveyEvery)
+	defer next.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-next.C:
+		}
+		began := time.Now()
+		s.survey(ctx)
+		next.Reset(max(surveyEvery, surveyShare*time.Since(began)))
+	}
+}
+
+func (s *surveyor) survey(ctx context.Context) {
+	if len(s.desk.IDs()) == 0 {
+		return
+	}
+	set, err := s.centre.Survey(ctx, s.paths)
+	if ctx.Err() != nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest.Silent, s.latest.Error = len(s.centre.Left()), ""
+	if err != nil {
+		s.latest.Error = err.Error()
+		return
+	}
+	s.at = time.Now()
+	s.latest.Units, s.latest.Bursts, s.latest.Seconds = len(set.Units), uint64(set.Bursts), float64(set.TimeNS)/1e9
+	s.latest.Agents, s.latest.Lost, s.latest.HeldBytes = 0, 0, 0
+	for _, t := range s.centre.Told() {
+		s.latest.Agents++
+		s.latest.Lost += t.Lost
+		s.latest.HeldBytes += t.HeldBytes
+	}
+}
+
+// now is what the latest survey has told.
+func (s *surveyor) now() health.Cells {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := s.latest
+	if told.Surveyed = !s.at.IsZero(); told.Surveyed {
+		told.Age = time.Since(s.at).Seconds()
+	}
+	return told
+}
+
+// Cells are the micro-cells that agents keep, which nobody else asks for any more; nil where bursts are sent. It is to be called behind Freeze.
+func (c *Collector) Cells() *cells.Centre {
+	if c.surveyor == nil {
+		return nil
+	}
+	<-c.surveyor.over
+	return c.surveyor.centre
+}
+
+// Surveyed is what agents have told of the bursts that they keep; nil where bursts are sent.
+func (c *Collector) Surveyed() *health.Cells {
+	if c.surveyor == nil {
+		return nil
+	}
+	told := c.surveyor.now()
+	return &told
+}
+
+// bursts is how many there are, as far as is known.
+func (c *Collector) bursts() uint64 {
+	if told := c.Surveyed(); told != nil {
+		return told.Bursts
+	}
+	return c.store.Totals().Bursts
+}
+
+// errCrew is why a run with several collectors cannot leave bursts on the nodes.
+var errCrew = errors.New("collector: micro-cells are asked for by one collector alone")
