@@ -1,10 +1,7 @@
 package moriens
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -89,28 +86,9 @@ func unpack(f store.Frozen, t team.Team, threadsAtWork int) *history {
 		node[a] = i
 		h.run.Nodes = append(h.run.Nodes, trace.Node{Name: a.Hello.Host, CPUs: int(a.Hello.Cpus)})
 	}
-
-	var processes []*store.Process
-	span := make(map[*store.Process]interval)
-	for _, p := range f.Processes {
-		counter, line, fitted := h.clocks.local(p)
-		if !fitted {
-			h.notes = append(h.notes, fmt.Sprintf("rank %d on %s is left out: the rate of its clock is not known",
-				p.Info.Rank, p.Agent.Hello.Host))
-			continue
-		}
-		processes = append(processes, p)
-		ran := interval{math.MaxInt64, math.MinInt64} // never, as long as no call is known
-		for _, r := range p.Rings {
-			if r.Calls > 0 {
-				first, last := r.Span()
-				ran = ran.union(interval{h.clocks.at(counter, line.at(first)), h.clocks.at(counter, line.at(last))})
-			}
-		}
-		span[p] = ran
-	}
-
-	h.worlds = assembleWorlds(processes, span)
+	var notes []string
+	h.worlds, notes = h.clocks.worlds(f)
+	h.notes = append(h.notes, notes...)
 	h.run.Counters = counters(h.worlds)
 	for i, w := range h.worlds {
 		ranks := w.ranks()
@@ -125,12 +103,7 @@ func unpack(f store.Frozen, t team.Team, threadsAtWork int) *history {
 			h.whole = h.whole && whole
 			h.processes = append(h.processes, process{Process: p, world: i, whole: whole})
 			counter, _, _ := h.clocks.local(p)
-			rings := slices.Clone(p.Rings)
-			slices.SortFunc(rings, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
-			for _, r := range rings {
-				if r.Silent() {
-					continue
-				}
+			for _, r := range threadsOf(p) {
 				if p.Agent.Member == t.Rank() {
 					h.own = append(h.own, len(h.rings))
 				}
@@ -236,6 +209,9 @@ func fill(
 	}
 	if runs > 0 {
 		t.Calls.Count = make([]int64, 0, n)
+	}
+	if n == 0 && len(r.Marks) == 0 { // its calls have stayed on the node
+		return nil
 	}
 	if n == 0 { // a thread that says something and never calls MPI
 		t.BeginNS = at(r.Marks[0].Origin)

@@ -199,12 +199,9 @@ func (c *clocks) limit(series map[int][][]*moriensv1.ClockSample) {
 // add takes in the time for which a process ran.
 func (n *counter) add(p *store.Process) {
 	n.processes++
-	for _, r := range p.Rings {
-		if r.Calls > 0 {
-			first, last := r.Span()
-			n.span.BeginNS = min(n.span.BeginNS, n.line.at(first))
-			n.span.EndNS = max(n.span.EndNS, n.line.at(last))
-		}
+	for _, ticks := range spans(p) {
+		n.span.BeginNS = min(n.span.BeginNS, n.line.at(ticks.first))
+		n.span.EndNS = max(n.span.EndNS, n.line.at(ticks.last))
 	}
 }
 

@@ -11,6 +11,7 @@ package moriens
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -46,6 +47,7 @@ type End struct {
 	Keep    retention.Options
 	Stages  *stage.Stages // of the whole end; those of a Team are shared
 	Desk    Desk          // asks the agents for windows; nil = there are none to ask
+	Cells   *CellsOptions // of a run whose bursts stay on their nodes; nil = they came
 	Team    team.Team     // of collectors of the run, each with agents of its own, nil = there is one: Job, Options and Keep are the same at all
 }
 
@@ -108,6 +110,14 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	var a *account // of a run whose bursts stay on their nodes
+	recounted := untilRecounted
+	if e.Cells != nil {
+		if e.Team.Size() > 1 {
+			return nil, errors.New("bursts that stay on their nodes: want one collector")
+		}
+		a, desks, recounted = e.tell(ctx), false, untilRanksRecounted
+	}
 	var missing []string
 	if e.Keep.All && desks {
 		s.Within(ctx, "fetch", untilAllCame, func(ctx context.Context) { missing, err = fetchAll(ctx, e.Team, &e.Frozen, e.Desk) })
@@ -116,7 +126,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		}
 	}
 	var h *history
-	s.Within(ctx, "recount", untilRecounted, func(ctx context.Context) {
+	s.Within(ctx, "recount", recounted, func(ctx context.Context) {
 		if err = e.Frozen.Share(e.Team); err == nil {
 			h, err = recount(ctx, e.Frozen, e.Team, e.Options.Workers)
 		}
@@ -134,21 +144,24 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	}
 	m.Reduction.Missing = h.missing
 
-	options := e.Options
-	options.Team = h.team
-	options.Stop = func() bool { return s.Over(untilRefined) || ctx.Err() != nil }
-	found, err := stage.Try(ctx, s, "cluster", untilClustered, func(context.Context) (*clustering.Found, error) { return clustering.Find(h.run, options) })
+	found, err := e.find(ctx, h, a)
 	if err != nil {
 		m.Notes = append(m.Notes, fmt.Sprintf("the bursts are in no clusters: %v", err))
 	}
 	if found == nil {
-		found, err = clustering.None(h.run, options), fmt.Errorf("cluster the bursts: %w", err)
+		found, err = clustering.None(h.run, e.Options), fmt.Errorf("cluster the bursts: %w", err)
 	}
 	clusters := found.Adopt(h.run)
 	r.Clusters, m.Filtered = clusters.Clusters, clusters.Filtered
 	var broken error
 	if m.Empty, r.Advice, broken = whyEmpty(h, e.Frozen); broken != nil {
 		return nil, broken
+	}
+	if a != nil {
+		e.Keep.Told = a.put(h, &r.Content)
+		if bursts, why, advice := a.empty(); bursts || m.Empty != "" && why != "" {
+			m.Empty, r.Advice = why, advice
+		}
 	}
 	if m.Empty != "" {
 		e.Keep.All = true
@@ -168,4 +181,20 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		return nil, d.broken
 	}
 	return r, err
+}
+
+// find clusters the bursts of a history, or gives them the labels of their micro-cells.
+func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Found, error) {
+	if a != nil {
+		found, err := stage.Try(ctx, e.Stages, "label", untilClustered, func(context.Context) (*labelled, error) { return a.found(h, e.Options) })
+		if err != nil {
+			return nil, err
+		}
+		a.cells.BurstsMoved, a.cells.BurstsAstray = found.Moved, found.Astray
+		return found.Found, nil
+	}
+	options := e.Options
+	options.Team = h.team
+	options.Stop = func() bool { return e.Stages.Over(untilRefined) || ctx.Err() != nil }
+	return stage.Try(ctx, e.Stages, "cluster", untilClustered, func(context.Context) (*clustering.Found, error) { return clustering.Find(h.run, options) })
 }

@@ -3,6 +3,7 @@ package moriens
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -68,6 +69,51 @@ func assembleWorlds(processes []*store.Process, span map[*store.Process]interval
 	}
 	slices.SortStableFunc(worlds, func(a, b *world) int { return cmp.Compare(a.startNS, b.startNS) })
 	return worlds
+}
+
+// worlds sorts the processes whose clock tells anything into worlds, by when they ran; notes say which are left out.
+func (c *clocks) worlds(f store.Frozen) (list []*world, notes []string) {
+	var processes []*store.Process
+	span := make(map[*store.Process]interval)
+	for _, p := range f.Processes {
+		counter, line, fitted := c.local(p)
+		if !fitted {
+			notes = append(notes, fmt.Sprintf("rank %d on %s is left out: the rate of its clock is not known",
+				p.Info.Rank, p.Agent.Hello.Host))
+			continue
+		}
+		processes = append(processes, p)
+		ran := interval{math.MaxInt64, math.MinInt64} // never, as long as no call is known
+		for _, ticks := range spans(p) {
+			ran = ran.union(interval{c.at(counter, line.at(ticks.first)), c.at(counter, line.at(ticks.last))})
+		}
+		span[p] = ran
+	}
+	return assembleWorlds(processes, span), notes
+}
+
+// A ticked is a time by the clock of a node.
+type ticked struct{ first, last uint64 }
+
+// spans are when the threads of a process ran, as far as is known. Where its calls have stayed on the node it ran, at most, for as long as its clock was read.
+func spans(p *store.Process) (list []ticked) {
+	for _, r := range p.Rings {
+		if r.Calls > 0 {
+			first, last := r.Span()
+			list = append(list, ticked{first, last})
+		}
+	}
+	if samples := p.Agent.Samples[p.Info.Clock]; len(list) == 0 && p.Stays() && len(samples) > 0 {
+		list = append(list, ticked{samples[0].Ticks, samples[len(samples)-1].Ticks})
+	}
+	return list
+}
+
+// threadsOf are the rings of a process that have said anything, or whose calls have stayed on the node, by thread.
+func threadsOf(p *store.Process) []*store.Ring {
+	list := slices.DeleteFunc(slices.Clone(p.Rings), func(r *store.Ring) bool { return r.Silent() && !p.Stays() })
+	slices.SortFunc(list, func(a, b *store.Ring) int { return cmp.Compare(a.Info.Thread, b.Info.Thread) })
+	return list
 }
 
 // A bundle is processes that are known to belong together.

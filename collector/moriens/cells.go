@@ -1,0 +1,223 @@
+package moriens
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"moriens/analysis/microcell"
+	"moriens/analysis/partition"
+	"moriens/analysis/team"
+	"moriens/collector/cells"
+	"moriens/collector/store"
+	"moriens/collector/windows"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace/rundir"
+)
+
+// CellsOptions are for a run whose bursts stay on their nodes, where agents keep them as micro-cells.
+type CellsOptions struct {
+	Agents CellsAgents   // nil = there are none to ask
+	Centre *cells.Centre // that has asked them before; nil = none has
+	MinNS  int64         // bursts that last less are in no cell
+	Log    *slog.Logger
+}
+
+// CellsAgents can be asked about micro-cells, and for all that they hold of processes, as collector/windows.Desk can.
+type CellsAgents interface {
+	cells.Agents
+	FetchAll(ctx context.Context, processes ...uint64) []windows.Fetched
+}
+
+// Parts of the limit of the end of such a run, 0 to 1, in the place of those for bursts that came.
+const (
+	untilCellsRefined   = .22 // then the clusters are refined no further,
+	untilCellsClustered = .3  // and then given up
+	untilCellsSummed    = .36
+	untilRanksCame      = .46
+	untilRanksRecounted = .5
+)
+
+// attempts is how often a clustering is begun anew because agents have left on the way.
+const attempts = 8
+
+// An account is what agents that keep the bursts have told of a run.
+type account struct {
+	end     *End
+	frozen  *store.Frozen
+	centre  *cells.Centre
+	lineup  lineup
+	set     *microcell.Set    // nil: no agent has told its micro-cells
+	result  *microcell.Result // nil: they are not clustered
+	sums    map[uint64]*ringSums
+	classes *sumClasses // nil: threads are not told apart
+	cells   rundir.Cells
+	notes   []string
+	missing []string // what there was no time for, or what agents did not tell, and why
+	err     error    // why the bursts are in no clusters
+}
+
+// A lineup is who the threads of the run are, before anything of them came.
+type lineup struct {
+	worlds []*world
+	rings  []*store.Ring // in the order of the run's threads
+	names  []string      // of the threads
+}
+
+// lineUp finds out who the threads are.
+func lineUp(f store.Frozen, workers int) (l lineup) {
+	c := readClocks(f)
+	// Where clocks do not go together the recount says so.
+	_ = c.solve(team.Solo{}, noCauses().told, nil, workers)
+	l.worlds, _ = c.worlds(f)
+	for i, w := range l.worlds {
+		for _, p := range w.ranks() {
+			for _, r := range threadsOf(p) {
+				l.rings = append(l.rings, r)
+				l.names = append(l.names, rundir.ThreadName{World: i, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread)}.Short(len(l.worlds) > 1))
+			}
+		}
+	}
+	return l
+}
+
+// tell asks the agents what is to be known of all ranks, and fetches those ranks that are to stay in detail: from then on the store has these as if they had come by
+// themselves. What does not come is said, and the rest is made of what did.
+func (e *End) tell(ctx context.Context) *account {
+	a := &account{end: e, frozen: &e.Frozen, sums: make(map[uint64]*ringSums)}
+	e.Stages.Must("line up", func() { a.lineup = lineUp(e.Frozen, e.Options.Workers) })
+	if e.Cells.Agents != nil {
+		if a.centre = e.Cells.Centre; a.centre == nil {
+			a.centre = cells.New(e.Cells.Agents, cmp.Or(e.Cells.Log, slog.New(slog.DiscardHandler)))
+		}
+		if len(a.lineup.worlds) > 1 {
+			a.centre.Worlds()
+		}
+		e.Stages.Within(ctx, "cells", untilCellsClustered, a.cluster)
+		e.Stages.Within(ctx, "sums", untilCellsSummed, a.sum)
+		e.Stages.Within(ctx, "fetch ranks", untilRanksCame, a.fetch)
+	} else {
+		a.err = errors.New("there are no agents to ask for micro-cells")
+	}
+	a.frozen.Renumber()
+	a.describe()
+	return a
+}
+
+// cluster clusters what the agents have. When one leaves on the way it is done anew with those that are left.
+func (a *account) cluster(ctx context.Context) {
+	for range attempts {
+		if a.set, a.err = a.centre.Survey(ctx, paths{a.frozen}); a.err != nil {
+			a.set = nil
+			break
+		}
+		o := a.end.Options
+		o.Dims, o.By, o.JobThreads = a.set.Dims, by(a.set, o), len(a.lineup.rings)
+		o.Stop = func() bool { return a.end.Stages.Over(untilCellsRefined) || ctx.Err() != nil }
+		a.result, a.err = microcell.Compute(*a.set, a.centre.Source(ctx, o.Workers), o)
+		if a.err == nil {
+			return
+		}
+		a.result = nil
+		if !errors.Is(a.err, cells.ErrLeft) {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		a.err = context.Cause(ctx)
+	}
+}
+
+// by is how bursts were split into groups; where there are none, how they were to be.
+func by(s *microcell.Set, o partition.Options) partition.By {
+	switch {
+	case len(s.Units) == 0:
+		o, _ = o.Choose(s.Counters)
+		return o.By
+	case slices.ContainsFunc(s.Groups, func(g microcell.Group) bool { return g != microcell.Group{} }):
+		return partition.ByCalls
+	}
+	return partition.ByNone
+}
+
+// paths number call paths as the store does.
+type paths struct{ *store.Frozen }
+
+// Path implements cells.Paths.
+func (p paths) Path(process uint64, function, path uint32) uint32 {
+	return p.Number(process, function, path)
+}
+
+// sum has the agents take the labels, and asks them what all threads did by these.
+func (a *account) sum(ctx context.Context) {
+	if a.set == nil {
+		return
+	}
+	if a.result != nil {
+		if err := a.centre.Label(ctx, a.result.Labels); err != nil && !errors.Is(err, cells.ErrLeft) {
+			a.missing = append(a.missing, fmt.Sprintf("sums of ranks by clusters: %v", err))
+			return
+		}
+	}
+	err := a.centre.Sums(ctx, a.takeSums)
+	if err != nil && !errors.Is(err, cells.ErrLeft) {
+		a.missing = append(a.missing, fmt.Sprintf("sums of ranks: %v", err))
+	}
+	for _, l := range a.centre.Left() { // what they have told is not whole
+		a.forget(l.Agent)
+	}
+	a.classify()
+}
+
+// forget drops the sums of an agent.
+func (a *account) forget(agent uint64) {
+	for id := range a.sums {
+		if r := a.frozen.Ring(id); r.Process.Agent.Hello.Agent == agent {
+			delete(a.sums, id)
+		}
+	}
+}
+
+// fetch gets all that nodes hold of the ranks that are to stay.
+func (a *account) fetch(ctx context.Context) {
+	chosen := a.choose()
+	if len(chosen) == 0 {
+		return
+	}
+	var ids []uint64
+	for _, p := range chosen {
+		ids = append(ids, p.Info.Process)
+	}
+	var messages []*moriensv1.ReportRequest
+	for _, answer := range a.end.Cells.Agents.FetchAll(ctx, ids...) {
+		if answer.Err != nil && a.asked(answer.Agent, chosen) {
+			a.missing = append(a.missing, unanswered("all that was to stay", a.frozen, answer))
+		}
+		for _, part := range answer.Parts {
+			messages = append(messages, part.Messages...)
+		}
+	}
+	filled := a.frozen.Fill(messages)
+	a.cells.CallsEvicted, a.cells.Stretches = int64(filled.Missing), filled.Holes
+	said := make(map[string]bool)
+	for _, err := range filled.Refused {
+		if text := err.Error(); !said[text] && len(said) < mostRefused {
+			said[text] = true
+			a.notes = append(a.notes, "what a node held of a rank is refused: "+text)
+		}
+	}
+	if n := len(filled.Refused); n > len(said) {
+		a.notes = append(a.notes, fmt.Sprintf("what nodes held of ranks is refused: %d messages in all", n))
+	}
+}
+
+// mostRefused is how many reasons are told for what is refused of fetched windows.
+const mostRefused = 8
+
+// asked says whether an agent is that of some processes.
+func (a *account) asked(agent uint64, processes []*store.Process) bool {
+	return slices.ContainsFunc(processes, func(p *store.Process) bool { return p.Agent.Hello.Agent == agent })
+}

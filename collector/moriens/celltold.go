@@ -1,0 +1,253 @@
+package moriens
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"moriens/analysis/microcell"
+	"moriens/analysis/partition"
+	"moriens/analysis/profile"
+	"moriens/collector/windows"
+	"moriens/internal/clustering"
+	"moriens/internal/retention"
+	"moriens/trace/rundir"
+)
+
+// describe says in the manifest's cells what came.
+func (a *account) describe() {
+	c := &a.cells
+	if a.result != nil {
+		x := &a.result.Certificate
+		c.Side, c.Floor, c.Bound, c.Exact = rundir.Number(x.Side), rundir.Number(x.Floor), x.Bound, x.Exact
+		c.UnitsInQuestion, c.BurstsInQuestion = x.Units, x.Bursts
+	}
+	if a.centre != nil {
+		for _, x := range a.centre.Told() {
+			c.LostBursts += int64(x.Lost)
+			c.HeldBytes = max(c.HeldBytes, int64(x.HeldBytes))
+		}
+		all := a.centre.Traffic().All()
+		c.BytesDown, c.BytesUp = all.Down.Bytes, all.Up.Bytes
+	}
+	a.describeUnanswered()
+	inFull, inSum, silent := make(map[worldRankKey]bool), make(map[worldRankKey]bool), make(map[worldRankKey]bool)
+	for i, w := range a.lineup.worlds {
+		for _, p := range w.ranks() {
+			key := worldRankKey{i, int(p.Info.Rank)}
+			silent[key] = true
+			for _, r := range p.Rings {
+				if r.Calls > 0 {
+					inFull[key] = true
+				}
+				if a.sums[r.Info.Ring] != nil {
+					inSum[key] = true
+				}
+			}
+		}
+	}
+	c.RanksInFull = len(inFull)
+	for key := range silent {
+		switch {
+		case inFull[key]:
+		case inSum[key]:
+			c.RanksInSum++
+		default:
+			c.RanksSilent++
+		}
+	}
+}
+
+// describeUnanswered says which agents have told nothing, or not all.
+func (a *account) describeUnanswered() {
+	why := make(map[uint64]string)
+	asked := make(map[uint64]bool)
+	if a.centre != nil {
+		for _, id := range a.end.Cells.Agents.IDs() {
+			asked[id] = true
+		}
+		for _, x := range a.centre.Told() {
+			asked[x.Agent] = true
+		}
+		for _, l := range a.centre.Left() {
+			why[l.Agent] = l.Err.Error()
+			if errors.Is(l.Err, windows.ErrGone) {
+				why[l.Agent] = "it had left"
+			}
+		}
+	}
+	a.cells.Agents = len(asked)
+	for _, agent := range a.frozen.Agents {
+		if agent.Hello.Cells == "" {
+			continue
+		}
+		text, left := why[agent.Hello.Agent]
+		if !left && asked[agent.Hello.Agent] {
+			continue
+		}
+		a.cells.Unanswered = append(a.cells.Unanswered, fmt.Sprintf("%s: %s", agent.Hello.Host, cmp.Or(text, "it had left")))
+	}
+	slices.Sort(a.cells.Unanswered)
+}
+
+// A labelled is a clustering of a history's bursts by that of micro-cells.
+type labelled struct {
+	*clustering.Found
+	clustering.Located
+}
+
+// found is the clustering of a history's bursts, by that of the micro-cells.
+func (a *account) found(h *history, o partition.Options) (*labelled, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	numbers := make(map[microcell.Group]microcell.Group) // the store's, by the run's
+	result, set := *a.result, a.set
+	path := func(number uint32) uint32 { return a.frozen.Path(number) }
+	c := clustering.Cells{
+		Result: &result, Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o), MinNS: a.end.Cells.MinNS,
+		Locate: func(before, after uint32, at []float64) (int32, bool) {
+			g, known := numbers[microcell.Group{Before: before, After: after}]
+			if !known {
+				return 0, false
+			}
+			return a.centre.Locate(g.Before, g.After, at)
+		},
+	}
+	for _, g := range set.Groups {
+		of := microcell.Group{Before: path(g.Before), After: path(g.After)}
+		numbers[of] = g
+		c.Between = append(c.Between, of)
+	}
+	result.Groups = slices.Clone(result.Groups)
+	for i := range result.Groups {
+		g := &result.Groups[i]
+		g.Before, g.After = path(g.Before), path(g.After)
+	}
+	result.Clusters = slices.Clone(result.Clusters)
+	for i := range result.Clusters {
+		x := &result.Clusters[i]
+		x.Before, x.After = renumbered(x.Before, path), renumbered(x.After, path)
+	}
+	found, located, err := clustering.FromCells(h.run, c, o)
+	return &labelled{found, located}, err
+}
+
+func renumbered(counts []partition.PathCount, path func(uint32) uint32) []partition.PathCount {
+	list := slices.Clone(counts)
+	for i := range list {
+		list[i].Path = path(list[i].Path)
+	}
+	return list
+}
+
+// empty says whether there are bursts, and if not why none is known and what to do, where the agents are to blame.
+func (a *account) empty() (bursts bool, why, advice string) {
+	switch {
+	case a.set != nil && a.set.Bursts > 0:
+		return true, "", ""
+	case a.set == nil && len(a.lineup.rings) > 0:
+		return false, "no agent has told of the bursts that it kept on its node", "agents have to stay until the run is concluded: were they ended with the job's last rank?"
+	}
+	return false, "", ""
+}
+
+// put has the content of a run directory tell of all ranks.
+func (a *account) put(h *history, c *rundir.Content) *retention.Told {
+	rows := a.rows(h)
+	c.Manifest.Cells = &a.cells
+	c.Manifest.Notes = append(c.Manifest.Notes, a.notes...)
+	c.Manifest.Notes = append(append(c.Manifest.Notes, a.tellTroubles()...), a.located(burstsOf(h))...)
+	c.Manifest.Reduction.Missing = append(c.Manifest.Reduction.Missing, a.missing...)
+	c.Sums = a.figures(h, rows)
+	return &retention.Told{Rows: rows, Classes: a.threadClasses(h)}
+}
+
+// figures are what manifest and clusters count. Bursts are counted by the micro-cells, which are what the clusters tell of; where they are not clustered, by the sums.
+func (a *account) figures(h *history, rows []profile.Row) *rundir.Sums {
+	s := &rundir.Sums{Calls: make([]int64, len(h.run.CallPaths)), Bursts: make(map[int32]rundir.LabelSums)}
+	add := func(label int32, bursts int, ns, longest int64) {
+		x := s.Bursts[label]
+		s.Bursts[label] = rundir.LabelSums{Bursts: x.Bursts + bursts, TimeNS: x.TimeNS + ns, LongestNS: max(x.LongestNS, longest)}
+	}
+	for i := range rows {
+		switch r := &rows[i]; {
+		case r.Kind == profile.MPI:
+			s.Calls[r.Path] += r.Count
+		case a.result == nil:
+			add(r.Cluster, int(r.Count), r.Time.Total, r.Time.Max)
+		default:
+			add(r.Cluster, 0, 0, r.Time.Max)
+		}
+	}
+	if a.result == nil {
+		return s
+	}
+	for i := range a.result.Units {
+		u := &a.result.Units[i]
+		add(a.result.Labels[i], int(u.Cell.Count), int64(u.Duration.Total[0]), 0)
+	}
+	add(partition.LabelMissing, a.set.Missing.Bursts, a.set.Missing.TimeNS, 0)
+	add(partition.LabelFiltered, a.set.Short.Bursts, a.set.Short.TimeNS, 0)
+	maps.DeleteFunc(s.Bursts, func(_ int32, x rundir.LabelSums) bool { return x.Bursts == 0 })
+	return s
+}
+
+// movedOfAll is the share of bursts over the edge of their cell above which the user is told.
+const movedOfAll = .001
+
+// tellTroubles says what the user should know of it.
+func (a *account) tellTroubles() (list []string) {
+	c := &a.cells
+	if len(c.Unanswered) > 0 {
+		list = append(list, fmt.Sprintf("micro-cells are missing of the ranks on %d hosts, whose agents did not answer: %s", len(c.Unanswered), someOf(c.Unanswered)))
+	}
+	if c.LostBursts > 0 {
+		list = append(list, fmt.Sprintf("%d bursts are in no figure: agents were started again, and the windows of these had been evicted", c.LostBursts))
+	}
+	if c.CallsEvicted > 0 {
+		list = append(list, fmt.Sprintf("of the ranks in full %d MPI calls in %d stretches are missing: their nodes had no room for those windows", c.CallsEvicted, c.Stretches))
+	}
+	if a.result != nil && !c.Exact {
+		list = append(list, fmt.Sprintf("clusters may not be those of the bursts themselves: the answer depends on where %d bursts in %d micro-cells are, and nobody knows any more", c.BurstsInQuestion, c.UnitsInQuestion))
+	}
+	return list
+}
+
+// someOf are the first few of a list, in words.
+func someOf(list []string) string {
+	const most = 5
+	text := ""
+	for i, x := range list[:min(len(list), most)] {
+		if i > 0 {
+			text += "; "
+		}
+		text += x
+	}
+	if rest := len(list) - most; rest > 0 {
+		text += fmt.Sprintf("; and %d more", rest)
+	}
+	return text
+}
+
+// located says what became of the bursts of ranks in full, as far as the user should know.
+func (a *account) located(bursts int) (list []string) {
+	c := &a.cells
+	if float64(c.BurstsMoved) > movedOfAll*float64(bursts) {
+		list = append(list, fmt.Sprintf("%d bursts of the ranks in full lie over the edge of their micro-cell, and have the label of the one beside it", c.BurstsMoved))
+	}
+	if c.BurstsAstray > 0 {
+		list = append(list, fmt.Sprintf("%d bursts of the ranks in full are in no micro-cell, and count as noise", c.BurstsAstray))
+	}
+	return list
+}
+
+func burstsOf(h *history) int {
+	n := 0
+	for i := range h.run.Threads {
+		n += h.run.Threads[i].Bursts.Len()
+	}
+	return n
+}
