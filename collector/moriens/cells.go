@@ -22,7 +22,6 @@ import (
 type CellsOptions struct {
 	Agents CellsAgents   // nil = there are none to ask
 	Centre *cells.Centre // that has asked them before; nil = none has
-	MinNS  int64         // bursts that last less are in no cell
 	Log    *slog.Logger
 }
 

@@ -107,7 +107,7 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 	result, set := *a.result, a.set
 	path := func(number uint32) uint32 { return a.frozen.Path(number) }
 	c := clustering.Cells{
-		Result: &result, Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o), MinNS: a.end.Cells.MinNS,
+		Result: &result, Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o),
 		Locate: func(before, after uint32, at []float64) (int32, bool) {
 			g, known := numbers[microcell.Group{Before: before, After: after}]
 			if !known {
@@ -115,6 +115,9 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 			}
 			return a.centre.Locate(g.Before, g.After, at)
 		},
+	}
+	if !o.Filter.Auto { // else it was found from the cells
+		c.MinNS = o.Filter.MinNS
 	}
 	for _, g := range set.Groups {
 		of := microcell.Group{Before: path(g.Before), After: path(g.After)}

@@ -93,7 +93,7 @@ func Collect(c CollectConfig) error {
 		return hint.With(err, "nothing that was acknowledged is lost: start the collectors again, as many as you like, with the same --out")
 	}
 	end := conclusion{
-		collector: col, by: by, out: out, options: c.Options, keep: c.Keep, to: terminal,
+		collector: col, by: by, out: out, options: c.Options, cells: c.Cells, log: c.Log, keep: c.Keep, to: terminal,
 		job: func() moriens.Job { return jobOf(col.Journal(), by, c.Program) },
 	}
 	dir, err := end.conclude()

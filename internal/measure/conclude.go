@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,8 +59,10 @@ type conclusion struct {
 	job       func() moriens.Job // known when nothing more is taken
 	out       string             // run directory
 	options   partition.Options
+	cells     *Cells // bursts stay with the agents; nil = they came
 	keep      Keep
 	to        output
+	log       *slog.Logger
 }
 
 // conclude takes nothing more, analyses what came, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
@@ -85,6 +88,9 @@ func (c *conclusion) conclude() (dir string, err error) {
 		stages.Within(context.Background(), "return", untilReturned, c.collector.AwaitReturn)
 	}
 	end.Desk = c.collector.Windows()
+	if c.cells != nil {
+		end.Cells = &moriens.CellsOptions{Agents: c.collector.Windows(), Log: c.log}
+	}
 	r, analysisErr := moriens.Conclude(context.Background(), end)
 	c.collector.Release()
 	if r == nil {

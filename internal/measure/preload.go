@@ -253,7 +253,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 		to.troubles = io.Discard // that nothing came is the agent's doing, which is said below
 	}
 	end := conclusion{
-		collector: col, by: by, out: dir, options: p.Options, keep: p.Keep, to: to,
+		collector: col, by: by, out: dir, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: to,
 		job: func() moriens.Job { return jobOf(col.Journal(), by, p.Program) },
 	}
 	results, err := end.conclude()

@@ -222,7 +222,7 @@ func (p *parts) conclude(measured moriens.Job) error {
 	}
 	awaitAgent(p.collector, p.agentDone)
 	end := conclusion{
-		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, keep: p.Keep, to: terminal, job: func() moriens.Job { return measured },
+		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: terminal, job: func() moriens.Job { return measured },
 	}
 	dir, err := end.conclude()
 	rendezvous.Remove(p.out)
