@@ -37,9 +37,9 @@ type Located struct {
 // A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end: a burst near the
 // edge of a cell may be on the other side of it. It has the label of the nearest unit of the cells around.
 func FromCells(run *trace.Run, c Cells, options partition.Options) (*Found, Located, error) {
-	options.Dims, options.By = c.Dims, c.By
-	options.JobThreads = len(run.Threads)
-	f := &Found{options: options, notes: c.Warnings, cells: &c}
+	f := choose(run, options)
+	f.options.Dims, f.options.By = c.Dims, c.By
+	f.notes, f.cells = append(f.notes, c.Warnings...), &c
 	f.result = &partition.Result{
 		Clusters: slices.Clone(c.Clusters), Groups: c.Groups, Selection: &space.Selection{MinNS: max(c.MinNS, c.Result.MinNS)},
 		TotalNS: c.TotalNS, Noise: c.Noise, Clustered: c.Clustered, Score: c.Score, NoiseScore: c.NoiseScore, Tree: c.Tree, Resolution: c.Resolution,

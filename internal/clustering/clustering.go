@@ -41,6 +41,19 @@ func Cluster(run *trace.Run, options partition.Options) (*Result, error) {
 
 // Find clusters the bursts of a run, which stays as it is. With an error there is a result too, in which the bursts are in no cluster. It is collective.
 func Find(run *trace.Run, options partition.Options) (*Found, error) {
+	f := choose(run, options)
+	result, err := compute(run, f.options)
+	if err != nil {
+		f.result = None(run, f.options).result
+		return f, fmt.Errorf("cluster the bursts: %w", err)
+	}
+	f.result = result
+	f.notes = append(f.notes, result.Warnings...)
+	return f, nil
+}
+
+// choose completes the options for a run, and says what the user should know of that.
+func choose(run *trace.Run, options partition.Options) *Found {
 	usual := options.Dims == nil
 	options, notes := options.Choose(countersOf(run))
 	options.JobThreads = len(run.Threads)
@@ -56,14 +69,7 @@ func Find(run *trace.Run, options partition.Options) (*Found, error) {
 		f.notes = append(f.notes, note)
 	}
 	f.notes = append(f.notes, notes...)
-	result, err := compute(run, options)
-	if err != nil {
-		f.result = None(run, options).result
-		return f, fmt.Errorf("cluster the bursts: %w", err)
-	}
-	f.result = result
-	f.notes = append(f.notes, result.Warnings...)
-	return f, nil
+	return f
 }
 
 func compute(run *trace.Run, options partition.Options) (*partition.Result, error) {

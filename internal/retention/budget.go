@@ -93,7 +93,7 @@ func (b *budget) render(ctx context.Context) error {
 	if b.options.Workers < 2 {
 		sums.Wait()
 	}
-	sizes, err := measure(c.Run, owners)
+	sizes, err := measure(c.Run, owners, b.options.Told)
 	b.reduction.sizes = sizes
 	sums.Wait()
 	b.fixed, sumsErr = team.First(owners, func() (int64, error) { return fixed, sumsErr })

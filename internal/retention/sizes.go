@@ -38,14 +38,17 @@ func rowsOf(run *trace.Run) int64 {
 	return n
 }
 
-// measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere.
-func measure(run *trace.Run, owners team.Threads) (sizes, error) {
+// measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are told in sum alone, those that are here tell
+// what their rows would take.
+func measure(run *trace.Run, owners team.Threads, told *Told) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))
 	if err != nil {
 		return sizes{}, err
 	}
-	elsewhere, err := bytesElsewhere(run, owners, rows)
-	if err != nil {
+	all, elsewhere := rows, int64(0)
+	if told != nil { // and what is here has its transfers
+		all = max(rows, told.records())
+	} else if elsewhere, err = bytesElsewhere(run, owners, rows); err != nil {
 		return sizes{}, err
 	}
 	has, err := rundir.HasOf(run).Shared(owners)
@@ -77,9 +80,9 @@ func measure(run *trace.Run, owners team.Threads) (sizes, error) {
 		if err != nil || part == 0 {
 			return sizes{Full: none + elsewhere, Measured: elsewhere == 0}, err
 		}
-		s := sizes{PerRow: float64(bytes-none) / float64(part), Full: bytes, Measured: rows <= exactRows}
+		s := sizes{PerRow: float64(bytes-none) / float64(part), Full: bytes, Measured: all <= part}
 		if !s.Measured {
-			s.Full = none + int64(s.PerRow*float64(rows))
+			s.Full = none + int64(s.PerRow*float64(all))
 		}
 		if elsewhere > 0 {
 			s.Full, s.Measured = s.Full+elsewhere, false

@@ -16,6 +16,14 @@ type Told struct {
 	Classes *represent.Classes // nil: they are to be found as of other runs
 }
 
+// records is how many calls and bursts there were.
+func (t *Told) records() (n int64) {
+	for i := range t.Rows {
+		n += t.Rows[i].Time.N
+	}
+	return n
+}
+
 // rows are those of profile.parquet. What collective calls of threads have moved that are not here is told nowhere.
 func (t *Told) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	all := t.profile(found)
