@@ -35,6 +35,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 		b.WriteByte('\n')
 	}
 	writeScore(&b, c)
+	writeCells(&b, m, c)
 	writeKept(&b, m)
 	if text := pauses(&m.Paused); text != "" {
 		fmt.Fprintf(&b, "%s\n", text)

@@ -129,3 +129,21 @@ test('the same trace can be saved', async () => {
   expect(errors).toEqual([]);
   await close();
 });
+
+test('of a run whose bursts stayed on their nodes it says who is told in full, and what the certificate says', async () => {
+  const cells = { ranks_in_full: 3, ranks_in_sum: 5, ranks_silent: 0, side: 0.025, floor: 0.1, bound: false, exact: true, units_in_question: 0, bursts_in_question: 0 };
+  const said = async (of: Record<string, unknown>) => {
+    const { page, errors, close } = await open(browser, report(synthetic({ ranks: 8, iterations: 20, clusters: 4, manifest: { cells: of } }).bytes));
+    const text = await page.locator('.panel', { hasText: 'What was kept' }).locator('p').allInnerTexts();
+    expect(errors).toEqual([]);
+    await close();
+    return text.join(' ');
+  };
+  expect(await said(cells)).toMatch(/3\sranks in full, all 5 others in sum alone\. By the certificate, the clusters of all ranks are those of the bursts themselves\./);
+  const text = await said({ ...cells, exact: false, units_in_question: 2, bursts_in_question: 1400, bound: true, ranks_silent: 1 });
+  expect(text).toMatch(/of 1\smore rank nothing came/);
+  expect(text).toMatch(/depend on where 1,400\sbursts in 2\smicro-cells are, which nobody knows any more, with no Eps below 0\.100/);
+  const { page, close } = await open(browser, report(run.bytes));
+  expect(await page.locator('.panel', { hasText: 'What was kept' }).locator('p').count()).toBe(0);
+  await close();
+});

@@ -185,6 +185,19 @@ export const readManifest = object({
     ),
     missing: list(text),
   }),
+  cells: optional(
+    object({
+      ranks_in_full: count,
+      ranks_in_sum: count,
+      ranks_silent: count,
+      side: number,
+      floor: number,
+      bound: flag,
+      exact: flag,
+      units_in_question: count,
+      bursts_in_question: count,
+    }),
+  ),
   files: list(object({ name: text, bytes: count, content: text })),
 });
 

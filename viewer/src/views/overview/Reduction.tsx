@@ -10,6 +10,7 @@ export function Reduction({ pack }: { pack: Pack }) {
   const r = m.reduction;
   return (
     <Panel title="What was kept">
+      {m.cells ? <p class="note">{told(m.cells)}</p> : null}
       <dl class="figures">
         {size(m).map(([name, value]) => (
           <div key={name}>
@@ -43,6 +44,17 @@ export function Reduction({ pack }: { pack: Pack }) {
       ) : null}
     </Panel>
   );
+}
+
+// Of a run whose bursts stayed on their nodes: who is told in full, and how far the clusters are those of the bursts.
+function told(c: NonNullable<Manifest['cells']>): string {
+  const few = c.ranks_in_sum > 0 ? `${plural(c.ranks_in_full, 'rank')} in full, all ${count(c.ranks_in_sum)} others in sum alone` : `${plural(c.ranks_in_full, 'rank')} in full`;
+  const silent = c.ranks_silent > 0 ? `; of ${plural(c.ranks_silent, 'more rank')} nothing came` : '';
+  const found = c.exact
+    ? 'the clusters of all ranks are those of the bursts themselves'
+    : `the clusters of all ranks depend on where ${plural(c.bursts_in_question, 'burst')} in ${plural(c.units_in_question, 'micro-cell')} are, which nobody knows any more`;
+  const floor = c.bound ? `, with no Eps below ${c.floor.toPrecision(3)}, though a smaller one was wanted` : '';
+  return `Bursts stayed on their nodes, as micro-cells. This page has ${few}${silent}. By the certificate, ${found}${floor}.`;
 }
 
 function size({ kept, reduction: r }: Manifest): [string, string][] {

@@ -1,0 +1,39 @@
+package console
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"moriens/internal/units"
+	"moriens/trace/rundir"
+)
+
+// writeCells says of a run whose bursts stayed on their nodes how much of it is told, and how far the clusters are those of the bursts themselves.
+func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
+	x := m.Cells
+	if x == nil {
+		return
+	}
+	fmt.Fprintf(b, "cells: %s in full, %s in sum alone", count(x.RanksInFull, "rank"), Integer(x.RanksInSum))
+	if x.RanksSilent > 0 {
+		fmt.Fprintf(b, ", of %s nothing came", Integer(x.RanksSilent))
+	}
+	fmt.Fprintf(b, "; %s told %v of micro-cells, which take %v on a node at most\n", count(x.Agents, "agent"), units.Bytes(x.BytesUp), units.Bytes(x.HeldBytes))
+	if c.Cells != nil {
+		fmt.Fprintf(b, "certificate: %s\n", certificate(x, c.Cells))
+	}
+}
+
+// certificate is what it comes to, in words.
+func certificate(x *rundir.Cells, c *rundir.CellsClustering) string {
+	text := fmt.Sprintf("the clusters are those of the bursts themselves, though these stayed on their nodes: micro-cells of side %.3g", float64(c.Side))
+	if !x.Exact {
+		text = fmt.Sprintf("the clusters may differ from those of the bursts themselves by %s in %s of side %.3g: where exactly they are nobody knows any more",
+			count(x.BurstsInQuestion, "burst"), count(x.UnitsInQuestion, "micro-cell"), float64(c.Side))
+	}
+	if c.Bound && !math.IsNaN(float64(c.Wanted)) {
+		text += fmt.Sprintf("; an Eps of %.3g was wanted, micro-cells of that side allow for %.3g", float64(c.Wanted), float64(c.Floor))
+	}
+	return text
+}
