@@ -50,8 +50,7 @@ func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*W
 	var number, labels []int32
 	var clusters int
 	for _, step := range []func(){
-		w.findCores,
-		func() { w.link(); w.split(); number, clusters = w.numbers() },
+		func() { w.findCores(); w.link(); w.attach(); w.split(); number, clusters = w.numbers() },
 		func() { labels = w.label(number) },
 	} {
 		step()
@@ -100,7 +99,9 @@ type weighted struct {
 	runs    []run
 	of      []int32       // by place: its run
 	surely  forest        // of runs linked for sure
+	set     []int32       // by place: the first run of the set that its core points are in, if it has any, or noSet
 	asked   []atomic.Bool // by place
+	around  []atomic.Bool // by place: the cells that are near it in part are asked for
 }
 
 func newWeighted(ask *weightedAsk) *weighted {
@@ -115,7 +116,7 @@ func newWeighted(ask *weightedAsk) *weighted {
 	w := &weighted{
 		tree: newTree(lows, fewCells, ask.threads).weighed(weights).scaled(scale),
 		eps2: ask.eps * scale * (ask.eps * scale), minPts: ask.minPts, threads: ask.threads,
-		core: make([]verdict, n), asked: make([]atomic.Bool, n),
+		core: make([]verdict, n), asked: make([]atomic.Bool, n), around: make([]atomic.Bool, n),
 	}
 	for _, row := range w.rows {
 		w.his = append(w.his, ask.cells[row].Hi[:d]...)
@@ -174,15 +175,15 @@ func (w *weighted) questions() []int32 {
 }
 
 // numbers numbers the clusters by their smallest core points; the first result holds the number of each at its first run. Of these points the cells
-// tell the first coordinate; where that is the same in two clusters, it asks.
+// tell between which two first coordinates they are; where that leaves the order of clusters open, it asks.
 func (w *weighted) numbers() (number []int32, clusters int) {
 	number = slices.Repeat([]int32{Noise}, len(w.runs))
-	var smallest []int32 // per cluster: the place
+	var smallest []int32 // per cluster: the place, of those that are core for sure
 	for i := range w.core {
 		if w.core[i] != yes {
 			continue
 		}
-		root := w.surely.find(w.of[i])
+		root := w.set[i]
 		if k := number[root]; k == Noise {
 			number[root] = int32(len(smallest))
 			smallest = append(smallest, int32(i))
@@ -191,53 +192,51 @@ func (w *weighted) numbers() (number []int32, clusters int) {
 		}
 	}
 	slices.SortFunc(smallest, w.compare)
-	first := func(k int) float64 { return w.point(smallest[k])[0] }
-	tied := make(map[int32]float64) // by first run
 	for k, i := range smallest {
-		root := w.surely.find(w.of[i])
-		number[root] = int32(k)
-		if k > 0 && first(k) == first(k-1) || k+1 < len(smallest) && first(k) == first(k+1) {
-			tied[root] = first(k)
+		number[w.set[i]] = int32(k)
+	}
+	w.askSmallest(number, smallest)
+	return number, len(smallest)
+}
+
+// askSmallest asks for the cells of clusters that may hold points as small as those of the cluster before, or, if that is all that their first coordinates say, of
+// that behind.
+func (w *weighted) askSmallest(number, smallest []int32) {
+	first := func(k int32) float64 { return w.point(smallest[k])[0] }
+	for i, set := range w.set {
+		if set == noSet {
+			continue
+		}
+		k, at := number[set], w.point(int32(i))[0]
+		if k > 0 && at <= first(k-1) || int(k)+1 < len(smallest) && first(k) == first(k+1) && at <= first(k) {
+			w.doubt(int32(i))
 		}
 	}
-	w.askSmallest(tied)
-	return number, len(smallest)
 }
 
 // compare compares the low corners of two cells.
 func (w *weighted) compare(a, b int32) int { return slices.Compare(w.point(a), w.point(b)) }
 
-// askSmallest asks for the cells of some clusters whose points begin with their first coordinate.
-func (w *weighted) askSmallest(firstOf map[int32]float64) {
-	for i := 0; len(firstOf) > 0 && i < len(w.core); i++ {
-		if w.core[i] != yes {
-			continue
-		}
-		if first, tied := firstOf[w.surely.find(w.of[i])]; tied && w.point(int32(i))[0] == first {
-			w.ask(int32(i))
-		}
-	}
-}
-
 // label gives each cell its number; where it depends on the points which cluster a border point joins, it
 // asks.
 func (w *weighted) label(number []int32) []int32 {
 	labels := make([]int32, len(w.core))
-	least := w.leastNumbers(number)
+	sure := w.leastNumbers(number, func(i int32) bool { return w.core[i] == yes })
+	maybe := w.leastNumbers(number, func(i int32) bool { return w.set[i] != noSet })
 	inBatches(len(w.core), fewAtATime, w.threads, func(next func() (int, int, bool)) {
 		for begin, end, ok := next(); ok; begin, end, ok = next() {
 			for i := int32(begin); i < int32(end); i++ {
 				row := w.rows[i]
-				if w.core[i] == yes {
-					labels[row] = number[w.surely.find(w.of[i])]
+				if w.set[i] != noSet {
+					labels[row] = number[w.set[i]]
 					continue
 				}
-				f := border{weighted: w, number: number, least: least, at: w.cell(i), best: unnumbered}
-				f.find(0)
-				if f.doubt(0) {
+				b := border{weighted: w, number: number, sure: sure, maybe: maybe, at: w.cell(i), best: unnumbered}
+				b.find(0)
+				if b.open(0) {
 					w.ask(i)
 				}
-				if labels[row] = f.best; f.best == unnumbered {
+				if labels[row] = b.best; b.best == unnumbered {
 					labels[row] = Noise
 				}
 			}
@@ -249,8 +248,8 @@ func (w *weighted) label(number []int32) []int32 {
 // unnumbered is above all numbers of clusters.
 const unnumbered int32 = math.MaxInt32
 
-// leastNumbers are the least numbers of the clusters in each node, or unnumbered.
-func (w *weighted) leastNumbers(number []int32) []int32 {
+// leastNumbers are the least numbers of the clusters that some cells of each node are in, or unnumbered.
+func (w *weighted) leastNumbers(number []int32, of func(i int32) bool) []int32 {
 	least := slices.Repeat([]int32{unnumbered}, len(w.nodes))
 	for nd := len(w.nodes) - 1; nd >= 0; nd-- {
 		x := &w.nodes[nd]
@@ -259,8 +258,8 @@ func (w *weighted) leastNumbers(number []int32) []int32 {
 			continue
 		}
 		for i := x.begin; i < x.end; i++ {
-			if w.core[i] == yes {
-				least[nd] = min(least[nd], number[w.surely.find(w.of[i])])
+			if of(i) {
+				least[nd] = min(least[nd], number[w.set[i]])
 			}
 		}
 	}
@@ -270,49 +269,48 @@ func (w *weighted) leastNumbers(number []int32) []int32 {
 // A border looks for the clusters that the points of a cell without core points may join.
 type border struct {
 	*weighted
-	number, least []int32
-	at            box
-	best          int32 // the least of the clusters that they are near for sure
+	number      []int32
+	sure, maybe []int32 // per node: the least number of those with core points, and of those that may have some
+	at          box
+	best        int32 // the least of the clusters that they are near for sure
 }
 
-func (f *border) find(nd int32) {
-	if f.least[nd] >= f.best {
+func (b *border) find(nd int32) {
+	if b.sure[nd] >= b.best {
 		return
 	}
-	x := &f.nodes[nd]
-	least, most := f.distances2(f.at, f.box(nd))
+	x := &b.nodes[nd]
+	least, most := b.distances2(b.at, b.box(nd))
 	switch {
-	case least > f.eps2:
-	case most <= f.eps2:
-		f.best = f.least[nd]
+	case least > b.eps2:
+	case most <= b.eps2:
+		b.best = b.sure[nd]
 	case x.right != 0:
-		f.find(nd + 1)
-		f.find(x.right)
+		b.find(nd + 1)
+		b.find(x.right)
 	default:
 		for i := x.begin; i < x.end; i++ {
-			if f.core[i] == yes {
-				if _, most := f.distances2(f.at, f.cell(i)); most <= f.eps2 {
-					f.best = min(f.best, f.number[f.surely.find(f.of[i])])
-				}
+			if b.core[i] == yes && b.distanceWithin(b.at, i) {
+				b.best = min(b.best, b.number[b.set[i]])
 			}
 		}
 	}
 }
 
-// doubt asks for the cells of clusters with a lesser number that the points may be near, and says whether there are any.
-func (f *border) doubt(nd int32) bool {
-	if f.least[nd] >= f.best || f.least2(f.at, f.box(nd)) > f.eps2 {
+// open asks for the cells of clusters with a lesser number that the points may be near, and says whether there are any.
+func (b *border) open(nd int32) bool {
+	if b.maybe[nd] >= b.best || b.least2(b.at, b.box(nd)) > b.eps2 {
 		return false
 	}
-	x := &f.nodes[nd]
+	x := &b.nodes[nd]
 	if x.right != 0 {
-		left := f.doubt(nd + 1)
-		return f.doubt(x.right) || left
+		left := b.open(nd + 1)
+		return b.open(x.right) || left
 	}
 	some := false
 	for i := x.begin; i < x.end; i++ {
-		if f.core[i] == yes && f.number[f.surely.find(f.of[i])] < f.best && f.least2(f.at, f.cell(i)) <= f.eps2 {
-			f.ask(i)
+		if b.set[i] != noSet && b.number[b.set[i]] < b.best && b.least2(b.at, b.cell(i)) <= b.eps2 {
+			b.doubt(i)
 			some = true
 		}
 	}

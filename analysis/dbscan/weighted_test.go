@@ -118,7 +118,7 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 		}
 		return len(questions) == 0
 	}
-	core := make([]bool, n)
+	core, perhaps := make([]bool, n), make([]bool, n)
 	for i := range cells {
 		var least, most int64
 		for k := range cells {
@@ -133,18 +133,20 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 			least++
 		}
 		core[i] = least >= int64(minPts)
+		perhaps[i] = !core[i] && most >= int64(minPts)
+	}
+	doubt := func(i int) {
+		asked[i] = true
 		for k := range cells {
-			if !core[i] && most >= int64(minPts) && (k == i || near[i][k] && !all[i][k]) {
-				asked[k] = true
-			}
+			asked[k] = asked[k] || perhaps[i] && near[i][k] && !all[i][k]
 		}
 	}
-	if !known() {
-		return nil, questions
-	}
+	const none = -1
 	set := make([]int, n)
 	for i := range set {
-		set[i] = i
+		if set[i] = i; !core[i] {
+			set[i] = none
+		}
 	}
 	for i := range cells {
 		for k := range cells {
@@ -157,11 +159,32 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 			}
 		}
 	}
+	for i := range cells {
+		if !perhaps[i] {
+			continue
+		}
+		sure := make(map[int]bool)
+		for k := range cells {
+			if core[k] && all[i][k] {
+				sure[set[k]] = true
+			}
+		}
+		if len(sure) != 1 {
+			doubt(i)
+			continue
+		}
+		for s := range sure {
+			set[i] = s
+		}
+	}
 	smallest := make(map[int]int) // per set: the cell
 	for i := range cells {
+		if core[i] && !all[i][i] {
+			doubt(i)
+		}
 		for k := range cells {
-			if core[i] && core[k] && near[i][k] && (i == k && !all[i][i] || set[i] != set[k]) {
-				asked[i], asked[k] = true, true
+			if set[i] != none && set[k] != none && set[i] != set[k] && near[i][k] {
+				doubt(i)
 			}
 		}
 		if at, seen := smallest[set[i]]; core[i] && (!seen || slices.Compare(cells[i].Lo[:dims], cells[at].Lo[:dims]) < 0) {
@@ -171,16 +194,16 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 	number := make(map[int]int32)
 	for s, at := range smallest {
 		for other, b := range smallest {
-			switch {
-			case other == s:
-			case cells[b].Lo[0] == cells[at].Lo[0]:
-				for i := range cells {
-					asked[i] = asked[i] || core[i] && set[i] == s && cells[i].Lo[0] == cells[at].Lo[0]
-				}
-				fallthrough
-			default:
-				if slices.Compare(cells[b].Lo[:dims], cells[at].Lo[:dims]) < 0 {
-					number[s]++
+			if other == s {
+				continue
+			}
+			before := slices.Compare(cells[b].Lo[:dims], cells[at].Lo[:dims])
+			if before < 0 {
+				number[s]++
+			}
+			for i := range cells {
+				if set[i] == s && cells[i].Lo[0] <= cells[b].Lo[0] && (before < 0 || cells[b].Lo[0] == cells[at].Lo[0]) {
+					doubt(i)
 				}
 			}
 		}
@@ -189,6 +212,10 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 		return nil, questions
 	}
 	for i := range cells {
+		if set[i] != none {
+			labels = append(labels, number[set[i]])
+			continue
+		}
 		best := dbscan.Noise
 		for k := range cells {
 			if core[k] && all[i][k] && (best == dbscan.Noise || number[set[k]] < best) {
@@ -196,14 +223,12 @@ func weightedReference(dims int, cells []cell.Cell, eps float64, minPts int) (la
 			}
 		}
 		for k := range cells {
-			if !core[i] && core[k] && near[i][k] && (best == dbscan.Noise || number[set[k]] < best) {
-				asked[i], asked[k] = true, true
+			if set[k] != none && near[i][k] && (best == dbscan.Noise || number[set[k]] < best) {
+				asked[i] = true
+				doubt(k)
 			}
 		}
 		labels = append(labels, best)
-		if core[i] {
-			labels[i] = number[set[i]]
-		}
 	}
 	if !known() {
 		return nil, questions
@@ -230,8 +255,9 @@ func TestWeightedIsTheReference(t *testing.T) {
 		eps := width * []float64{.02, .1, .3, 1.5}[random.IntN(4)]
 		minPts := []int{1, 2, 4, 10, 50}[random.IntN(5)]
 		var cells []cell.Cell
+		var of []int
 		if random.IntN(2) == 0 {
-			cells, _ = summed(t, p, eps/[]float64{.3, 1, 3, 8}[random.IntN(4)])
+			cells, of = summed(t, p, eps/[]float64{.3, 1, 3, 8}[random.IntN(4)])
 		} else { // few, most of them places, so that labels and numbers are what is left to ask about
 			for i := range min(p.Len(), 4+random.IntN(16)) {
 				c := cell.Of(p.Coords[i*dims:(i+1)*dims], []int64{1, 3, 6, 60}[random.IntN(4)])
@@ -254,6 +280,12 @@ func TestWeightedIsTheReference(t *testing.T) {
 		}
 		if questions == nil {
 			exact++
+			want := reference(p, eps, minPts)
+			for i, c := range of {
+				if labels[c] != want.Labels[i] {
+					t.Fatalf("trial %d: point %d in cell %d: label %d, want %d", trial, i, c, labels[c], want.Labels[i])
+				}
+			}
 		}
 		open[len(questions) > 10]++
 	}

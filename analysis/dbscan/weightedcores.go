@@ -1,6 +1,6 @@
 package dbscan
 
-// findCores tells cells of core points from those without; where it depends on the points it asks.
+// findCores tells cells of core points from those without, and from those of which it depends on the points.
 func (w *weighted) findCores() {
 	parts := w.parts(nil, 0)
 	inBatches(len(parts), 1, w.threads, func(next func() (int, int, bool)) {
@@ -31,8 +31,7 @@ func (w *weighted) parts(dst []int32, nd int32) []int32 {
 // or far as a whole need not be looked at again.
 type gauge struct {
 	*weighted
-	list  []int32 // nodes that are near in part: a stack
-	found []int32 // places near a cell in part
+	list []int32 // nodes that are near in part: a stack
 }
 
 // node judges the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
@@ -80,7 +79,6 @@ func (g *gauge) narrow(nd, other int32, sure, unsure int) (int, int) {
 
 // judge judges a cell.
 func (g *gauge) judge(i int32, begin, end, sure int) {
-	g.found = g.found[:0]
 	unsure := 0
 	for k := begin; k < end && sure < g.minPts; k++ {
 		sure, unsure = g.look(i, g.list[k], sure, unsure)
@@ -93,14 +91,10 @@ func (g *gauge) judge(i int32, begin, end, sure int) {
 		g.core[i] = yes
 	case sure+unsure >= g.minPts:
 		g.core[i] = perhaps
-		g.ask(i)
-		for _, b := range g.found {
-			g.ask(b)
-		}
 	}
 }
 
-// look is narrow for a cell, and lists cells.
+// look is narrow for a cell.
 func (g *gauge) look(i, other int32, sure, unsure int) (int, int) {
 	b := g.cell(i)
 	least, most := g.distances2(b, g.box(other))
@@ -120,9 +114,35 @@ func (g *gauge) look(i, other int32, sure, unsure int) (int, int) {
 				sure += g.weight(k, k+1)
 			default:
 				unsure += g.weight(k, k+1)
-				g.found = append(g.found, k)
 			}
 		}
 	}
 	return sure, unsure
+}
+
+// doubt asks for a cell; if it depends on the points whether its own are core points, for all that decide it.
+func (w *weighted) doubt(i int32) {
+	w.ask(i)
+	if w.core[i] == perhaps && w.around[i].CompareAndSwap(false, true) {
+		w.askAround(w.cell(i), 0)
+	}
+}
+
+// askAround asks for the cells of a node that are near a box in part.
+func (w *weighted) askAround(b box, nd int32) {
+	least, most := w.distances2(b, w.box(nd))
+	if least > w.eps2 || most <= w.eps2 {
+		return
+	}
+	x := &w.nodes[nd]
+	if x.right != 0 {
+		w.askAround(b, nd+1)
+		w.askAround(b, x.right)
+		return
+	}
+	for k := x.begin; k < x.end; k++ {
+		if least, most := w.distances2(b, w.cell(k)); least <= w.eps2 && most > w.eps2 {
+			w.ask(k)
+		}
+	}
 }

@@ -17,6 +17,12 @@ func (w *weighted) link() {
 			}
 		}
 	})
+	w.set = slices.Repeat([]int32{noSet}, len(w.core))
+	for i, core := range w.core {
+		if core == yes {
+			w.set[i] = w.surely.find(w.of[i])
+		}
+	}
 }
 
 func (w *weighted) coresIn(begin, end int32) bool { return w.cores[end] > w.cores[begin] }
@@ -103,6 +109,58 @@ func (w *weighted) anyPart(x *run, f func(*run) bool) bool {
 	return false
 }
 
+// attach puts cells that may hold core points to the cluster that all their points are near for sure: be they core or border points, that is where they are, if they
+// reach no other. Where there is no such cluster, or several, it asks.
+func (w *weighted) attach() {
+	sets, own := w.setsIn(), make([]int32, len(w.core))
+	inBatches(len(w.core), fewAtATime, w.threads, func(next func() (int, int, bool)) {
+		for begin, end, ok := next(); ok; begin, end, ok = next() {
+			for i := int32(begin); i < int32(end); i++ {
+				if w.core[i] != perhaps {
+					continue
+				}
+				if own[i] = w.sureSet(w.cell(i), 0, sets, noSet); own[i] < 0 {
+					w.doubt(i)
+				}
+			}
+		}
+	})
+	for i, set := range own {
+		if w.core[i] == perhaps && set >= 0 {
+			w.set[i] = set
+		}
+	}
+}
+
+// sureSet adds to a set, or noSet or someSets, those of a node's cells that are within Eps of a box as a whole.
+func (w *weighted) sureSet(b box, nd int32, sets []int32, set int32) int32 {
+	if sets[nd] == noSet || sets[nd] == set || set == someSets {
+		return set
+	}
+	x := &w.nodes[nd]
+	least, most := w.distances2(b, w.box(nd))
+	switch {
+	case least > w.eps2:
+		return set
+	case most <= w.eps2:
+		return eitherSet(set, sets[nd])
+	case x.right != 0:
+		return w.sureSet(b, x.right, sets, w.sureSet(b, nd+1, sets, set))
+	}
+	for k := x.begin; k < x.end; k++ {
+		if w.set[k] != noSet && w.distanceWithin(b, k) {
+			set = eitherSet(set, w.set[k])
+		}
+	}
+	return set
+}
+
+// distanceWithin says whether a cell is within Eps of a box as a whole.
+func (w *weighted) distanceWithin(b box, i int32) bool {
+	_, most := w.distances2(b, w.cell(i))
+	return most <= w.eps2
+}
+
 // split asks for what it depends on whether clusters are one: cells that are near in part to those of another cluster, and cells so wide that they may
 // themselves be in pieces.
 func (w *weighted) split() {
@@ -116,35 +174,33 @@ func (w *weighted) split() {
 	})
 }
 
-// What setsIn says of a node that is not in one set.
+// What is in no set, or in several.
 const (
-	noSet    int32 = -1 // it has no core points
+	noSet    int32 = -1
 	someSets int32 = -2
 )
 
-// setsIn says for each node in which set the core points of its cells are.
+func eitherSet(a, b int32) int32 {
+	switch {
+	case a == noSet || a == b:
+		return b
+	case b == noSet:
+		return a
+	}
+	return someSets
+}
+
+// setsIn says for each node in which set its cells are, those apart that are in none.
 func (w *weighted) setsIn() []int32 {
 	sets := slices.Repeat([]int32{noSet}, len(w.nodes))
 	for nd := len(w.nodes) - 1; nd >= 0; nd-- {
-		take := func(set int32) {
-			switch {
-			case set == noSet:
-			case sets[nd] == noSet:
-				sets[nd] = set
-			case sets[nd] != set:
-				sets[nd] = someSets
-			}
-		}
 		x := &w.nodes[nd]
 		if x.right != 0 {
-			take(sets[nd+1])
-			take(sets[x.right])
+			sets[nd] = eitherSet(sets[nd+1], sets[x.right])
 			continue
 		}
-		for i := x.begin; i < x.end; i++ {
-			if w.core[i] == yes {
-				take(w.surely.find(w.of[i]))
-			}
+		for _, set := range w.set[x.begin:x.end] {
+			sets[nd] = eitherSet(sets[nd], set)
 		}
 	}
 	return sets
@@ -171,15 +227,15 @@ func (s *splits) node(nd int32, begin, end int) {
 		s.node(x.right, first, last)
 	} else {
 		for i := x.begin; i < x.end; i++ {
-			if s.core[i] == yes && (s.wide(i) || s.nearOther(i, s.list[first:last])) {
-				s.ask(i)
+			if s.core[i] == yes && s.wide(i) || s.set[i] != noSet && s.nearOther(i, s.list[first:last]) {
+				s.doubt(i)
 			}
 		}
 	}
 	s.list = s.list[:first]
 }
 
-// narrow lists the nodes, no wider than a node, with core points that may be near those of it and in other sets.
+// narrow lists the nodes, no wider than a node, with cells that may be near those of it and are in other sets.
 func (s *splits) narrow(nd, other int32) {
 	y := &s.nodes[other]
 	switch {
@@ -194,7 +250,7 @@ func (s *splits) narrow(nd, other int32) {
 
 // nearOther says whether a cell is near one of another set below some nodes.
 func (s *splits) nearOther(i int32, nodes []int32) bool {
-	own, b := s.surely.find(s.of[i]), s.cell(i)
+	own, b := s.set[i], s.cell(i)
 	var below func(nd int32) bool
 	below = func(nd int32) bool {
 		y := &s.nodes[nd]
@@ -205,7 +261,7 @@ func (s *splits) nearOther(i int32, nodes []int32) bool {
 			return below(nd+1) || below(y.right)
 		}
 		for k := y.begin; k < y.end; k++ {
-			if s.core[k] == yes && s.surely.find(s.of[k]) != own && s.least2(b, s.cell(k)) <= s.eps2 {
+			if s.set[k] != noSet && s.set[k] != own && s.least2(b, s.cell(k)) <= s.eps2 {
 				return true
 			}
 		}
