@@ -68,7 +68,7 @@ func TestWeightedCurveOfPlaces(t *testing.T) {
 func TestWeightedCurveIsASample(t *testing.T) {
 	for dims := 1; dims <= 2; dims++ {
 		const side = .001
-		p := burstLike(20_000, dims)
+		p := burstLike(8_000, dims)
 		cells, _ := summed(t, p, side)
 		curve, err := dbscan.WeightedCurve(dims, cells, 50, 2000, 2)
 		if err != nil {

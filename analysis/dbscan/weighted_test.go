@@ -242,7 +242,7 @@ func TestWeightedIsTheReference(t *testing.T) {
 	exact, open := 0, make(map[bool]int)
 	for trial := range 4000 {
 		dims := 1 + trial%4
-		p := dbscan.Points{Dims: dims, Coords: make([]float64, (10+random.IntN(250))*dims)}
+		p := dbscan.Points{Dims: dims, Coords: make([]float64, (10+random.IntN(120))*dims)}
 		kinds, width := 1+random.IntN(4), []float64{.02, .2, 1}[random.IntN(3)]
 		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
 		for i := range p.Coords {
