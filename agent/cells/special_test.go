@@ -359,3 +359,37 @@ func TestBeside(t *testing.T) {
 		t.Errorf("%d segments, want %d", segments, messages+1)
 	}
 }
+
+// When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and the calls before those are not known.
+func TestGoingOn(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByCalls, Side: .1})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{
+		request(rows(2, 0, 100, 100)), request(rows(2, 1, 100, 100, 100)), // row 1 is there
+		request(rows(2, 9, 100, 100, 100)), // 4 to 8 are gone
+		request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 7, 2}, Comm: []uint32{1, 1, 1}, Ordinal: []uint64{0, 4, 9}}),
+	})
+	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Collectives{Ring: 2, Row: []int64{8, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{4, 9}})})
+	if s := k.Stats(); s.Refused != 0 || s.Bursts != 7 {
+		t.Fatalf("%+v: want 7 bursts", s)
+	}
+	c := &centre{t: t, keeper: k, sites: func(_ uint64, _, function uint32) string { return []string{"none", "some"}[function] }}
+	c.take()
+	if !slices.Equal(c.groups, []string{"none|some", "some|some"}) || c.units[0].count != 2 || c.units[1].count != 5 {
+		t.Fatalf("groups %v", c.groups)
+	}
+	h := asked(c, &moriensv1.CellsRelabel{Begin: true})[0].GetHashes()
+	if !slices.Equal(h.Segment, []uint64{0, 1, 8, 1}) { // 9 anchors lie before that of row 10, whatever was before the rows that are gone
+		t.Fatalf("%v: want segments 0, 1, 9 and 10", h)
+	}
+	for i, segment := range []uint64{0, 1, 9, 10} {
+		w := &moriensv1.CellsWant{Segment: []uint64{segment}, High: h.High[i : i+1], Low: h.Low[i : i+1]}
+		if s := asked(c, w)[0].GetSequences(); !slices.Equal(s.Length, []uint32{uint32([]int{2, 2, 2, 1}[i])}) {
+			t.Errorf("segment %d: %v", segment, s)
+		}
+	}
+	sums := asked(c, &moriensv1.CellsSum{})[0].GetSums()
+	if !slices.Equal(sums.Count, []uint64{7, 7}) {
+		t.Errorf("%v: want 7 bursts and 7 calls", sums)
+	}
+}
