@@ -87,20 +87,18 @@ type chunk struct {
 // pack makes a chunk of rows.
 func pack(first uint32, rows []uint32) *chunk {
 	c := &chunk{first: first}
-	places := make(map[uint32]uint16)
+	var places [2 * chunkRows]uint16 // in units, plus 1, by the slot of the unit or the next that is free: a map costs several times as much
 	at := make([]uint16, len(rows))
 	for i, unit := range rows {
-		if i > 0 && unit == rows[i-1] {
-			at[i] = at[i-1]
-			continue
+		s := slot(unit, 0) % uint32(len(places))
+		for places[s] != 0 && c.units[places[s]-1] != unit {
+			s = (s + 1) % uint32(len(places))
 		}
-		p, known := places[unit]
-		if !known {
-			p = uint16(len(c.units))
-			places[unit] = p
+		if places[s] == 0 {
 			c.units = append(c.units, unit)
+			places[s] = uint16(len(c.units))
 		}
-		at[i] = p
+		at[i] = places[s] - 1
 	}
 	c.units = append([]uint32(nil), c.units...)
 	if len(c.units) > 1<<8 {
