@@ -23,7 +23,7 @@ const (
 
 // iterations feeds a Keeper rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
 // It returns how many bursts there were.
-func iterations(b *testing.B, k *cells.Keeper, rings, rows int) (bursts int) {
+func iterations(b *testing.B, k *cells.Keeper, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2),
 		request(&moriensv1.Communicator{Communicator: 1, Size: uint32(rings), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(rings)}}),
@@ -31,7 +31,7 @@ func iterations(b *testing.B, k *cells.Keeper, rings, rows int) (bursts int) {
 	for i := range rings {
 		process := uint64(100 + i)
 		list := []*moriensv1.ReportRequest{
-			request(&moriensv1.Process{Process: process, Rank: int32(i), Size: int32(rings), Clock: moriensv1.Clock_CLOCK_TSC}),
+			request(&moriensv1.Process{Process: process, Rank: int32(i), Size: int32(rings), Clock: moriensv1.Clock_CLOCK_TSC, Events: events}),
 			request(&moriensv1.Ring{Ring: process, Process: process}), request(&moriensv1.Member{Process: process, Comm: 1, Communicator: 1}),
 		}
 		for path := range uint32(benchStep) {
@@ -43,6 +43,9 @@ func iterations(b *testing.B, k *cells.Keeper, rings, rows int) (bursts int) {
 	const together = 1024
 	c := &moriensv1.Calls{
 		BurstTicks: make([]uint64, together), CallTicks: make([]uint64, together), Function: make([]uint32, together), Path: make([]uint32, together),
+	}
+	for range events {
+		c.Counts = append(c.Counts, &moriensv1.Counts{Value: make([]int64, together)})
 	}
 	x := new(moriensv1.Collectives)
 	for first := 0; first < rows; first += together {
@@ -56,6 +59,9 @@ func iterations(b *testing.B, k *cells.Keeper, rings, rows int) (bursts int) {
 			for n := range together {
 				step := (first + n) % benchStep
 				c.BurstTicks[n] = uint64(math.Exp(float64(8+step)/2+.03*r.NormFloat64()) * 1000)
+				for _, counts := range c.Counts { // noise of a thousandth
+					counts.Value[n] = int64(math.Exp(float64(8+step)/2+.001*r.NormFloat64()) * 3000)
+				}
 				c.CallTicks[n], c.Function[n], c.Path[n] = 700, 1, uint32(step+1)
 				if step == benchStep-1 {
 					x.Row, x.Comm = append(x.Row, int64(first+n)-at), append(x.Comm, 1)
@@ -87,19 +93,23 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }
 
-// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows.
+// BenchmarkAdd takes in what 16 ranks do, in messages of 1,024 rows: bursts of which the duration is known, and others with instructions and cycles.
 func BenchmarkAdd(b *testing.B) {
-	began, total := cpu(b), 0
-	for b.Loop() {
-		k := benchKeeper(b, 1<<30)
-		bursts := iterations(b, k, benchRings, benchRows/16)
-		total += bursts
-		s := k.Stats()
-		b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
-		b.ReportMetric(float64(s.PointsBytes)/float64(bursts), "points-B/burst")
-		b.ReportMetric(float64(s.Units), "units")
+	for _, events := range [][]string{nil, {"PAPI_TOT_INS", "PAPI_TOT_CYC"}} {
+		b.Run(fmt.Sprintf("events=%d", len(events)), func(b *testing.B) {
+			began, total := cpu(b), 0
+			for b.Loop() {
+				k := benchKeeper(b, 1<<30)
+				bursts := iterations(b, k, benchRings, benchRows/16, events...)
+				total += bursts
+				s := k.Stats()
+				b.ReportMetric(float64(s.Bytes-s.PointsBytes)/float64(bursts), "B/burst")
+				b.ReportMetric(float64(s.PointsBytes)/float64(bursts), "points-B/burst")
+				b.ReportMetric(float64(s.Units), "units")
+			}
+			b.ReportMetric(float64(cpu(b)-began)/float64(total), "cpu-ns/burst") // drawing them included
+		})
 	}
-	b.ReportMetric(float64(cpu(b)-began)/float64(total), "cpu-ns/burst") // drawing them included
 }
 
 // BenchmarkRelabel labels anew and hashes: by call path, which all ranks and iterations have alike, and by unit, where nothing is as anything else.

@@ -47,7 +47,10 @@ func hashFrames(frames []*moriensv1.Frame) uint64 {
 }
 
 // slot spreads two numbers over a table of what was looked up last.
-func slot(a, b uint32) uint32 { return ((a * 0x9e3779b1) ^ b) * 0x85ebca6b >> 16 }
+func slot(a, b uint32) uint32 {
+	h := a*0x9e3779b1 + b*0x85ebca6b
+	return (h ^ h>>15) * 0xc2b2ae35 >> 16
+}
 
 // sitesOf appends the numbers of the sites of a message's rows. A call path that is not defined is an error.
 func (p *process) sitesOf(c *moriensv1.Calls, sites []uint32) ([]uint32, error) {

@@ -115,9 +115,11 @@ func (k *Keeper) locate(l pointLog) (bursts []burst, at []float64, err error) {
 	var b columns
 	b.choose(k.dims)
 	var rows []int32
+	var counts []int64
 	l.each(func(ring uint32) int { return len(k.rings[ring].process.events) }, func(x *burst) {
 		own := *x
-		own.counts = slices.Clone(x.counts)
+		counts = append(counts, x.counts...)
+		own.counts = counts[len(counts)-len(x.counts):]
 		rows, bursts = append(rows, int32(len(bursts))), append(bursts, own)
 		b.DurationNS = append(b.DurationNS, x.ns)
 		for axis, event := range k.rings[x.ring].process.axes {
