@@ -140,14 +140,13 @@ func TestPointsForgotten(t *testing.T) {
 	if len(c.units) != 3+20+20 || c.units[0].count != 2000 || c.units[3].count != 1 || c.units[3].parent == 0 {
 		t.Errorf("%d units, %+v", len(c.units), c.units[0])
 	}
-	before := k.Stats().PointsBytes
-	if before != 0 {
-		t.Errorf("places hold %d bytes of points", before)
-	}
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, row, 100_000, 100_001, 10_000))})
 	c.take()
 	if c.about.Whole || len(c.units) != 3+40+1 || c.units[3].count != 2 || c.units[43].count != 1 || c.units[0].count != 2001 {
 		t.Errorf("whole %v, %d units; at a place there are %d bursts", c.about.Whole, len(c.units), c.units[3].count)
+	}
+	if bytes := k.Stats().PointsBytes; bytes != 0 {
+		t.Errorf("places hold %d bytes of points", bytes)
 	}
 	if again := c.split([]uint32{1}); len(again) > 0 || c.units[3].count != 2 || len(c.units) != 44 {
 		t.Errorf("split again: unknown %v, %d bursts at a place, %d units", again, c.units[3].count, len(c.units))
