@@ -73,7 +73,10 @@ func TestByHand(t *testing.T) {
 	}
 	k.Add([]*moriensv1.ReportRequest{
 		request(rows(2, 0, 100, 200, 100, 400)), request(rows(2, 9, 300)),
-		request(&moriensv1.Collectives{Ring: 2, Row: []int64{0, 2, 7}, Comm: []uint32{1, 1, 1}, Ordinal: []uint64{0, 1, 5}}),
+		// Communicator 2 is that of another, larger world.
+		request(&moriensv1.Communicator{Communicator: 8, Size: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}),
+		request(&moriensv1.Member{Process: 1, Comm: 2, Communicator: 8}),
+		request(&moriensv1.Collectives{Ring: 2, Row: []int64{0, 1, 1, 7}, Comm: []uint32{1, 2, 1, 1}, Ordinal: []uint64{0, 0, 1, 5}}),
 	})
 	k.Lost(3)
 	c := &centre{t: t, keeper: k, sites: unnamed}
