@@ -38,6 +38,7 @@ var rules = []rule{
 	{"internal/measure/load", []string{"collector/store", "internal/bench", "internal/mpicall", "internal/rendezvous", "proto"}, []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	{"internal/measure/agentbench", []string{"agent/ring", "cshim/ringwriter", "internal"}, []string{}},
 	{"internal/measure/endbench", []string{"analysis", "collector", "internal", "proto", "trace"}, []string{}},
+	{"internal/measure/simulate", []string{"agent/cells", "analysis", "collector/cells", "internal", "proto"}, []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	{"internal/measure/bench", []string{"internal/bench"}, []string{}},
 	{"internal/supervise", []string{}, []string{}},
 	{"internal/faults", []string{"agent", "collector", "cshim", "trace", "internal"}, nil}, // it has tests alone

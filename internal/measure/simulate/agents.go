@@ -33,6 +33,7 @@ type work struct {
 	Entries, Labels  int64   // hashes up, and labels down
 	Sequences, Runs  int64   // up
 	Units, Rows      int64   // up, of surveys and splits, and of sums
+	SplitUnits       int64   // down
 	byAgent          map[uint64]float64
 }
 
@@ -80,6 +81,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 		return err
 	}
 	c.work.Labels += int64(len(ask.GetRelabel().GetUnit()))
+	c.work.SplitUnits += int64(len(ask.GetSplit().GetUnit()))
 	var parts [][]byte
 	began, err := cpu()
 	if err != nil {
@@ -140,6 +142,7 @@ func (w *work) add(o work) {
 	w.Runs += o.Runs
 	w.Units += o.Units
 	w.Rows += o.Rows
+	w.SplitUnits += o.SplitUnits
 }
 
 func (w *work) took(agent uint64, seconds float64) {

@@ -21,7 +21,7 @@ type options struct {
 	Points                       int64
 	counters, equal, one         bool
 	eps                          float64
-	minPts                       int
+	minPts, split                int
 	profile                      string
 }
 
@@ -38,6 +38,7 @@ func main() {
 	flag.BoolVar(&o.one, "one", false, "measure the first of all numbers, in this process, and print it as JSON")
 	flag.Float64Var(&o.eps, "eps", 0, "Eps of all groups; 0 = automatic, and refined")
 	flag.IntVar(&o.minPts, "min-points", 100, "with -eps: MinPts")
+	flag.IntVar(&o.split, "split", 0, "bursts that may be asked for one by one; 0 = as by default, negative = none")
 	flag.StringVar(&o.profile, "cpuprofile", "", "with -one: file for a profile of what comes behind the ranks")
 	flag.Parse()
 	if err := o.run(os.Stdout); err != nil {
@@ -80,7 +81,7 @@ func (o *options) run(out io.Writer) error {
 func (o *options) apart(j job, side float64) (*end, error) {
 	text, err := bench.Output(nil, os.Args[0], "-one", "-agents", strconv.Itoa(j.Agents), "-ranks", strconv.Itoa(j.Ranks), "-bursts", strconv.Itoa(j.Bursts),
 		"-sides", strconv.FormatFloat(side, 'g', -1, 64), "-noise", strconv.FormatFloat(o.noise, 'g', -1, 64), "-points", strconv.FormatInt(o.Points, 10),
-		"-counters="+strconv.FormatBool(o.counters), "-equal="+strconv.FormatBool(o.equal), "-eps", strconv.FormatFloat(o.eps, 'g', -1, 64), "-min-points", strconv.Itoa(o.minPts))
+		"-counters="+strconv.FormatBool(o.counters), "-equal="+strconv.FormatBool(o.equal), "-eps", strconv.FormatFloat(o.eps, 'g', -1, 64), "-min-points", strconv.Itoa(o.minPts), "-split", strconv.Itoa(o.split))
 	if err != nil {
 		return nil, err
 	}

@@ -193,6 +193,7 @@ func (r *run) all() error {
 		return err
 	}
 	r.dims = set.Dims
+	set.MostSplit = r.options.split
 	result, err := microcell.Compute(*set, &source{run: r, from: r.centre.Source(ctx, runtime.NumCPU())}, r.partition())
 	if err != nil {
 		return err

@@ -38,7 +38,7 @@ var phases = [2][]kind{
 	{{3000, .03, mpicall.Irecv, 500}, {1500, .03, mpicall.Isend, 700}, {800_000, .02, mpicall.Waitall, 20_000}, {120_000, .02, mpicall.Allreduce, 5000}},
 	{
 		{3000, .03, mpicall.Irecv, 500}, {1500, .03, mpicall.Isend, 700}, {500_000, .02, mpicall.Waitall, 20_000},
-		{4000, .03, mpicall.Irecv, 500}, {1500, .03, mpicall.Isend, 700}, {600_000, .05, mpicall.Waitall, 20_000}, {250_000, .02, mpicall.Allreduce, 5000},
+		{4000, .03, mpicall.Irecv, 500}, {1500, .03, mpicall.Isend, 700}, {600_000, .03, mpicall.Waitall, 20_000}, {250_000, .02, mpicall.Allreduce, 5000},
 	},
 }
 
