@@ -1,6 +1,7 @@
 package window_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -187,4 +188,44 @@ func count(list []string, what string) (n int) {
 		}
 	}
 	return n
+}
+
+// A window that comes in many commits is told as one: all calls before what belongs to them.
+func TestReplayOneWindow(t *testing.T) {
+	s := openWhole(t, t.TempDir(), 0)
+	defer s.Close()
+	j := &job{ranks: 2}
+	if err := s.Append(1, j.introduce()); err != nil {
+		t.Fatal(err)
+	}
+	const commits = 5
+	for i := range uint64(commits) {
+		err := s.Append(2+i, []*moriensv1.ReportRequest{
+			request(&moriensv1.Calls{
+				Ring: 1, First: i, OriginTicks: 10 * i, BurstTicks: []uint64{1}, CallTicks: []uint64{9}, Function: []uint32{1}, Path: []uint32{0},
+				Counts: []*moriensv1.Counts{{Value: []int64{1}}, {Value: []int64{2}}},
+			}),
+			request(&moriensv1.Collectives{Ring: 1, Row: []int64{int64(i)}, Comm: []uint32{9}, Ordinal: []uint64{i}, Sent: []uint64{0}, Received: []uint64{0}, Root: []int32{-1}}),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Sort(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var kinds string
+	_, err := s.Replay(func(messages []*moriensv1.ReportRequest) {
+		for _, m := range messages {
+			switch {
+			case m.GetCalls() != nil:
+				kinds += fmt.Sprint("c", m.GetCalls().First)
+			case m.GetCollectives() != nil:
+				kinds += fmt.Sprint("m", m.GetCollectives().Row[0])
+			}
+		}
+	})
+	if want := "c0c1c2c3c4m0m1m2m3m4"; err != nil || kinds != want {
+		t.Errorf("%s, %v, want %s", kinds, err, want)
+	}
 }

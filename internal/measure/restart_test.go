@@ -25,18 +25,24 @@ import (
 
 // They make this test's program an agent or a collector of its own, which can be killed or stopped.
 const (
-	agentEnv   = "MORIENS_TEST_AGENT"
-	collectEnv = "MORIENS_TEST_COLLECT"
+	agentEnv      = "MORIENS_TEST_AGENT"
+	agentCellsEnv = "MORIENS_TEST_AGENT_CELLS"
+	collectEnv    = "MORIENS_TEST_COLLECT"
 )
 
 func TestMain(m *testing.M) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var err error
-	if dir := os.Getenv(agentEnv); dir != "" {
-		err = Agent(AgentConfig{
+	as := func(dir string, kept *Cells) error {
+		return Agent(AgentConfig{
 			Dir: dir, Shm: filepath.Join(dir, "shm"), Wait: 10 * time.Second, Idle: time.Second,
-			Spool: Spool{Dir: filepath.Join(dir, "spool")}, Log: log,
+			Spool: Spool{Dir: filepath.Join(dir, "spool")}, Cells: kept, Options: byDuration, Log: log,
 		})
+	}
+	if dir := os.Getenv(agentEnv); dir != "" {
+		err = as(dir, nil)
+	} else if dir := os.Getenv(agentCellsEnv); dir != "" {
+		err = as(dir, new(Cells))
 	} else if dir := os.Getenv(collectEnv); dir != "" {
 		err = Collect(CollectConfig{Out: dir, Listen: "127.0.0.1:0", Options: byDuration, Log: log})
 	} else {

@@ -1,0 +1,109 @@
+package measure
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"moriens/agent/ring"
+	"moriens/collector"
+	"moriens/internal/rendezvous"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// startKept starts the collector of a run whose bursts stay with the agents, which stay at the end.
+func startKept(t *testing.T, run, journal string) *collector.Collector {
+	t.Helper()
+	c, err := collector.Start(collector.Config{
+		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Stay: 5 * time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every burst once, and every record that was written
+// comes when it is asked for; before that none has come.
+func TestKilledAgentOfCells(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := startKept(t, "00000000000000ad", filepath.Join(t.TempDir(), "journal"))
+	meet := c.Rendezvous()
+	if err := rendezvous.Write(dir, meet); err != nil {
+		t.Fatal(err)
+	}
+	shm := filepath.Join(dir, "shm")
+	if err := os.Mkdir(shm, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), meet.Run), 1<<16)
+	stop, written := make(chan struct{}), make(chan struct{})
+	go func() { write(planters, stop, 20); close(written) }()
+	random := rand.New(rand.NewPCG(8, 6))
+	for range killRounds {
+		cmd := child(t, agentCellsEnv, dir)
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+	last := child(t, agentCellsEnv, dir)
+	time.Sleep(300 * time.Millisecond)
+	close(stop)
+	<-written
+	checkKept(t, c, planters)
+	if err := last.Wait(); err != nil {
+		t.Errorf("the last agent: %v", err)
+	}
+}
+
+// checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what was written.
+func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	if err := c.WaitAgents(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := c.Freeze("")
+	defer c.Close(collector.Outcome{})
+	defer c.Release()
+	if f.Totals.Calls != 0 || len(f.Agents) != 1 || f.Agents[0].Done.GetRestarts() == 0 || f.Totals.Refused != 0 {
+		t.Errorf("%+v, %d agents, done: %v", f.Totals, len(f.Agents), f.Agents[0].Done)
+	}
+	set, err := c.Cells().Survey(ctx, c.Journal().Store())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages []*moriensv1.ReportRequest
+	for _, fetched := range c.Windows().FetchAll(ctx, planters[0].process.ID(), planters[len(planters)-1].process.ID()) {
+		if fetched.Err != nil || len(fetched.Gone) > 0 {
+			t.Errorf("fetched: %v, %d windows are gone", fetched.Err, len(fetched.Gone))
+		}
+		for _, p := range fetched.Parts {
+			messages = append(messages, p.Messages...)
+		}
+	}
+	filled := f.Fill(messages)
+	if filled.Missing > 0 || len(filled.Refused) > 0 {
+		t.Errorf("%d calls are missing, refused: %v", filled.Missing, filled.Refused)
+	}
+	f.Renumber()
+	compare(t, f, planters)
+	if uint64(set.Bursts) != f.Totals.Bursts || set.Bursts == 0 {
+		t.Errorf("%d bursts are kept, %d are in all that was fetched", set.Bursts, f.Totals.Bursts)
+	}
+	units := 0
+	for _, u := range set.Units {
+		units += int(u.Duration.N)
+	}
+	if units+set.Missing.Bursts+set.Short.Bursts != set.Bursts {
+		t.Errorf("%d bursts in cells, %+v without data, %+v short, of %d", units, set.Missing, set.Short, set.Bursts)
+	}
+	if told := c.Cells().Told(); len(told) != 1 || told[0].Lost > 0 {
+		t.Errorf("agents: %+v", told)
+	}
+}
