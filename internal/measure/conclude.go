@@ -89,7 +89,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	}
 	end.Desk = c.collector.Windows()
 	if c.cells != nil {
-		end.Cells = &moriens.CellsOptions{Agents: c.collector.Windows(), Log: c.log}
+		end.Cells = &moriens.CellsOptions{Agents: c.collector.Windows(), Centre: c.collector.Cells(), Log: c.log}
 	}
 	r, analysisErr := moriens.Conclude(context.Background(), end)
 	c.collector.Release()
