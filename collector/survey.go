@@ -12,6 +12,8 @@ import (
 )
 
 const (
+	// surveyFirst is when the first survey is: as soon as there is something to say.
+	surveyFirst = time.Second
 	// surveyEvery is the time between two surveys of micro-cells, of which only what is new travels.
 	surveyEvery = 3 * time.Second
 	// surveyShare is how many times as long as a survey took it is until the next one at least.
@@ -37,7 +39,7 @@ func newSurveyor(c *Collector) *surveyor {
 // run asks again and again until ctx ends.
 func (s *surveyor) run(ctx context.Context) {
 	defer close(s.over)
-	next := time.NewTimer(surveyEvery)
+	next := time.NewTimer(surveyFirst)
 	defer next.Stop()
 	for {
 		select {

@@ -1,0 +1,199 @@
+package main_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"moriens/collector/health"
+	"moriens/internal/mpitest"
+	"moriens/internal/rendezvous"
+	"moriens/internal/testenv"
+	"moriens/trace/rundir"
+)
+
+// brief is a job of many short bursts: each iteration has 521 of a rank, and takes 50 ms.
+func brief(t *testing.T, mpi mpitest.MPI, iterations string) []string {
+	return []string{mpi.App(t, "planted"), iterations, "80", "300", "2000", "500", "20"}
+}
+
+// checkKept sees that a run whose bursts stayed with their agents has every call that the ranks have counted, and every burst.
+func checkKept(t *testing.T, out, counts string, ranks int) {
+	t.Helper()
+	told, err := rundir.ReadManifest(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, c := readManifest(t, out), told.Cells
+	made := sum(mpitest.Counts(t, counts))
+	calls := 0
+	for _, n := range made {
+		calls += n
+	}
+	if m.Ranks != ranks || !maps.Equal(m.MPICalls, made) || m.Bursts != calls-ranks || m.Losses.MessagesRefused != 0 || m.Dropped != 0 {
+		t.Errorf("%d ranks, %d bursts, calls %v, want %v and %d bursts; losses %+v", m.Ranks, m.Bursts, m.MPICalls, made, calls-ranks, m.Losses)
+	}
+	if c == nil || c.LostBursts != 0 || len(c.Unanswered) != 0 || c.Agents != 1 || c.RanksInFull+c.RanksInSum != ranks {
+		t.Errorf("cells: %+v", c)
+	}
+}
+
+// Collector and agent are killed while ranks run. The agent keeps every burst over its lives, and the collector that follows asks for them: only who the ranks are was ever sent.
+func TestCellsKilled(t *testing.T) {
+	mpi := mpitest.OpenMPI
+	testenv.Need(t, mpi.CC, mpi.Launcher)
+	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
+	dir, shm, counts := t.TempDir(), t.TempDir(), t.TempDir()
+	out := filepath.Join(dir, "run")
+	dims := []string{"--cells", "--dims", "duration:log", "--cell-side", "0.05"}
+	collect, output := start(t, append([]string{"collect", "--out", out, "--keep-work"}, dims...)...)
+	agentArgs := append([]string{"agent", "--dir", out, "--shm", shm, "--spool", filepath.Join(dir, "spool")}, dims...)
+	agent, said := start(t, agentArgs...)
+	_, meet := readMeeting(t, out, output)
+	args := mpi.Args(2, library, brief(t, mpi, "150")...)
+	job := exec.Command(args[0], args[1:]...)
+	job.Env = mpitest.Environ("MORIENS_RUN="+meet.Run, "MORIENS_SHM="+shm, "MINIAPP_OUT="+counts, "OMPI_MCA_mpi_yield_when_idle=1")
+	if err := job.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { job.Process.Kill() })
+	kept := func(more uint64) uint64 {
+		t.Helper()
+		p := pageNow(t, out, func(p *health.Page) bool { return p.Cells != nil && p.Cells.Bursts > more && p.Bursts == p.Cells.Bursts })
+		if p.Calls != 0 || p.Cells.Agents != 1 || p.Cells.Lost != 0 || p.Cells.Units == 0 || p.Cells.Seconds == 0 || p.Clusters.Bursts != 0 {
+			t.Errorf("%d calls have come, %d bursts are clustered; cells: %+v", p.Calls, p.Clusters.Bursts, p.Cells)
+		}
+		return p.Cells.Bursts
+	}
+	bursts := kept(100)
+	kill(collect)
+	collect, output = start(t, "collect", "--out", out, "--keep-work") // the journal has the other options
+	meetAgain(t, out, collect, output)
+	kept(bursts)
+	kill(agent)
+	agent, said = start(t, agentArgs...)
+	contains(t, execute(t, nil, binary(t), "status", out).stdout, "the bursts stay on their nodes, in ", "of threads that have ended")
+	if err := job.Wait(); err != nil {
+		t.Errorf("the job: %v", err)
+	}
+	if err := collect.Wait(); err != nil {
+		t.Errorf("collect: %v\n%s", err, output)
+	}
+	if err := agent.Wait(); err != nil {
+		t.Errorf("agent: %v\n%s", err, said)
+	}
+	checkKept(t, out, counts, 2)
+	journal, err := filepath.Glob(filepath.Join(out, rundir.JournalDir, "*.seg"))
+	if err != nil || len(journal) == 0 {
+		t.Fatalf("no journal: %v", err)
+	}
+	bytes := int64(0)
+	for _, path := range journal {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bytes += info.Size()
+	}
+	if m := readManifest(t, out); bytes > int64(m.Bursts) || m.Losses.CollectorRestarts != 1 {
+		t.Errorf("the journal has %d bytes for %d bursts, %d restarts", bytes, m.Bursts, m.Losses.CollectorRestarts)
+	}
+}
+
+// Ranks that start their agent themselves keep their bursts with it too.
+func TestCellsPreload(t *testing.T) {
+	mpi := mpitest.OpenMPI
+	testenv.Need(t, mpi.CC, mpi.Launcher)
+	j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_OPTIONS=--cells"}, mpi.Args(2, "", brief(t, mpi, "40")...)...)
+	if err := j.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &j.stderr)
+	}
+	checkKept(t, filepath.Join(j.folder, "run"), j.counts, 2)
+}
+
+// Who is told to keep bursts where the other expects them is told what to do, at the agent's end.
+func TestCellsRefused(t *testing.T) {
+	t.Parallel()
+	side := []string{"--cells", "--cell-side", "0.05"}
+	for _, tt := range []struct {
+		name           string
+		collect, agent []string
+		env            []string
+		want           []string
+	}{
+		{"sends", side, nil, nil, []string{"expects agents to keep bursts as micro-cells: ", "side 0.05", "hint: start this one with --cells"}},
+		{"keeps", nil, nil, []string{"MORIENS_CELLS=1"}, []string{"expects agents to send bursts", "hint: start it without --cells"}},
+		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.05", "was told ", "side auto", "hint: give the agent the collector's --dims"}},
+		{"dims", side, append([]string{"--dims", "duration:lin"}, side...), nil, []string{"dims auto", "dims duration:lin", "hint: give the agent"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			out := filepath.Join(t.TempDir(), "run")
+			_, output := start(t, append([]string{"collect", "--out", out}, tt.collect...)...)
+			readMeeting(t, out, output)
+			o := execute(t, tt.env, append([]string{binary(t), "agent", "--dir", out, "--shm", t.TempDir(), "--spool", t.TempDir()}, tt.agent...)...)
+			if o.status != 1 {
+				t.Errorf("status %d", o.status)
+			}
+			contains(t, o.stderr, tt.want...)
+		})
+	}
+}
+
+// What cannot be obeyed where bursts stay on their nodes is said before anything begins.
+func TestCellsUsage(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ args, want string }{
+		{"run --cells --keep-bursts all -- true", "leave one of the two out"},
+		{"collect --out never --cells --strict", "leave one of the two out"},
+		{"run --cell-side 0.1 -- true", "give --cells too"},
+		{"run --cells --cell-side=-1 -- true", "it is a length above 0"},
+		{"agent --dir never --by none", "an agent needs the same with --cells alone"},
+		{"agent --dir never --cells --resolution nan", "it is a number from 0 up"},
+	} {
+		o := execute(t, nil, append([]string{binary(t)}, strings.Fields(tt.args)...)...)
+		if o.status != 2 {
+			t.Errorf("%s: status %d", tt.args, o.status)
+		}
+		contains(t, o.stderr, "hint: ", tt.want)
+	}
+}
+
+// Several collectors cannot ask for micro-cells; none of them leaves a run behind.
+func TestCellsOfTwoCollectors(t *testing.T) {
+	mpi := mpitest.OpenMPI
+	testenv.Need(t, mpi.CC, mpi.Launcher)
+	out := filepath.Join(t.TempDir(), "run")
+	collect, output := collectAs(t, mpi, 2, "--cells", "--out", out)
+	if err := collect.Wait(); err == nil {
+		t.Error("they collect")
+	}
+	contains(t, output.String(), "--cells with 2 collectors", "hint: where bursts stay on their nodes one collector is enough")
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the run directory was made")
+	}
+}
+
+// The option can come from the environment, and the journal has it then as well.
+func TestCellsEnvironment(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	t.Setenv("MORIENS_CELLS", "1")
+	collect, output := start(t, "collect", "--out", out)
+	readMeeting(t, out, output)
+	contains(t, execute(t, nil, binary(t), "env", out).stdout, "export MORIENS_CELLS='1'\n")
+	kill(collect)
+	os.Unsetenv("MORIENS_CELLS")
+	if err := rendezvous.Remove(out); err != nil {
+		t.Fatal(err)
+	}
+	collect, output = start(t, "collect", "--out", out)
+	meet := meetAgain(t, out, collect, output)
+	kill(collect)
+	contains(t, output.String(), "as the run was begun: --cells=true")
+	if meet.Cells == "" {
+		t.Errorf("the collector that goes on expects bursts: %+v", meet)
+	}
+}
