@@ -2,13 +2,13 @@ package moriens
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -207,13 +207,229 @@ func sameClusters(t rapid.TB, want, got *Result) {
 	}
 }
 
-func (f *stayer) String() string { return fmt.Sprint(f.keeper.Stats()) }
+// planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the ranks of the second half more often in another.
+func planted(t *testing.T, n, iterations int) *record {
+	random := rand.New(rand.NewPCG(7, 7))
+	r := new(record)
+	raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW
+	end := 1e9 * float64(iterations)
+	sample := func(ns float64) *moriensv1.ClockSample {
+		return &moriensv1.ClockSample{Clock: raw, Ticks: uint64(ns), MonotonicNs: int64(ns), RealtimeNs: int64(ns), UncertaintyNs: 40, Identity: "kernel"}
+	}
+	r.clocks = []*moriensv1.ClockSample{sample(0), sample(end)}
+	for i := range 2 {
+		a := &telling{hello: &moriensv1.Hello{Agent: uint64(i + 1), Host: fmt.Sprint("n", i), Cpus: 4}}
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: sample(0)}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+			Communicator: 1, Id: 70, Size: uint32(n), Peers: uint32(n), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(n)}}}})
+		r.agents = append(r.agents, a)
+	}
+	allreduce, barrier := id(t, "MPI_Allreduce"), id(t, "MPI_Barrier")
+	for rank := range n {
+		a := r.agents[rank*2/n]
+		process := uint64(rank + 11)
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{
+			Process: process, Rank: int32(rank), Size: int32(n), World: "w", Clock: raw, Host: a.hello.Host, Executable: "/opt/app", MpiLibrary: "Open MPI v4",
+		}}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: process, Process: process}}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
+		for path := range uint32(2) {
+			a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{
+				Process: process, Path: path + 1, Frames: []*moriensv1.Frame{{Module: "/opt/app", BuildId: []byte{1}, Offset: uint64(path + 1)}}}}})
+		}
+		now, first := uint64(1000), uint64(0)
+		for window := range iterations / 10 {
+			c := &moriensv1.Calls{Ring: process, First: first, OriginTicks: now}
+			m := &moriensv1.Collectives{Ring: process}
+			for i := range 10 {
+				for call, function := range []uint32{allreduce, barrier} {
+					burst := 4e5 * (1 + .01*random.Float64())
+					switch {
+					case call == 0 && rank == 3:
+						burst *= 4
+					case call == 1 && rank >= n/2:
+						burst *= 2.5
+					}
+					c.BurstTicks, c.CallTicks = append(c.BurstTicks, uint64(burst)), append(c.CallTicks, 2000)
+					c.Function, c.Path = append(c.Function, function), append(c.Path, uint32(call+1))
+					now += uint64(burst) + 2000
+					row := int64(first) + int64(2*i+call)
+					if 2*i+call > 0 {
+						row = 1 // behind the one before
+					}
+					m.Row, m.Comm, m.Ordinal = append(m.Row, row), append(m.Comm, 1), append(m.Ordinal, uint64(20*window+2*i+call))
+					m.Sent, m.Received, m.Root = append(m.Sent, 8), append(m.Received, 8), append(m.Root, -1)
+				}
+			}
+			if window == 0 {
+				c.NoBurst = []uint32{0}
+			}
+			first += 20
+			a.say(calls(c))
+			a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Collectives{Collectives: m}})
+		}
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: process, Calls: first}}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process}}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: process, How: moriensv1.ProcessEnd_HOW_FINALIZED}}})
+	}
+	for _, a := range r.agents {
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: sample(end)}})
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	}
+	return r
+}
 
-var (
-	_ = errors.New
-	_ = filepath.Join
-	_ = strings.Join
-	_ = units.Bytes(0)
-	_ = trace.NoCount
-	_ = parquet.ProfileMPI
-)
+func calls(c *moriensv1.Calls) *moriensv1.ReportRequest {
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}}
+}
+
+// concludeCells ends a run whose bursts have stayed on their nodes, and writes it.
+func concludeCells(t *testing.T, f store.Frozen, agents stayers, o partition.Options, keep retention.Options) (*Result, string) {
+	t.Helper()
+	options := &CellsOptions{Agents: agents}
+	if agents == nil {
+		options.Agents = nil
+	}
+	r, err := Conclude(t.Context(), End{Frozen: f, Options: o, Keep: keep, Stages: stage.New(0), Cells: options})
+	if r == nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "run")
+	if err := rundir.Create(dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rundir.Write(&r.Content, dir); err != nil {
+		t.Fatal(err)
+	}
+	return r, dir
+}
+
+// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and without bytes.
+func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
+	rows := make(map[string]parquet.ProfileRow)
+	for _, r := range p.Rows {
+		if r.Kind != parquet.ProfileComputation && r.Kind != parquet.ProfileMPI {
+			continue
+		}
+		key := fmt.Sprint(r.Kind, r.World, r.Rank, r.Thread, r.CallPath, r.Cluster)
+		sum, known := rows[key]
+		if !known {
+			r.Iterations, r.SentBytes, r.ReceivedBytes, r.Untold, r.Counters = -1, 0, 0, false, nil
+			rows[key] = r
+			continue
+		}
+		sum.Count, sum.Records, sum.TimeNS = sum.Count+r.Count, sum.Records+r.Records, sum.TimeNS+r.TimeNS
+		sum.MinNS, sum.MaxNS, sum.SquaresNS2 = min(sum.MinNS, r.MinNS), max(sum.MaxNS, r.MaxNS), sum.SquaresNS2+r.SquaresNS2
+		rows[key] = sum
+	}
+	return rows
+}
+
+// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when the bursts come as usual. The directory can be read back.
+func TestCellsInSum(t *testing.T) {
+	const ranks = 12
+	r := planted(t, ranks, 60)
+	o, config := fixed(.1, 4)
+	keep := retention.Options{Budget: units.Bytes(1 << 20), Outliers: -1}
+	whole := func(int) bool { return true }
+	want, err := Conclude(t.Context(), End{Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), whole), Options: o, Keep: keep, Stages: stage.New(0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.Describe()
+	f, agents := r.stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	got, dir := concludeCells(t, f, agents, o, keep)
+	if c := got.Manifest.Cells; c.RanksInFull < 3 || c.RanksInFull > 4 || c.RanksInSum != ranks-c.RanksInFull || c.RanksSilent != 0 || !c.Exact || len(c.Unanswered) > 0 || c.Agents != 2 ||
+		c.BytesDown == 0 || c.BytesUp == 0 || c.HeldBytes == 0 || c.BurstsAstray > 0 {
+		t.Errorf("%+v", c)
+	}
+	sameClusters(t, want, got)
+	if d := cmp.Diff(sizes(want), sizes(got)); d != "" {
+		t.Errorf("classes differ (-as usual +cells):\n%s", d)
+	}
+	if d := cmp.Diff(profileOf(want.Levels.Profile), profileOf(got.Levels.Profile), cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Errorf("the profile differs (-as usual +cells):\n%s", d)
+	}
+	run, m, c, err := rundir.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(run.Threads) != ranks || m.Ranks != ranks || m.Cells == nil || c.Cells == nil || !c.Cells.Certificate.Exact || c.Algorithm != "dbscan on micro-cells" {
+		t.Errorf("%d threads of %d ranks, %+v, %+v", len(run.Threads), m.Ranks, m.Cells, c.Cells)
+	}
+}
+
+// sizes are those of the classes, and who the outliers are.
+func sizes(r *Result) (list []string) {
+	for _, c := range r.Manifest.Kept.Classes {
+		list = append(list, fmt.Sprint("class ", c.Size, c.Threads))
+	}
+	for _, o := range r.Manifest.Kept.Outliers {
+		list = append(list, "outlier "+o.Short(false))
+	}
+	return list
+}
+
+// Whatever is missing, there is a run directory with what is known, which says what is not.
+func TestCellsWithout(t *testing.T) {
+	o, config := fixed(.1, 4)
+	keep := retention.Options{Budget: units.Bytes(1 << 20), Outliers: -1}
+	tests := []struct {
+		name          string
+		without       func(agents stayers)
+		nobody        bool
+		full, sum, no int
+		said          string
+		clusters      bool
+	}{
+		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing of the ranks on 1 hosts, whose agents did not answer: n0: it had left", true},
+		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
+		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
+		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
+		{"some windows", func(agents stayers) {
+			for _, a := range agents {
+				for process, messages := range a.held {
+					a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third
+				}
+			}
+		}, false, 3, 9, 0, "MPI calls in 3 stretches are missing: their nodes had no room", true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f, agents := planted(t, 12, 60).stays(t, rand.New(rand.NewPCG(1, 1)), config)
+			tt.without(agents)
+			if tt.nobody {
+				agents = nil
+			}
+			r, dir := concludeCells(t, f, agents, o, keep)
+			if c := r.Manifest.Cells; c.RanksInFull != tt.full || c.RanksInSum != tt.sum || c.RanksSilent != tt.no {
+				t.Errorf("%+v", c)
+			}
+			said := strings.Join(slices.Concat(r.Manifest.Notes, r.Manifest.Reduction.Missing), "\n")
+			if !strings.Contains(said, tt.said) {
+				t.Errorf("%q lacks %q", said, tt.said)
+			}
+			if (len(r.Run.Clusters) > 0) != tt.clusters || (r.Manifest.Empty == "") != tt.clusters {
+				t.Errorf("%d clusters; empty: %q", len(r.Run.Clusters), r.Manifest.Empty)
+			}
+			if r.Manifest.Ranks != 12 || r.Manifest.Losses.RanksMissing != 0 {
+				t.Errorf("%d ranks, %+v", r.Manifest.Ranks, r.Manifest.Losses)
+			}
+			if _, m, _, err := rundir.Read(dir); err != nil || m.Ranks != 12 {
+				t.Errorf("%v, %+v", err, m)
+			}
+		})
+	}
+}
+
+// Without time for any stage there is a run directory too.
+func TestCellsWithoutTime(t *testing.T) {
+	o, config := fixed(.1, 4)
+	f, agents := planted(t, 4, 20).stays(t, rand.New(rand.NewPCG(1, 1)), config)
+	r, err := Conclude(t.Context(), End{
+		Frozen: f, Options: o, Keep: retention.Options{Budget: retention.DefaultBudget}, Stages: stage.New(time.Nanosecond), Cells: &CellsOptions{Agents: agents},
+	})
+	if err == nil || r == nil || len(r.Run.Clusters) > 0 || !strings.Contains(strings.Join(r.Manifest.Notes, "\n"), "the bursts are in no clusters") {
+		t.Errorf("%v, %+v", err, r)
+	}
+}

@@ -10,7 +10,7 @@ export function Reduction({ pack }: { pack: Pack }) {
   const r = m.reduction;
   return (
     <Panel title="What was kept">
-      {m.cells ? <p class="note">{told(m.cells)}</p> : null}
+      {m.cells ? <p class="told">{told(m.cells)}</p> : null}
       <dl class="figures">
         {size(m).map(([name, value]) => (
           <div key={name}>
@@ -48,7 +48,8 @@ export function Reduction({ pack }: { pack: Pack }) {
 
 // Of a run whose bursts stayed on their nodes: who is told in full, and how far the clusters are those of the bursts.
 function told(c: NonNullable<Manifest['cells']>): string {
-  const few = c.ranks_in_sum > 0 ? `${plural(c.ranks_in_full, 'rank')} in full, all ${count(c.ranks_in_sum)} others in sum alone` : `${plural(c.ranks_in_full, 'rank')} in full`;
+  const others = c.ranks_in_sum > 0 ? `, the other ${c.ranks_in_sum === 1 ? 'one' : count(c.ranks_in_sum)} in sum alone` : '';
+  const few = `${plural(c.ranks_in_full, 'rank')} in full${others}`;
   const silent = c.ranks_silent > 0 ? `; of ${plural(c.ranks_silent, 'more rank')} nothing came` : '';
   const found = c.exact
     ? 'the clusters of all ranks are those of the bursts themselves'
