@@ -350,6 +350,9 @@ func TestCellsInSum(t *testing.T) {
 	if d := cmp.Diff(profileOf(want.Levels.Profile), profileOf(got.Levels.Profile), cmpopts.EquateApprox(1e-12, 0)); d != "" {
 		t.Errorf("the profile differs (-as usual +cells):\n%s", d)
 	}
+	if n := len(got.Levels.Structure.Threads); n != got.Manifest.Cells.RanksInFull {
+		t.Errorf("the structure is of %d threads, %d ranks are in full", n, got.Manifest.Cells.RanksInFull)
+	}
 	run, m, c, err := rundir.Read(dir)
 	if err != nil {
 		t.Fatal(err)

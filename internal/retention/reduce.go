@@ -88,7 +88,9 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 		return levels.Structure(run, r.owners, r.table, o.Workers)
 	})
 	if r.structure != nil {
-		r.Levels.Structure, err = levels.Describe(run, r.owners, r.structure, r.table)
+		if r.Levels.Structure, err = levels.Describe(run, r.owners, r.structure, r.table); err == nil && o.Told != nil {
+			o.Told.structure(run, r.Levels.Structure)
+		}
 	}
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"moriens/internal/levels"
 	"moriens/trace"
 	"moriens/trace/parquet"
+	"moriens/trace/rundir"
 )
 
 // Told is what sums tell of all threads of a run that has the columns of some alone.
@@ -62,6 +63,17 @@ func (t *Told) profile(found *profile.Profile) *profile.Profile {
 		}
 	}
 	return all
+}
+
+// structure leaves out threads of which nothing is here: they have not done nothing.
+func (t *Told) structure(run *trace.Run, s *rundir.Structure) {
+	here := make(map[rundir.ThreadName]bool)
+	for i := range run.Threads {
+		if run.Threads[i].Calls.Len() > 0 {
+			here[rundir.NameOf(&run.Threads[i])] = true
+		}
+	}
+	s.Threads = slices.DeleteFunc(s.Threads, func(x rundir.StructureThread) bool { return !here[x.ThreadName] })
 }
 
 // A ThreadSum is what a thread has done in sum.
