@@ -87,9 +87,11 @@ test('pictures are saved as PNG and SVG', async () => {
 test('files are listed with their sizes, and those with plain names are links', async () => {
   const { page, errors, close } = await open(browser, report(run.bytes), 'view=files');
   const rows = await page.locator('.files tbody tr').allInnerTexts();
-  expect(rows).toHaveLength(3);
+  expect(rows).toHaveLength(4);
   expect(rows[0]).toMatch(/trace\.prv\s+781\sKiB\s+what is kept, for Paraver\s+Paraver/);
-  expect(await page.locator('.files tbody a').evaluateAll((links) => links.map((a) => a.getAttribute('href')))).toEqual(['./trace.prv', './bursts.parquet', './clusters.json']);
+  expect(rows[3]).toMatch(/manifest\.json\s+114\sKiB\s+what this is/); // 1 MiB of the directory less the others
+  expect(await page.locator('.files .note').first().innerText()).toBe('4 files, 1\u202fMiB');
+  expect(await page.locator('.files tbody a').evaluateAll((links) => links.map((a) => a.getAttribute('href')))).toEqual(['./trace.prv', './bursts.parquet', './clusters.json', './manifest.json']);
   await accessible(page);
   expect(errors).toEqual([]);
   await close();

@@ -1,9 +1,9 @@
 // The page of a real run, as moriens writes and serves it.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { count, percent } from '../src/format';
+import { bytes, count, percent } from '../src/format';
 import { accessible, launch, openAt } from './browser';
 import { measureHalo, serve, type RealRun } from './real';
 
@@ -50,7 +50,9 @@ async function shows(page: Page): Promise<void> {
 
   await page.keyboard.press('8');
   const names = await page.locator('.files tbody tr td:first-child').allInnerTexts();
-  expect(names).toEqual(m.files.map((f) => f.name));
+  expect(names).toEqual([...m.files.map((f) => f.name), 'manifest.json']);
+  const sizes = await page.locator('.files tbody tr td:nth-child(2)').allInnerTexts();
+  expect(sizes).toEqual(names.map((name) => (name === 'report.html' ? '–' : bytes(statSync(join(run.dir, name)).size))));
 }
 
 test('report.html works from disk with the network off, in every view', async () => {

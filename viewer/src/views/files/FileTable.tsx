@@ -1,5 +1,6 @@
+import type { Manifest } from '../../data/manifest';
 import type { Pack } from '../../data/pack';
-import { bytes, plural } from '../../format';
+import { bytes, list, plural } from '../../format';
 import { Heads, numbers } from '../../parts/Heads';
 import { Empty, Panel } from '../../parts/Panel';
 import { SaveTools } from '../../save/SaveTools';
@@ -15,12 +16,13 @@ const opens: readonly [RegExp, string][] = [
 ];
 
 export function FileTable({ pack }: { pack: Pack }) {
-  const files = pack.json.manifest?.files ?? [];
+  const files = filesOf(pack.json.manifest);
+  const unknown = files.filter((f) => f.bytes === 0).map((f) => f.name);
   return (
     <Panel
       title="In the run directory"
-      note={files.length > 0 ? `${plural(files.length, 'file')}, ${bytes(total(files.map((f) => f.bytes)))}` : undefined}
-      tools={files.length > 0 ? <SaveTools name="files" table={() => ({ columns: ['name', 'bytes', 'content'], rows: files.map((f) => [f.name, f.bytes, f.content]) })} /> : undefined}
+      note={files.length > 0 ? `${plural(files.length, 'file')}, ${bytes(total(files.map((f) => f.bytes)))}${unknown.length > 0 ? ` without ${list(unknown)}` : ''}` : undefined}
+      tools={files.length > 0 ? <SaveTools name="files" table={() => ({ columns: ['name', 'bytes', 'content'], rows: files.map((f) => [f.name, f.bytes || null, f.content]) })} /> : undefined}
     >
       {files.length === 0 ? (
         <Empty>{pack.json.mode === 'live' ? 'The files are written when the run ends.' : 'There is no list of files: manifest.json is missing or unreadable.'}</Empty>
@@ -43,6 +45,14 @@ export function FileTable({ pack }: { pack: Pack }) {
       )}
     </Panel>
   );
+}
+
+// filesOf are the files that the manifest lists, and itself: its size is what the directory has beyond them. report.html, which holds the manifest, is
+// there without a size, and not in that of the directory.
+function filesOf(m: Manifest | null): Manifest['files'] {
+  if (!m || m.files.length === 0) return [];
+  const own = m.reduction.bytes - total(m.files.map((f) => f.bytes));
+  return [...m.files, { name: 'manifest.json', bytes: Math.max(0, own), content: 'what this is and how it came about' }];
 }
 
 // report.html lies beside the files. Only a plain path below it becomes a link: names come from outside.
