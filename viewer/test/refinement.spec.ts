@@ -47,6 +47,10 @@ test('draws nodes as wide as their time, and where their bursts go', async () =>
     [3, 2, run.bursts[3]],
     [4, 2, run.bursts[4]],
   ]);
+  // The step and the table of its nodes count the same.
+  expect(await page.getByRole('radio', { name: /Step 1/ }).innerText()).toContain('· 4 nodes ·');
+  expect(await page.locator('.panel', { hasText: 'Nodes of step' }).last().innerText()).toMatch(/^Nodes of step 1\s+4 nodes by time, and noise/);
+  expect(await page.locator('.nodes tbody tr').count()).toBe(5);
   await accessible(page);
   expect(errors).toEqual([]);
   await close();

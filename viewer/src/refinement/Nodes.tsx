@@ -7,13 +7,15 @@ import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
 import { SaveTools } from '../save/SaveTools';
 import { useTheme } from '../theme';
+import { nodesOf } from './layout';
 import { nameOf } from './Tree';
 
 export function Nodes({ step }: { step: number }) {
   const pack = usePack();
   const theme = useTheme();
   const levels = pack.json.clusters?.refinement.levels ?? [];
-  const nodes = [...(levels[step - 1]?.nodes ?? [])].sort((a, b) => Number(a.id === 0) - Number(b.id === 0) || b.seconds - a.seconds);
+  const of = levels[step - 1];
+  const nodes = [...(of?.nodes ?? [])].sort((a, b) => Number(a.id === 0) - Number(b.id === 0) || b.seconds - a.seconds);
   const before = new Map((levels[step - 2]?.nodes ?? []).map((n) => [n.id, n]));
   const total = nodes.reduce((sum, n) => sum + n.seconds, 0);
   const colour = labelsAt(pack, step).colour;
@@ -27,7 +29,7 @@ export function Nodes({ step }: { step: number }) {
     rows: nodes.map((n) => [n.id, n.cluster > 0 ? n.cluster : null, n.bursts, n.seconds, n.score, n.eps, n.min_pts, n.frozen ? 1 : 0, n.parents.map((p) => `${p.id}: ${p.bursts}`).join(' '), between(n.group)]),
   });
   return (
-    <Panel title={`Nodes of step ${step}`} note={`${count(nodes.length)} by time`} tools={<SaveTools name={`nodes of step ${step}`} table={table} />}>
+    <Panel title={`Nodes of step ${step}`} note={of ? `${nodesOf(of)} by time${nodes.some((n) => n.id === 0) ? ', and noise' : ''}` : undefined} tools={<SaveTools name={`nodes of step ${step}`} table={table} />}>
       <div class="scroll nodes" tabIndex={0} role="region" aria-label={`Nodes of step ${step}`}>
         <table>
           <Heads of={['Node', ...['Time', 'Share', 'Bursts', 'Score', 'Eps', 'MinPts'].map((title) => numbers(title)), ...(groups ? ['Between the calls'] : []), 'Made of']} />

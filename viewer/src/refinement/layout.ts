@@ -1,8 +1,14 @@
 // Where the nodes of a refinement lie: a row for each step, as wide as the time of its bursts; a node stands above what it becomes.
 import type { Clusters } from '../data/clusters';
+import { plural } from '../format';
 
 export type Step = Clusters['refinement']['levels'][number];
 export type Node = Step['nodes'][number];
+
+// nodesOf counts what a step made of the bursts; noise is drawn and listed beside the nodes, and is none.
+export function nodesOf(step: Step): string {
+  return plural(step.nodes.filter((n) => n.id > 0).length, 'node');
+}
 
 export interface Box {
   readonly step: number; // from 0

@@ -3,10 +3,10 @@ import { useMemo, useRef } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { hasSteps, labelsAt } from '../data/levels';
 import { probe } from '../draw/probe';
-import { count, percent, plural, score, seconds } from '../format';
+import { percent, plural, score, seconds } from '../format';
 import { Empty, Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
-import { chosenOf, layout } from '../refinement/layout';
+import { chosenOf, layout, nodesOf } from '../refinement/layout';
 import { Nodes } from '../refinement/Nodes';
 import '../refinement/refinement.css';
 import { epsOf, heightOf, Tree } from '../refinement/Tree';
@@ -68,13 +68,13 @@ export function Refinement() {
                     {answer > 0 ? <em>{chosen.size === 1 ? 'the answer' : `the answer of ${plural(answer, 'group')}`}</em> : null}
                   </span>
                   <span class="of">
-                    Eps {epsOf(s)} · {plural(s.nodes.filter((n) => n.id > 0).length, 'node')} · score {score(s.score)}
+                    Eps {epsOf(s)} · {nodesOf(s)} · score {score(s.score)}
                   </span>
                 </button>
               );
             })}
           </div>
-          <div ref={box} class="tree-box" role="img" aria-label={`Tree of ${count(drawn.boxes.flat().length)} nodes in ${plural(steps.length, 'step')}; the table below has those of a step`} style={{ height: `${height}px` }}>
+          <div ref={box} class="tree-box" role="img" aria-label={`Tree of the nodes of ${plural(steps.length, 'step')}; the table below has those of one`} style={{ height: `${height}px` }}>
             <SizedBox class="fill">{({ width }) => <Tree layout={drawn} width={width} step={step} wide={height} />}</SizedBox>
           </div>
         </div>
