@@ -1,6 +1,7 @@
 import { render } from 'preact';
 import { takeToken } from './data/token';
 import { App } from './shell/App';
+import { followPrinting } from './shell/paper';
 import { follow } from './store';
 import './style.css';
 import { followTheme } from './theme';
@@ -12,6 +13,7 @@ try {
   console.warn('the token stays in the address:', err);
 }
 followTheme();
+followPrinting();
 follow();
 const root = document.getElementById('app');
 if (root) render(<App />, root);

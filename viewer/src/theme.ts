@@ -1,4 +1,5 @@
 // Dark and light: what the system says, unless the user has switched.
+import { onPaper } from './shell/paper';
 import { Signal, useSignal } from './state/signal';
 
 export type Choice = 'system' | 'light' | 'dark';
@@ -30,22 +31,18 @@ export function setChoice(next: Choice): void {
 
 export function followTheme(): void {
   dark.addEventListener('change', apply);
-  // What is printed is on white paper.
-  addEventListener('beforeprint', () => show('light'));
-  addEventListener('afterprint', apply);
+  onPaper.subscribe(apply);
   apply();
 }
 
 function apply(): void {
-  show(effective());
-}
-
-function show(t: Theme): void {
-  document.documentElement.dataset['theme'] = t;
-  theme.value = t;
+  const now = effective();
+  document.documentElement.dataset['theme'] = now;
+  theme.value = now;
 }
 
 function effective(): Theme {
+  if (onPaper.value) return 'light'; // paper is white
   if (choice.value !== 'system') return choice.value;
   return dark.matches ? 'dark' : 'light';
 }

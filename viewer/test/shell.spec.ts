@@ -119,10 +119,42 @@ test('the theme can be switched, stays, and is light on paper', async () => {
   expect(await theme()).toBe('light');
   await page.evaluate(() => dispatchEvent(new Event('afterprint')));
   expect(await theme()).toBe('dark');
-  await page.emulateMedia({ media: 'print' });
-  expect(await page.locator('nav').isVisible()).toBe(false);
-  expect(await page.locator('main').isVisible()).toBe(true);
   await done(opened);
+});
+
+// laid says how wide and high the pictures are, and whether a canvas shows anything, once a print has begun or ended: before the next frame.
+const laid = (page: Page, event: 'beforeprint' | 'afterprint') =>
+  page.evaluate(async (type) => {
+    dispatchEvent(new Event(type));
+    for (let i = 0; i < 1000; i++) await Promise.resolve(); // what is to be done at once; frames and timers wait
+    const pictures = [...document.querySelectorAll<HTMLCanvasElement | SVGSVGElement>('main svg.chart, main canvas')];
+    return pictures.filter((e) => getComputedStyle(e).visibility === 'visible').map((e) => {
+      const { width, height } = e.getBoundingClientRect();
+      const data = e instanceof HTMLCanvasElement ? e.getContext('2d')?.getImageData(0, 0, e.width, e.height).data : undefined;
+      return { width, height, shows: data?.some((v) => v > 0) ?? null };
+    });
+  }, event);
+
+test('what is printed is as wide as a sheet whatever the screen is, and drawn anew for it', async () => {
+  for (const view of ['space', 'timeline', 'ranks']) {
+    const prints = [];
+    for (const width of [1100, 2560]) {
+      const opened = await open(browser, html(), `view=${view}`, { viewport: { width, height: 900 } });
+      const { page } = opened;
+      await page.waitForSelector('main canvas');
+      const print = await laid(page, 'beforeprint');
+      expect(await page.locator('nav').isVisible()).toBe(false);
+      for (const p of print) expect(p.width).toBeLessThanOrEqual(960);
+      expect(print.some((p) => p.shows), view).toBe(true);
+      expect(print.every((p) => p.shows !== false), view).toBe(true);
+      prints.push(print);
+      await laid(page, 'afterprint');
+      expect(await page.locator('nav').isVisible()).toBe(true);
+      await expect.poll(() => page.locator('main .sized').first().evaluate((e) => e.clientWidth > 960)).toBe(true);
+      await done(opened);
+    }
+    expect(prints[1], view).toEqual(prints[0]);
+  }
 });
 
 describe('a page that cannot show a run says why', () => {

@@ -1,6 +1,8 @@
 // A box that tells what is in it how many pixels there are.
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { onPaper } from '../shell/paper';
+import { useSignal } from '../state/signal';
 
 export interface Size {
   readonly width: number;
@@ -12,12 +14,10 @@ interface Props {
   readonly children: (size: Size) => ComponentChildren;
 }
 
-// A sheet of paper has so many pixels across, as style.css lays it: what is wider is made smaller.
-const PAPER = 960;
-
 export function SizedBox({ class: name, children }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const [size, setSize] = useState<Size | null>(null);
+  const paper = useSignal(onPaper);
   useLayoutEffect(() => {
     const el = box.current;
     if (!el) return;
@@ -26,9 +26,9 @@ export function SizedBox({ class: name, children }: Props) {
     observer.observe(el);
     look();
     return () => observer.disconnect();
-  }, []);
+  }, [paper]); // an observer is told with the next frame, and paper has none
   return (
-    <div ref={box} class={`sized ${name ?? ''}`} style={{ '--on-paper': size ? Math.min(1, PAPER / size.width) : 1 }}>
+    <div ref={box} class={`sized ${name ?? ''}`}>
       {size && size.width > 0 && size.height > 0 ? children(size) : null}
     </div>
   );

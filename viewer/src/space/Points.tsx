@@ -4,7 +4,9 @@ import { usePack } from '../data/context';
 import type { Levels } from '../data/levels';
 import { probe } from '../draw/probe';
 import type { Span } from '../draw/span';
-import { usePixelRatio } from '../draw/surface';
+import { nextFrame, sized, usePixelRatio } from '../draw/surface';
+import { onPaper } from '../shell/paper';
+import { useSignal } from '../state/signal';
 import { useSelection } from '../store';
 import { useTheme } from '../theme';
 import { coloursOf } from './colours';
@@ -30,7 +32,9 @@ export function Points({ x, y, order, inX, inY, width, height, levels, inside }:
   const theme = useTheme();
   const selection = useSelection();
   const ratio = usePixelRatio();
+  const paper = useSignal(onPaper);
   const canvas = useRef<HTMLCanvasElement>(null);
+  const printed = useRef<HTMLCanvasElement>(null); // browsers print of a WebGL canvas what their last frame had
   const [scatter, setScatter] = useState<Scatter | string | null>(null);
   const [life, setLife] = useState(0); // a canvas that lost its context gets a new one
   const budget = useRef(new Budget());
@@ -73,17 +77,24 @@ export function Points({ x, y, order, inX, inY, width, height, levels, inside }:
       probe('space', () => ({ points, of: order.length, lit: colours.count, x: inX, y: inY, size, alpha, colours: Object.fromEntries([...new Set(Array.from(levels.labels))].map((l) => [l, levels.colour(l, theme)])) }));
     };
     let rest = 0;
-    const frame = requestAnimationFrame((now) => {
-      const points = Math.min(order.length, budget.current.next(now));
+    const takeBack = nextFrame((now) => {
+      const points = paper ? order.length : Math.min(order.length, budget.current.next(now));
       draw(points);
+      if (printed.current && canvas.current) sized(printed.current, w, h).drawImage(canvas.current, 0, 0);
       if (points < order.length) rest = window.setTimeout(() => draw(order.length), REST);
     });
     return () => {
-      cancelAnimationFrame(frame);
+      takeBack();
       clearTimeout(rest);
     };
-  }, [ready, colours, x, y, order, inX.from, inX.to, inY.from, inY.to, width, height, ratio]);
+  }, [ready, colours, x, y, order, inX.from, inX.to, inY.from, inY.to, width, height, ratio, paper]);
 
   if (typeof scatter === 'string') return <p class="empty">{scatter} Another browser, or this one with its graphics switched on, shows it; all other views work here.</p>;
-  return <canvas key={life} ref={canvas} aria-hidden="true" style={{ left: `${LEFT}px`, top: `${TOP}px`, width: `${width}px`, height: `${height}px` }} />;
+  const place = { left: `${LEFT}px`, top: `${TOP}px`, width: `${width}px`, height: `${height}px` };
+  return (
+    <>
+      <canvas key={life} ref={canvas} aria-hidden="true" style={{ ...place, visibility: paper ? 'hidden' : 'visible' }} />
+      {paper ? <canvas ref={printed} aria-hidden="true" style={place} /> : null}
+    </>
+  );
 }

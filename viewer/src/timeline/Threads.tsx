@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { probe } from '../draw/probe';
-import { css, sized, usePixelRatio } from '../draw/surface';
+import { css, nextFrame, sized, usePixelRatio } from '../draw/surface';
+import { onPaper } from '../shell/paper';
 import { useSelection, type Selection } from '../store';
 import { useTheme } from '../theme';
 import { GUTTER, xOf, yOf, type Frame } from './frame';
@@ -41,15 +42,15 @@ export function Threads({ frame, source, colour, messages, drawn }: { frame: Fra
   };
   useEffect(() => {
     let rest = 0;
-    const next = requestAnimationFrame((now) => {
+    const takeBack = nextFrame((now) => {
       const detail = !source.overview || finer(source.overview, frame.time, width);
-      const later = detail && now - moved.current < REST && source.overview && inSight(source, frame.time, frame.rows) > MANY;
+      const later = detail && !onPaper.value && now - moved.current < REST && source.overview && inSight(source, frame.time, frame.rows) > MANY;
       moved.current = now;
       draw(detail && !later);
       if (later) rest = window.setTimeout(() => draw(true), REST);
     });
     return () => {
-      cancelAnimationFrame(next);
+      takeBack();
       clearTimeout(rest);
     };
   }, [source, colour, theme, selection, crossing, width, height, from, to, frame.rows.from, frame.rows.to]);
