@@ -30,6 +30,7 @@ const (
 	OtherUser Cause = "other_user"       // of a Unix socket
 	Token     Cause = "wrong_token"      // or none
 	PageToken Cause = "wrong_page_token" // a page was asked for with a wrong one, or none
+	PageHost  Cause = "wrong_page_host"  // a page of the loopback was asked for under another name
 	OtherRun  Cause = "other_run"        // the token is right, but the agent is another run's
 	OtherMode Cause = "other_mode"       // the agent keeps its bursts as micro-cells, or does not, or others, unlike the run's others
 	NoHello   Cause = "no_hello"         // a stream that does not say whose it is
@@ -84,7 +85,7 @@ func (g *Gate) Refuse(cause Cause, from string, err error) {
 	first := g.refused[cause] == 1
 	g.mu.Unlock()
 	switch cause {
-	case Handshake, Silent, Crowd, OtherUser, PageToken: // it never came to a stream
+	case Handshake, Silent, Crowd, OtherUser, PageToken, PageHost: // it never came to a stream
 	default:
 		g.stream()
 	}

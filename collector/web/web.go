@@ -87,7 +87,7 @@ func Start(config Config) (*Server, error) {
 		},
 	}
 	watched := config.Gate.Listen(listener)
-	if !listener.Addr().(*net.TCPAddr).IP.IsLoopback() {
+	if !s.onLoopback() {
 		s.scheme = "https"
 		watched = tls.NewListener(watched, config.TLS)
 	}
@@ -98,6 +98,9 @@ func Start(config Config) (*Server, error) {
 	})
 	return s, nil
 }
+
+// onLoopback tells whether only this host's users come here: they need no HTTPS.
+func (s *Server) onLoopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
 // Addr is where it listens.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
@@ -120,10 +123,14 @@ func (s *Server) Close() {
 func (s *Server) guard(next http.Handler) http.Handler {
 	conn := func(r *http.Request) *gate.Conn { return r.Context().Value(connKey{}).(*gate.Conn) }
 	return webguard.Guard{
-		Token: s.config.Token, Policy: s.viewer.Policy(), Advice: "moriens status DIR --url prints the right address",
+		Token: s.config.Token, Loopback: s.onLoopback(), Policy: s.viewer.Policy(), Advice: "moriens status DIR --url prints the right address",
 		Passed: func(r *http.Request) { conn(r).Trust() },
-		Refused: func(r *http.Request) {
-			conn(r).Refuse(gate.PageToken, errors.New("a page was asked for without the right token"))
+		Refused: func(r *http.Request, err error) {
+			cause := gate.PageToken
+			if errors.Is(err, webguard.ErrHost) {
+				cause = gate.PageHost
+			}
+			conn(r).Refuse(cause, err)
 		},
 	}.Handler(next)
 }

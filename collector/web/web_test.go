@@ -129,6 +129,30 @@ func TestWithoutToken(t *testing.T) {
 	}
 }
 
+// On the loopback the page is one of the loopback's names alone; elsewhere the certificate says who it is, and hosts have many names.
+func TestOtherHost(t *testing.T) {
+	for listen, want := range map[string]int{"127.0.0.1:0": http.StatusMisdirectedRequest, ":0": http.StatusOK} {
+		s := serve(t, listen, running)
+		request, err := http.NewRequest(http.MethodGet, s.url+health.Path+"?token="+token, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = "evil.example"
+		response, err := s.http.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		refused := uint64(0)
+		if want != http.StatusOK {
+			refused = 1
+		}
+		if n := s.gate.Refused()[gate.PageHost]; response.StatusCode != want || n != refused {
+			t.Errorf("%s: status %d, %d refused", listen, response.StatusCode, n)
+		}
+	}
+}
+
 // The page tells, and does nothing.
 func TestReadOnly(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", running)

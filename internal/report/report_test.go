@@ -200,6 +200,32 @@ func TestView(t *testing.T) {
 	}
 }
 
+// A site whose name leads here is refused whatever it knows; who comes through a tunnel asks for localhost.
+func TestOnlyNamesOfTheLoopback(t *testing.T) {
+	url := view(t, directory(t, tracetest.Small()))
+	for host, want := range map[string]int{
+		"": http.StatusOK, "localhost": http.StatusOK, "LocalHost:9000": http.StatusOK, "127.0.0.1": http.StatusOK, "127.8.9.1:80": http.StatusOK, "[::1]:80": http.StatusOK, "::1": http.StatusOK,
+		"evil.example": http.StatusMisdirectedRequest, "evil.example:80": http.StatusMisdirectedRequest, "localhost.evil.example": http.StatusMisdirectedRequest,
+		"127.0.0.1.evil.example:80": http.StatusMisdirectedRequest, "10.0.0.1:80": http.StatusMisdirectedRequest, "0.0.0.0:80": http.StatusMisdirectedRequest,
+	} {
+		for _, path := range []string{"", "pack"} {
+			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(url, "/?", "/"+path+"?", 1), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			request.Host = host // empty: that of the address
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != want || (want != http.StatusOK && len(answer.Cookies()) > 0) {
+				t.Errorf("host %q, path %q: status %d, cookies %v", host, path, answer.StatusCode, answer.Cookies())
+			}
+		}
+	}
+}
+
 func TestOnlyLoopback(t *testing.T) {
 	err := View(t.Context(), ViewConfig{Dir: directory(t, tracetest.Small()), Listen: "0.0.0.0:0", Stdout: io.Discard, Tell: func(string) {}, Log: slog.New(slog.DiscardHandler)})
 	if !errors.Is(err, ErrNotLoopback) {

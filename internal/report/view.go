@@ -62,8 +62,8 @@ func View(ctx context.Context, c ViewConfig) error {
 	}
 	p := viewer.Page{Title: title(s.Manifest), Mode: string(page.View)}
 	guard := webguard.Guard{
-		Token: c.Token, Policy: p.Policy(), Advice: "open the address that moriens view printed",
-		Passed: func(*http.Request) {}, Refused: func(*http.Request) {},
+		Token: c.Token, Loopback: true, Policy: p.Policy(), Advice: "open the address that moriens view printed",
+		Passed: func(*http.Request) {}, Refused: func(r *http.Request, err error) { c.Log.Warn("turned away", "host", r.Host, "error", err) },
 	}
 	server := http.Server{
 		Handler: guard.Handler(handler(&p, data, s.Detail)), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,

@@ -1,22 +1,31 @@
 // Package webguard guards the pages that moriens serves: a request passes that shows a secret, as the parameter token, as a bearer, or by the cookie that the
-// first of them gets, and nothing else may look at, frame or fetch what it is answered.
+// first of them gets, and nothing else may look at, frame or fetch what it is answered. On the loopback it has to ask for this host besides: a site whose
+// name leads here would else be, to the browser, the one that the page comes from (DNS rebinding).
 package webguard
 
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"net"
 	"net/http"
 	"strings"
 )
 
+// Why a request is refused.
+var (
+	ErrToken = errors.New("a page was asked for without the right token")
+	ErrHost  = errors.New("a page of the loopback was asked for under a name that is not the loopback's")
+)
+
 // A Guard is a token, and what to do about who comes.
 type Guard struct {
-	Token   string
-	Policy  string // Content-Security-Policy of every answer, beside that nothing frames it
-	Advice  string // for who shows no token or a wrong one
-	Passed  func(*http.Request)
-	Refused func(*http.Request)
+	Token    string
+	Loopback bool   // it listens there alone
+	Policy   string // Content-Security-Policy of every answer, beside that nothing frames it
+	Advice   string // for who shows no token or a wrong one, or comes by another name
+	Passed   func(*http.Request)
+	Refused  func(*http.Request, error) // ErrToken or ErrHost
 }
 
 // Handler lets requests pass to next that show the token.
@@ -28,9 +37,14 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
 		header.Set("Content-Security-Policy", g.Policy+"; frame-ancestors 'none'")
+		if g.Loopback && !namesLoopback(r.Host) {
+			g.Refused(r, ErrHost)
+			http.Error(w, "wrong host: "+g.Advice, http.StatusMisdirectedRequest)
+			return
+		}
 		shown, how := shownBy(r)
 		if !g.is(shown) {
-			g.Refused(r)
+			g.Refused(r, ErrToken)
 			header.Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "wrong token: "+g.Advice, http.StatusUnauthorized)
 			return
@@ -44,6 +58,16 @@ func (g Guard) Handler(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// namesLoopback tells whether the host that a request asks for, with or without a port, is an address of the loopback or localhost, which browsers look up
+// nowhere else.
+func namesLoopback(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
 
 // is compares with the token in constant time, which needs texts of one length: their hashes.
