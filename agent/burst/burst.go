@@ -7,6 +7,7 @@ package burst
 
 import (
 	"moriens/agent/ring"
+	"moriens/agent/spare"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -15,7 +16,7 @@ type Former struct {
 	ring     uint64
 	events   int
 	calls    uint64 // rows formed so far
-	spare    []*moriensv1.Calls
+	spare    spare.List[moriensv1.Calls]
 	lastExit uint64
 	started  bool // a call has been seen, so the next one ends a burst
 	lost     bool // records were lost, or recording was paused, before a mark, since the last call
@@ -49,28 +50,19 @@ func (f *Former) Form(c *moriensv1.Calls, records []ring.Record) *moriensv1.Call
 	return c
 }
 
-// maxSpare is how many messages wait at most to be used again.
-const maxSpare = 8
-
 // Reuse takes back a message that nobody needs any more, so that its memory is used again.
-func (f *Former) Reuse(c *moriensv1.Calls) {
-	if len(f.spare) < maxSpare {
-		f.spare = append(f.spare, c)
-	}
-}
+func (f *Former) Reuse(c *moriensv1.Calls) { f.spare.Put(c) }
 
 // empty is a message without rows.
 func (f *Former) empty() *moriensv1.Calls {
-	last := len(f.spare) - 1
-	if last < 0 {
-		c := new(moriensv1.Calls)
+	c := f.spare.Take()
+	if c == nil {
+		c = new(moriensv1.Calls)
 		for range f.events {
 			c.Counts = append(c.Counts, new(moriensv1.Counts))
 		}
 		return c
 	}
-	c := f.spare[last]
-	f.spare = f.spare[:last]
 	c.BurstTicks, c.CallTicks, c.Function, c.Path = c.BurstTicks[:0], c.CallTicks[:0], c.Function[:0], c.Path[:0]
 	c.NoBurst, c.Paused, c.NoCounts, c.PollsRow, c.Polls = c.NoBurst[:0], c.Paused[:0], c.NoCounts[:0], c.PollsRow[:0], c.Polls[:0]
 	for _, counts := range c.Counts {

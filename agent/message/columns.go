@@ -51,24 +51,15 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 	}
 }
 
-// maxSpare is how many messages wait at most to be used again.
-const maxSpare = 8
-
 // Reuse takes back a message that the Matcher has sent of this thread and that nobody needs any more, so that its memory is used again.
-func (t *Thread) Reuse(x *moriensv1.Transfers) {
-	if len(t.spare) < maxSpare {
-		t.spare = append(t.spare, x)
-	}
-}
+func (t *Thread) Reuse(x *moriensv1.Transfers) { t.spare.Put(x) }
 
 // emptyTransfers is a message without rows.
 func (t *Thread) emptyTransfers() *moriensv1.Transfers {
-	last := len(t.spare) - 1
-	if last < 0 {
+	x := t.spare.Take()
+	if x == nil {
 		return new(moriensv1.Transfers)
 	}
-	x := t.spare[last]
-	t.spare = t.spare[:last]
 	x.Kind, x.Row, x.Done, x.Peer, x.Tag = x.Kind[:0], x.Row[:0], x.Done[:0], x.Peer[:0], x.Tag[:0]
 	x.Comm, x.Bytes, x.Ordinal = x.Comm[:0], x.Bytes[:0], x.Ordinal[:0]
 	x.Elsewhere, x.DoneRing, x.Partitioned, x.Channel, x.Untold = x.Elsewhere[:0], x.DoneRing[:0], x.Partitioned[:0], x.Channel[:0], x.Untold[:0]

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"moriens/agent/ring"
+	"moriens/agent/spare"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -26,7 +27,7 @@ type Thread struct {
 
 	transfers   *moriensv1.Transfers
 	lastRow     uint64 // in transfers
-	spare       []*moriensv1.Transfers
+	spare       spare.List[moriensv1.Transfers]
 	collectives *moriensv1.Collectives
 	lastCall    uint64 // in collectives
 	gaps        *moriensv1.Gaps

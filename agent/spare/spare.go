@@ -1,0 +1,27 @@
+// Package spare keeps a few messages that nobody needs any more, so that their memory is used again: what an agent makes all the time is no work for the
+// garbage collector.
+package spare
+
+// most is how many messages wait at most to be used again.
+const most = 8
+
+// A List is of spare messages. What is in them is left as it was.
+type List[T any] struct{ messages []*T }
+
+// Put takes a message that nobody needs any more; with enough of them waiting it lets it go.
+func (l *List[T]) Put(m *T) {
+	if len(l.messages) < most {
+		l.messages = append(l.messages, m)
+	}
+}
+
+// Take gives one, or nil if none waits.
+func (l *List[T]) Take() *T {
+	last := len(l.messages) - 1
+	if last < 0 {
+		return nil
+	}
+	m := l.messages[last]
+	l.messages = l.messages[:last]
+	return m
+}
