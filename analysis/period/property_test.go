@@ -167,14 +167,17 @@ func longestRepetition(s []uint32) (begin, end, lag int) {
 	return begin, end, lag
 }
 
+// plain tells whether a loop of this body has no other loop within, nor across its ends.
+func plain(body []uint32) bool {
+	_, _, inner := longestRepetition(slices.Concat(body, body))
+	return inner == 0
+}
+
 // TestRepetitionAmongOthers compares with the reference where one repetition is all there is: a loop of few letters, which may come several times in it but not three times in a
 // row, among others that take much longer.
 func TestRepetitionAmongOthers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		body := rapid.SliceOfN(rapid.Uint32Range(0, 3), 2, 9).Draw(t, "body")
-		if _, _, inner := longestRepetition(slices.Concat(body, body)); inner > 0 {
-			t.Skip("loops within")
-		}
+		body := rapid.SliceOfN(rapid.Uint32Range(0, 3), 2, 9).Filter(plain).Draw(t, "body")
 		times := rapid.IntRange(6, 20).Draw(t, "times")
 		s := new(script)
 		letter := uint32(10)
