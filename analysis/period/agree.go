@@ -3,19 +3,24 @@ package period
 // A reference is the thread whose phases are taken for the run's.
 type reference struct {
 	sequence  int
-	explained float64 // of the run by its sections, 0 to 1: the mean of their shares of time and of bursts, each times the share of the threads that agree
+	explained float64 // of the run by its sections, 0 to 1: the mean of their shares of time and of bursts, each times the share of the threads that can be told by it
 	share     float64 // of the time of all threads with iterations: of those that have iterations where this one has
 }
 
 // agree chooses the sequence whose iterations most others have too, weighted by time. Threads agree on an iteration that begins at an anchor
-// if they have one that begins there, else on a section if they have one of as many iterations.
+// if they have one that begins there, else on a section if they have one of as many iterations. Threads that have no iterations of their own are cut at anchors all the same; where there
+// are none nothing is told of them, and they count as such that do not agree.
 func (f *finder) agree(threads []Thread, list []*sequence) reference {
-	times := make([]int64, f.anchors+3)
-	total := &times[0]            // the time of the threads that have iterations
-	begins := times[1:]           // by anchor, from -1: of those that have one begin there
-	counts := make(map[int]int64) // by iterations of a section: the time of the threads that have one
+	times := make([]int64, f.anchors+4)
+	all, total := &times[0], &times[1] // the time of all threads, and of those that have iterations
+	begins := times[2:]                // by anchor, from -1: of those that have one begin there
+	counts := make(map[int]int64)      // by iterations of a section: the time of the threads that have one
 	for _, s := range list {
-		if len(s.sections) == 0 || !f.Mine(s.threads[0]) {
+		if !f.Mine(s.threads[0]) {
+			continue
+		}
+		*all += s.timeNS
+		if len(s.sections) == 0 {
 			continue
 		}
 		*total += s.timeNS
@@ -31,41 +36,41 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 		}
 	}
 	f.addUp(times, counts)
-	// Of each sequence, how much of the run is covered by its sections, and that times the share of the threads that agree.
-	shares := make([][2]float64, len(list))
+	// Of each sequence, how much of the run is covered by its sections, that times the share of the threads that agree, of such with iterations, and what is explained.
+	shares := make([][3]float64, len(list))
 	for i, s := range list {
 		if !f.Mine(s.threads[0]) {
 			continue
 		}
 		t := &threads[s.threads[0]]
-		covered, agreed := 0., 0.
+		covered, agreed, explained := 0., 0., 0.
 		for k := range s.sections {
 			x := &s.sections[k]
-			share := float64(counts[x.iterations()])
+			share, of := float64(counts[x.iterations()]), *all
 			if x.anchors != nil {
 				share = 0
 				for _, a := range x.anchors {
 					share += float64(begins[a+1])
 				}
-				share /= float64(len(x.anchors))
+				share, of = share/float64(len(x.anchors)), *total
 			}
-			share /= float64(max(*total, 1))
 			part := float64(t.timeAt(x.to)-t.timeAt(x.from))/f.durationNS/2 + float64(x.to-x.from)/float64(f.bursts)/2
-			agreed += share * part
+			agreed += share / float64(max(*total, 1)) * part
+			explained += share / float64(max(of, 1)) * part
 			covered += part
 		}
-		shares[i] = [2]float64{covered, agreed}
+		shares[i] = [3]float64{covered, agreed, explained}
 	}
 	f.shareShares(list, shares)
 	best := reference{sequence: -1}
 	for i, x := range shares {
-		covered, agreed := x[0], x[1]
+		covered, agreed, explained := x[0], x[1], x[2]
 		if covered == 0 {
 			continue
 		}
 		// What is found on no other thread counts next to nothing, however long it takes.
-		if agreed > best.explained {
-			best = reference{i, agreed, agreed / covered}
+		if explained > best.explained {
+			best = reference{i, explained, agreed / covered}
 		}
 	}
 	return best

@@ -54,6 +54,53 @@ func TestCallsWhereClustersAreNoisy(t *testing.T) {
 	}
 }
 
+// TestCallsWhereClustersOfSomeThreadsAreNoisy has a thread whose iterations are all equal by their symbols beside others on which hardly two are; by their calls all are. No collective call
+// tells where the others' iterations begin.
+func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	var list []*script
+	for thread := range 3 {
+		s := new(script).do("ABC", 1)
+		for range 6 {
+			for k := range uint32(150) {
+				if thread > 0 && random.IntN(20) == 0 {
+					k += 200
+				}
+				s.burst(20+k, 3000)
+			}
+		}
+		list = append(list, s.do("DE", 1))
+	}
+	r := findByCalls(t, list...)
+	for thread := range list {
+		checkPhases(t, r, thread, want{0, 3, 0, 0}, want{3, 903, 6, 150}, want{903, 905, 0, 0})
+	}
+}
+
+// TestAnchorsWhereClustersOfSomeThreadsAreNoisy has the same with a collective call at each begin: it cuts the noisy threads too, and phases that make the same calls stay apart,
+// of which one burst in thirty is of another cluster.
+func TestAnchorsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	var list []*script
+	for thread := range 3 {
+		s := new(script)
+		for trip := range 12 {
+			s.do("|", 1)
+			for k := range uint32(150) {
+				if k < 5 && trip >= 6 || k >= 5 && thread > 0 && random.IntN(20) == 0 {
+					k += 200
+				}
+				s.burst(k, 3000)
+			}
+		}
+		list = append(list, s)
+	}
+	r := findByCalls(t, list...)
+	for thread := range list {
+		checkPhases(t, r, thread, want{0, 900, 6, 150}, want{900, 1800, 6, 150})
+	}
+}
+
 // TestClustersTellPhasesApart has the same calls throughout, and from the middle on another cluster.
 func TestClustersTellPhasesApart(t *testing.T) {
 	s := new(script)

@@ -129,17 +129,21 @@ func (f *finder) addUp(times []int64, byNumber map[int]int64) {
 }
 
 // shareShares gives each member what is known of each sequence where its first thread is.
-func (f *finder) shareShares(list []*sequence, shares [][2]float64) {
-	bits := make([]int64, 0, 2*len(shares))
+func (f *finder) shareShares(list []*sequence, shares [][3]float64) {
+	const n = len(shares[0])
+	bits := make([]int64, n*len(shares)) // 0 is all zeros
 	for i, x := range shares {
-		if !f.Mine(list[i].threads[0]) {
-			x = [2]float64{}
+		if f.Mine(list[i].threads[0]) {
+			for k := range x {
+				bits[n*i+k] = int64(math.Float64bits(x[k]))
+			}
 		}
-		bits = append(bits, int64(math.Float64bits(x[0])), int64(math.Float64bits(x[1]))) // 0 is all zeros
 	}
 	f.Reduce(team.Sum, bits)
 	for i := range shares {
-		shares[i] = [2]float64{math.Float64frombits(uint64(bits[2*i])), math.Float64frombits(uint64(bits[2*i+1]))}
+		for k := range n {
+			shares[i][k] = math.Float64frombits(uint64(bits[n*i+k]))
+		}
 	}
 }
 
