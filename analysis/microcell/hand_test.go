@@ -42,8 +42,7 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 		// The mean of the first is just within Eps of a burst of the second.
 		{"the first is gone", func(i int32) bool { return i == 0 }, 0, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Rounds: 1, Split: 1, Units: 1, Bursts: 2}},
 		{"all may be asked for", nil, 4, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Exact: true, Rounds: 1, Split: 2}},
-		{"as many as it takes", nil, 3, nil, []int32{1, 1, 1, 1}, microcell.Certificate{Exact: true, Rounds: 1, Split: 1}},
-		{"too many", nil, 1, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
+		{"one too many", nil, 3, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
 		{"none may be asked for", nil, -1, nil, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
 		{"no time", nil, 0, never, []int32{1, 1, 2, 2}, microcell.Certificate{Units: 2, Bursts: 4}},
 	} {
@@ -62,7 +61,7 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 			if !reflect.DeepEqual(r.Certificate, c.want) {
 				t.Errorf("%+v, want %+v", r.Certificate, c.want)
 			}
-			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("%d bursts are (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
+			if told := strings.Contains(strings.Join(r.Warnings, "; "), fmt.Sprintf("the places of %d bursts (%d micro-cells)", c.want.Bursts, c.want.Units)); told == c.want.Exact {
 				t.Errorf("warnings %q", r.Warnings)
 			}
 		})
@@ -87,15 +86,24 @@ func TestQuestionsBehindDoubts(t *testing.T) {
 	}
 }
 
-// Where not all may be asked for, units of few bursts come first.
-func TestFewBurstsFirst(t *testing.T) {
-	b, o := byA(100, 0, 0, 2, 11, 12)
-	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
-	s, m := summed(t, b, o, 2.5, nil)
-	s.MostSplit = 3
-	r := compute(t, s, m, o)
-	if x := r.Certificate; x.Split != 1 || x.Units != 1 || x.Bursts != 3 || len(m.splits) != 1 || !slices.Equal(m.splits[0], []int32{1}) {
-		t.Errorf("%+v, asked for %v", x, m.splits)
+// What is too much for one group does not keep others from asking, until no more may be asked for.
+func TestGroupsShareWhatMayBeAskedFor(t *testing.T) {
+	b, o := byA(100, 0, 0, 2, 11, 12, 0, 2, 11, 12, 0, 2, 11, 12, 12)
+	b.Before = []uint32{1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3}
+	b.After, b.DurationNS[0], b.DurationNS[9] = b.Before, 1000, 10
+	o.By, o.Fixed = partition.ByCalls, &partition.Density{Eps: 10, MinPts: 2}
+	for most, want := range map[int][]int{3: nil, 4: {2}, 8: {1}, 9: {1, 2}, 10: {1, 3}, 13: {1, 3}, 14: {1, 2, 3}} {
+		s, m := summed(t, b, o, 2.5, nil)
+		s.MostSplit = most
+		var groups []int
+		r := compute(t, s, m, o)
+		for _, u := range r.Units[len(s.Units):] {
+			groups = append(groups, u.Group+1)
+		}
+		slices.Sort(groups)
+		if got := slices.Compact(groups); !slices.Equal(got, want) || r.Certificate.Units != 2*(3-len(want)) || r.Certificate.Split != 2*len(want) {
+			t.Errorf("%d bursts may be asked for: of groups %v, want %v; %+v", most, got, want, r.Certificate)
+		}
 	}
 }
 

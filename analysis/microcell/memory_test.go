@@ -178,6 +178,12 @@ func (m *memory) Split(units []int32) ([][]microcell.Unit, error) {
 	}
 	m.splits = append(m.splits, slices.Clone(units))
 	places := make([][]microcell.Unit, len(units))
+	of := make(map[int32][]int, len(units)) // rows
+	for row, i := range m.unit {
+		if _, asked := slices.BinarySearch(units, i); asked {
+			of[i] = append(of[i], row)
+		}
+	}
 	for k, i := range units {
 		u := m.units[i]
 		if u.Place || u.Cell.Count == 0 {
@@ -189,10 +195,7 @@ func (m *memory) Split(units []int32) ([][]microcell.Unit, error) {
 		}
 		at := make(map[string]int)
 		var rows [][]int32
-		for row, of := range m.unit {
-			if of != i {
-				continue
-			}
+		for _, row := range of[i] {
 			text := fmt.Sprint(m.coords[row])
 			if _, seen := at[text]; !seen {
 				at[text], rows = len(rows), append(rows, nil)

@@ -38,12 +38,12 @@ type Set struct {
 	Bursts         int
 	TimeNS         int64
 	Missing, Short partition.Tally
-	// MostSplit is how many bursts may be asked for one by one in all, where the answer depends on them. 0 = DefaultMostSplit; negative = none.
+	// MostSplit is how many bursts may be asked for one by one in all, where the answer depends on them: all that a group needs at a step or none. 0 = DefaultMostSplit; negative = none.
 	MostSplit int
 }
 
-// DefaultMostSplit is the default of Set.MostSplit: as places they are some hundred MB at most.
-const DefaultMostSplit = 1_000_000
+// DefaultMostSplit is the default of Set.MostSplit: as places they are a hundred MB at most.
+const DefaultMostSplit = 250_000
 
 // A Source has the sequences and the bursts.
 type Source interface {

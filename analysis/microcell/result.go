@@ -136,7 +136,7 @@ func (c *computation) warnings(x *partition.Chosen) []string {
 		w = append(w, fmt.Sprintf("Eps %.4g was wanted and %.4g is taken: micro-cells of side %.4g tell nothing finer apart", to.Wanted, to.Floor, to.Side))
 	}
 	if to := &c.certificate; !to.Exact {
-		w = append(w, fmt.Sprintf("the clusters are not certain: they depend on where in their micro-cells %d bursts are (%d micro-cells), which is not known any more or was too much to ask", to.Bursts, to.Units))
+		w = append(w, fmt.Sprintf("the clusters are those of micro-cells taken at their means: to be certain of them takes the places of %d bursts (%d micro-cells), which are not held any more or are too many to ask for", to.Bursts, to.Units))
 	}
 	if n := c.set.Bursts - x.Complete.Bursts - x.Missing.Bursts - x.Filtered.Bursts; n > 0 {
 		w = append(w, fmt.Sprintf("%d of %d bursts are in no micro-cell, nor is it known why", n, c.set.Bursts))

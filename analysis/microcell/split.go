@@ -1,7 +1,6 @@
 package microcell
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -39,23 +38,25 @@ func (c *computation) split() error {
 	return nil
 }
 
-// mayAsk are the units asked for of which places may still be had: those of few bursts first. The others are lost.
+// mayAsk are the units asked for of which places may still be had: all that a group asks for, or none. A part would cost as much and leave the answer open. What is not asked for is lost.
 func (c *computation) mayAsk() []int32 {
-	var asked []int32
-	for _, g := range c.groups {
-		asked = append(asked, g.asked...)
-	}
-	slices.SortStableFunc(asked, func(a, b int32) int { return cmp.Compare(c.units[a].Cell.Count, c.units[b].Cell.Count) })
 	late := c.options.Stop != nil && c.options.Stop()
-	return slices.DeleteFunc(asked, func(i int32) bool {
-		n := c.units[i].Cell.Count
-		if late || n > c.left {
-			c.lost[i] = true
-			return true
+	var may []int32
+	for _, g := range c.groups {
+		var bursts int64
+		for _, i := range g.asked {
+			bursts += c.units[i].Cell.Count
 		}
-		c.left -= n
-		return false
-	})
+		if late || bursts > c.left {
+			for _, i := range g.asked {
+				c.lost[i] = true
+			}
+			continue
+		}
+		c.left -= bursts
+		may = append(may, g.asked...)
+	}
+	return may
 }
 
 // replace puts places where a unit was.
