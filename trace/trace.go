@@ -93,6 +93,9 @@ func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
+// Untimed says that nothing tells when the thread ran, or what it did one after the other: it is told in sum alone.
+func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
+
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
 // can also be a run of polls: calls of one function from one place that follow each other at once and find
 // nothing, from the first one's entry to the last one's exit.

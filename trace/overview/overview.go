@@ -79,6 +79,22 @@ func Groups(threads, most int) [][2]int {
 	return groups
 }
 
+// rowsOf puts threads into rows. Where most are told in sum alone, a few others are each a row of their own, and not one with those round them.
+func rowsOf(run *trace.Run, most int) [][2]int {
+	var rows [][2]int
+	for i := range run.Threads {
+		if n := len(rows); n > 0 && run.Threads[i].Untimed() && run.Threads[i-1].Untimed() {
+			rows[n-1][1] = i
+			continue
+		}
+		rows = append(rows, [2]int{i, i})
+	}
+	if len(rows) > most {
+		return Groups(len(run.Threads), most)
+	}
+	return rows
+}
+
 // Of draws a run, whose threads are all here, on as fine a grid as takes about so many bytes in a file.
 func Of(run *trace.Run, bytes int) *Overview {
 	o, _ := Shared(run, team.Threads{}, bytes) // there is no other member that could fail
@@ -88,7 +104,7 @@ func Of(run *trace.Run, bytes int) *Overview {
 // Shared is Of where several members have the threads. It is collective, and returns the same to all.
 func Shared(run *trace.Run, owners team.Threads, bytes int) (*Overview, error) {
 	cells := int(float64(bytes) / cellBytes)
-	rows := Groups(len(run.Threads), min(maxRows, max(leastRows, cells/leastBins)))
+	rows := rowsOf(run, min(maxRows, max(leastRows, cells/leastBins)))
 	return on(run, owners, rows, min(maxBins, max(leastBins, cells/max(len(rows), 1))))
 }
 

@@ -107,13 +107,20 @@ func timeLabel(measured bool) string {
 	return "time since the begin of the trace"
 }
 
+// chooseRows are the threads that are drawn: of those that are told in sum alone nothing can be.
 func chooseRows(run *trace.Run) []int {
-	n := len(run.Threads)
+	var timed []int
+	for i := range run.Threads {
+		if !run.Threads[i].Untimed() {
+			timed = append(timed, i)
+		}
+	}
+	n := len(timed)
 	rows := make([]int, min(n, maxRows))
 	for i := range rows {
-		rows[i] = i
+		rows[i] = timed[i]
 		if n > maxRows {
-			rows[i] = i * (n - 1) / (maxRows - 1)
+			rows[i] = timed[i*(n-1)/(maxRows-1)]
 		}
 	}
 	return rows
