@@ -34,8 +34,8 @@ type Located struct {
 
 // FromCells gives the bursts of a run the labels of their cells. The cells tell what clusters and groups are like, of all bursts, those included which are not in the run.
 //
-// A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end: a burst near the
-// edge of a cell may be on the other side of it. It has the label of the nearest unit of the cells around.
+// A node has made the length of a burst with the rate of its clock as far as that was known by then, the run has it with the rate that is known in the end, and each rounds to
+// whole nanoseconds: a burst near the edge of a cell may be on the other side of it, one of some nanoseconds some cells away. It has the label of the nearest unit.
 func FromCells(run *trace.Run, c Cells, options partition.Options) (*Found, Located, error) {
 	f := choose(run, options)
 	f.options.Dims, f.options.By = c.Dims, c.By
@@ -103,7 +103,7 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 		unit, is := c.Locate(between.Before, between.After, at)
 		if !is || c.Units[unit].Cell.Count == 0 { // of a unit that was split the places are known, to the last bit
 			var beside bool
-			if unit, beside, is = finder.nearest(between, at); beside {
+			if unit, beside, is = finder.nearest(between, at, columns.DurationNS[i]); beside {
 				located.Moved++
 			}
 		}
@@ -155,8 +155,9 @@ func (f *finder) key(at []float64) (k cell.Key) {
 	return k
 }
 
-// nearest is the unit of a group that is nearest to a point, in its cell or, if there is none, in those around, and whether it is in one of those.
-func (f *finder) nearest(between microcell.Group, at []float64) (unit int32, beside, is bool) {
+// nearest is the unit of a group that is nearest to a burst, in its cell or, if there is none, in those around and as far away as rounding may have put it, and whether it is in one of
+// those.
+func (f *finder) nearest(between microcell.Group, at []float64, durationNS int64) (unit int32, beside, is bool) {
 	of, own := f.of[between], f.key(at)
 	if list := of[own]; len(list) > 0 {
 		return f.best(list, at), false, true
@@ -174,9 +175,41 @@ func (f *finder) nearest(between microcell.Group, at []float64) (unit int32, bes
 		list = append(list, of[key]...)
 	}
 	if len(list) == 0 {
+		list = f.rounded(of, at, durationNS)
+	}
+	if len(list) == 0 {
 		return 0, false, false
 	}
 	return f.best(list, at), true, true
+}
+
+// rounded are the units that are no farther from a burst than a cell's side and what a nanosecond at either end of it comes to.
+func (f *finder) rounded(of map[cell.Key][]int32, at []float64, durationNS int64) (list []int32) {
+	reach := make([]float64, f.dims)
+	for j, d := range f.cells.Dims {
+		reach[j] = f.cells.Side
+		if d.Num != space.Duration && d.Den != space.Duration {
+			continue
+		}
+		part := 2 / float64(max(durationNS, 1))
+		if d.Scale == space.Lin {
+			part *= math.Abs(at[j])
+		}
+		reach[j] += part
+	}
+	for _, units := range of {
+		for _, i := range units {
+			c := &f.cells.Units[i].Cell
+			near := true
+			for j, x := range at {
+				near = near && x >= c.Lo[j]-reach[j] && x <= c.Hi[j]+reach[j]
+			}
+			if near {
+				list = append(list, i)
+			}
+		}
+	}
+	return list
 }
 
 // best is the unit whose bursts are on average nearest to a point, the first of those that are as near.
