@@ -116,8 +116,7 @@ func (a *account) cluster(ctx context.Context) {
 		o := a.end.Options
 		o.Dims, o.By, o.JobThreads = a.set.Dims, by(a.set, o), len(a.lineup.rings)
 		o.Stop = func() bool { return a.end.Stages.Over(untilCellsRefined) || ctx.Err() != nil }
-		a.result, a.err = microcell.Compute(*a.set, a.centre.Source(ctx, o.Workers), o)
-		if a.err == nil {
+		if a.result, a.err = a.compute(ctx, o); a.err == nil {
 			return
 		}
 		a.result = nil
@@ -128,6 +127,49 @@ func (a *account) cluster(ctx context.Context) {
 	if ctx.Err() != nil {
 		a.err = context.Cause(ctx)
 	}
+}
+
+// compute clusters the micro-cells. What is equal otherwise has the order of the run's numbers of call paths; the store's, which the result has, are in no order.
+func (a *account) compute(ctx context.Context, o partition.Options) (*microcell.Result, error) {
+	a.frozen.Renumber()
+	set, numbers := *a.set, make(map[uint32]uint32) // the store's by the run's
+	path := func(number uint32) uint32 {
+		now := a.frozen.Path(number)
+		numbers[now] = number
+		return now
+	}
+	set.Groups = make([]microcell.Group, len(a.set.Groups))
+	for i, g := range a.set.Groups {
+		set.Groups[i] = microcell.Group{Before: path(g.Before), After: path(g.After)}
+	}
+	r, err := microcell.Compute(set, a.centre.Source(ctx, o.Workers), o)
+	if err != nil {
+		return nil, err
+	}
+	return between(r, func(number uint32) uint32 { return numbers[number] }), nil
+}
+
+// between is a result with other numbers of call paths.
+func between(r *microcell.Result, path func(number uint32) uint32) *microcell.Result {
+	other := *r
+	other.Groups, other.Clusters = slices.Clone(r.Groups), slices.Clone(r.Clusters)
+	for i := range other.Groups {
+		g := &other.Groups[i]
+		g.Before, g.After = path(g.Before), path(g.After)
+	}
+	for i := range other.Clusters {
+		x := &other.Clusters[i]
+		x.Before, x.After = renumbered(x.Before, path), renumbered(x.After, path)
+	}
+	return &other
+}
+
+func renumbered(counts []partition.PathCount, path func(number uint32) uint32) []partition.PathCount {
+	list := slices.Clone(counts)
+	for i := range list {
+		list[i].Path = path(list[i].Path)
+	}
+	return list
 }
 
 // by is how bursts were split into groups; where there are none, how they were to be.

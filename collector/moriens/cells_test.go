@@ -1,6 +1,7 @@
 package moriens
 
 import (
+	order "cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -163,13 +164,7 @@ func TestCellsOfADrawnRun(t *testing.T) {
 		}
 		want.Describe()
 		got.Describe()
-		for i := range want.Run.Threads {
-			x, y := &want.Run.Threads[i].Bursts, &got.Run.Threads[i].Bursts
-			if d := cmp.Diff(ways(want.Run, x), ways(got.Run, y)); d != "" {
-				t.Fatalf("the ways of bursts through the refinement differ (-as usual +cells):\n%s", d)
-			}
-			x.Lineage, y.Lineage = nil, nil // they are numbered as they come
-		}
+		sameWays(t, want.Run, got.Run)
 		if d := cmp.Diff(want.Run.Threads, got.Run.Threads, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("threads differ (-as usual +cells):\n%s", d)
 		}
@@ -177,12 +172,43 @@ func TestCellsOfADrawnRun(t *testing.T) {
 	})
 }
 
-// ways are those of bursts through the refinement.
-func ways(run *trace.Run, b *trace.Bursts) (list []string) {
-	for _, k := range b.Lineage {
-		list = append(list, run.Lineages[k])
+// sameWays compares how bursts went through the refinement. Clusters of one group have their numbers there in the order in which they are met, which is another one for cells.
+func sameWays(t rapid.TB, want, got *trace.Run) {
+	t.Helper()
+	to, from := make(map[string]string), make(map[string]string)
+	for i := range want.Threads {
+		x, y := &want.Threads[i].Bursts, &got.Threads[i].Bursts
+		if len(x.Lineage) != len(y.Lineage) {
+			t.Fatalf("thread %d: ways of %d bursts, want %d", i, len(y.Lineage), len(x.Lineage))
+		}
+		for k := range x.Lineage {
+			a, b := want.Lineages[x.Lineage[k]], got.Lineages[y.Lineage[k]]
+			if was, known := to[a]; known && was != b {
+				t.Fatalf("thread %d, burst %d went %q and %q, others %q and %q", i, k, a, b, a, was)
+			}
+			if was, known := from[b]; known && was != a {
+				t.Fatalf("thread %d, burst %d went %q and %q, others %q and %q", i, k, a, b, was, b)
+			}
+			to[a], from[b] = b, a
+		}
+		x.Lineage, y.Lineage = nil, nil
 	}
-	return list
+}
+
+// unnumbered are the steps of a refinement without the numbers of their nodes.
+func unnumbered(levels []rundir.Level) []rundir.Level {
+	levels = slices.Clone(levels)
+	for i := range levels {
+		nodes := slices.Clone(levels[i].Nodes)
+		for k := range nodes {
+			nodes[k].ID, nodes[k].Parents = min(nodes[k].ID, 1), nil
+		}
+		slices.SortFunc(nodes, func(a, b rundir.Node) int {
+			return order.Or(order.Compare(a.Group, b.Group), order.Compare(a.Bursts, b.Bursts), order.Compare(a.Seconds, b.Seconds))
+		})
+		levels[i].Nodes = nodes
+	}
+	return levels
 }
 
 // sameClusters compares what two runs say of clusters and of all ranks.
@@ -193,6 +219,7 @@ func sameClusters(t rapid.TB, want, got *Result) {
 	})
 	x, y := *want.Clusters, *got.Clusters
 	y.Algorithm, y.Cells, y.Resolution = x.Algorithm, nil, x.Resolution
+	x.Refinement.Levels, y.Refinement.Levels = unnumbered(x.Refinement.Levels), unnumbered(y.Refinement.Levels)
 	if d := cmp.Diff(&x, &y, approximately); d != "" {
 		t.Fatalf("clusters.json differs (-as usual +cells):\n%s", d)
 	}

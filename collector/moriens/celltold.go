@@ -104,10 +104,9 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 		return nil, a.err
 	}
 	numbers := make(map[microcell.Group]microcell.Group) // the store's, by the run's
-	result, set := *a.result, a.set
-	path := func(number uint32) uint32 { return a.frozen.Path(number) }
+	set, path := a.set, a.frozen.Path
 	c := clustering.Cells{
-		Result: &result, Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o),
+		Result: between(a.result, path), Dims: set.Dims, Side: set.Side, Counters: set.Counters, By: by(set, o),
 		Locate: func(before, after uint32, at []float64) (int32, bool) {
 			g, known := numbers[microcell.Group{Before: before, After: after}]
 			if !known {
@@ -124,26 +123,8 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 		numbers[of] = g
 		c.Between = append(c.Between, of)
 	}
-	result.Groups = slices.Clone(result.Groups)
-	for i := range result.Groups {
-		g := &result.Groups[i]
-		g.Before, g.After = path(g.Before), path(g.After)
-	}
-	result.Clusters = slices.Clone(result.Clusters)
-	for i := range result.Clusters {
-		x := &result.Clusters[i]
-		x.Before, x.After = renumbered(x.Before, path), renumbered(x.After, path)
-	}
 	found, located, err := clustering.FromCells(h.run, c, o)
 	return &labelled{found, located}, err
-}
-
-func renumbered(counts []partition.PathCount, path func(uint32) uint32) []partition.PathCount {
-	list := slices.Clone(counts)
-	for i := range list {
-		list[i].Path = path(list[i].Path)
-	}
-	return list
 }
 
 // empty says whether there are bursts, and if not why none is known and what to do, where the agents are to blame.
