@@ -23,14 +23,15 @@ const (
 
 // Seconds of one core.
 const (
-	secondsRank   = 17e-6  // of an agent, to label a rank's bursts
-	secondsBurst  = 48e-9  // likewise, a burst
-	secondsUnit   = 1.7e-6 // of the collector, to survey a unit of an agent
-	secondsPlace  = 4.4e-6 // and to take a place
-	secondsLabel  = 2.8e-7 // to compare a unit of an agent with its label
-	secondsHash   = 4e-7   // to take a hash
-	secondsCenter = 4.4e-6 // to cluster a unit or place, by labelling
-	secondsRow    = 1.6e-7 // to take a row of sums
+	secondsRank    = 17e-6  // of an agent, to label a rank's bursts
+	secondsBurst   = 48e-9  // likewise, a burst
+	secondsByte    = 4.2e-8 // of the collector, to survey units, by their bytes
+	secondsPlace   = 1.1e-7 // to take places, likewise
+	secondsAsk     = 35e-6  // to ask an agent for labels or sequences
+	secondsLabel   = 1.8e-7 // to send a label
+	secondsHash    = 4e-7   // to take a hash
+	secondsCluster = 4.4e-6 // to cluster a unit or place, by labelling
+	secondsRow     = 1.6e-7 // to take a row of sums
 )
 
 // A cost is what a stage takes by the model.
@@ -54,22 +55,22 @@ func (e *end) model(s *stage) cost {
 	case "survey":
 		return cost{
 			Down: agents * 2, Up: agents*(bytesHead+bytesAnswer+float64(e.Groups)*bytesGroup*(1-counters/2)) + ranks*bytesProcess + float64(s.Units)*unit,
-			Central: float64(s.Units) * secondsUnit,
+			Central: float64(s.Units) * unit * secondsByte,
 		}
 	case "split":
 		return cost{
-			Down: messages*bytesAsk + float64(s.SplitUnits)*bytesLabel, Up: messages*bytesAnswer + float64(s.Units)*(unit+bytesParent), Central: float64(s.Units) * secondsPlace,
+			Down: messages*bytesAsk + float64(s.SplitUnits), Up: messages*bytesAnswer + float64(s.Units)*(unit+bytesParent), Central: float64(s.Units) * unit * secondsPlace,
 		}
 	case "score", "label":
 		return cost{
 			Down: messages*bytesAsk + float64(s.Labels)*bytesLabel + float64(s.Sequences)*bytesWanted,
 			Up:   messages*bytesAnswer + float64(s.Entries)*bytesHash + float64(s.Runs)*bytesRun, Agents: asked * labelling,
-			Central: asked*float64(e.UnitsOfAgent)*agents*secondsLabel + float64(s.Entries)*secondsHash,
+			Central: messages*secondsAsk + float64(s.Labels)*secondsLabel + float64(s.Entries)*secondsHash,
 		}
 	case "sums":
 		return cost{Down: messages * bytesAsk, Up: float64(s.Rows) * (bytesRow + counters*bytesRowCount), Central: float64(s.Rows) * secondsRow}
 	}
-	return cost{Central: float64(e.Units+e.Places) * float64(e.labellings()) * secondsCenter}
+	return cost{Central: float64(e.Units+e.Places) * float64(e.labellings()) * secondsCluster}
 }
 
 // labellings are how often sequences were scored.
