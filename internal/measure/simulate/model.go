@@ -24,10 +24,10 @@ const (
 // Seconds of one core.
 const (
 	secondsRank    = 17e-6  // of an agent, to label a rank's bursts
-	secondsBurst   = 48e-9  // likewise, a burst
+	secondsBurst   = 14e-9  // likewise, a burst
 	secondsByte    = 4.2e-8 // of the collector, to survey units, by their bytes
 	secondsPlace   = 1.1e-7 // to take places, likewise
-	secondsAsk     = 35e-6  // to ask an agent for labels or sequences
+	secondsAsk     = 60e-6  // to ask an agent for labels or sequences
 	secondsLabel   = 1.8e-7 // to send a label
 	secondsHash    = 4e-7   // to take a hash
 	secondsCluster = 4.4e-6 // to cluster a unit or place, by labelling
