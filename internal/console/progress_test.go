@@ -65,3 +65,29 @@ collector  host  agents  ranks  bursts    memory   journal
 		}
 	}
 }
+
+// Where bursts stay on their nodes nobody is told that there are none.
+func TestProgressOfCells(t *testing.T) {
+	for _, tt := range []struct {
+		cells health.Cells
+		want  []string
+	}{
+		{health.Cells{}, []string{"the bursts stay on their nodes, how many is not known yet\n"}},
+		{health.Cells{Error: "no agent"}, []string{"on their nodes, how many is not known: no agent\n"}},
+		{health.Cells{Surveyed: true, Age: 3, Units: 1, Bursts: 1499, Agents: 2}, []string{"bursts       1,499, ", "on their nodes, in 1 micro-cell, as of 3s ago\n"}},
+		{
+			health.Cells{Surveyed: true, Units: 1200, Bursts: 1499, Agents: 2, Silent: 1, Lost: 7, Error: "later"},
+			[]string{"in 1,200 micro-cells, as of 0s ago; 1 of 3 agents did not answer; 7 bursts lost; the latest survey failed: later\n"},
+		},
+	} {
+		var b strings.Builder
+		if err := Progress(&b, &health.Page{Calls: 12, Bursts: tt.cells.Bursts, Cells: &tt.cells}); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range append(tt.want, "MPI calls    12 of threads that have ended\n", "clusters     at the end of the run: ") {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("no %q in\n%s", want, b.String())
+			}
+		}
+	}
+}

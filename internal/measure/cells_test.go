@@ -5,10 +5,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/uplink"
+	"moriens/analysis/partition"
 	"moriens/collector"
 	"moriens/internal/rendezvous"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -105,5 +110,55 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	}
 	if told := c.Cells().Told(); len(told) != 1 || told[0].Lost > 0 {
 		t.Errorf("agents: %+v", told)
+	}
+}
+
+// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is told as well; nothing of it is taken.
+func TestRefusedMode(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var told []string
+	kept := new(Cells).spec(byDuration)
+	for _, tt := range []struct{ wants, is, what, advice string }{
+		{kept, "", "sends its bursts; the others of the run keep them", "start it with --cells"},
+		{"", kept, "keeps its bursts as micro-cells; the others of the run send them", "start it without --cells"},
+		{kept, new(Cells).spec(partition.Options{}), "; the others of the run: " + kept, "give it the collector's --dims"},
+	} {
+		c, err := collector.Start(collector.Config{
+			Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: tt.wants,
+			Tell: func(text, advice string) {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, text+"; "+advice)
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		config := agent.Config{Run: "run1", Shm: t.TempDir(), Find: uplink.At(c.Rendezvous()), Spool: t.TempDir(), Log: quiet}
+		if tt.is != "" {
+			if config.Cells, err = new(Cells).keep(byDuration, quiet); err != nil {
+				t.Fatal(err)
+			}
+			config.Cells.Spec = tt.is
+		}
+		node, err := agent.New(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		node.JobOver()
+		err = node.Run(t.Context())
+		mu.Lock()
+		all := strings.Join(told, "\n")
+		told = nil
+		mu.Unlock()
+		for _, want := range []string{tt.what, tt.advice} {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(all, want) {
+				t.Errorf("the agent ends with %v, the user is told %q, want %q in both", err, all, want)
+			}
+		}
+		if f := c.Stop(); len(f.Agents) > 0 {
+			t.Errorf("%d agents are taken", len(f.Agents))
+		}
 	}
 }
