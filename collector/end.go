@@ -1,0 +1,135 @@
+package collector
+
+import (
+	"context"
+	"time"
+
+	"moriens/collector/store"
+)
+
+// WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
+func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
+
+// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that they sent is safe then.
+func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
+
+// idle says whether no agent is expected to send, all that are known to come having come, and all that they sent is safe.
+func (c *Collector) idle() bool {
+	_, idle := c.attendance()
+	return idle
+}
+
+func (c *Collector) attendance() (came int, idle bool) {
+	came, expected := c.store.Attendance(c.grace)
+	waiting := c.journal.Waiting()
+	if c.crew != nil {
+		elsewhere, more, others := c.crew.attendance(c.grace)
+		came, expected, waiting = came+elsewhere, expected+more, waiting || others
+	}
+	return came, came >= c.agents && expected == 0 && !waiting
+}
+
+// alone says whether no agent is to be waited for.
+func (c *Collector) alone() bool {
+	if c.Over() {
+		return true
+	}
+	came, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	if !idle {
+		return false
+	}
+	if !c.resumed {
+		return came > 0
+	}
+	// Where the agent was in the process that was killed, none may ever come.
+	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
+	return (came > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+}
+
+func (c *Collector) wait(ctx context.Context, over func() bool) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !over() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
+// the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close. Of several collectors each returns what came to it, after Join.
+func (c *Collector) Freeze(by string) store.Frozen {
+	c.end.analysing()
+	if c.crew != nil {
+		c.crew.adjourn(by)
+	}
+	c.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
+	defer cancel()
+	frozen, err := c.journal.Finish(ctx, c.clock.sample(c.log), by)
+	if err != nil {
+		c.log.Error("the journal lacks what came last; the results do not", "error", err)
+	}
+	c.live.Finish()
+	frozen.Links = c.compared()
+	return frozen
+}
+
+// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long.
+func (c *Collector) Release() {
+	c.releaseOnce.Do(func() { close(c.released) })
+	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
+	defer cancel()
+	if err := c.wait(ctx, func() bool { return c.store.Staying() == 0 }); err != nil {
+		c.log.Warn("agents that may go are still here", "agents", c.store.Staying())
+	}
+}
+
+// AwaitReturn waits until the agents that are done have come back to a collector that was started again, or ctx ends: as long as they stay
+// they can be asked for windows.
+func (c *Collector) AwaitReturn(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, returnGrace)
+	defer cancel()
+	done := c.store.Totals().AgentsDone
+	if err := c.wait(ctx, func() bool { return c.store.Staying() == done }); err != nil {
+		c.log.Info("not all agents came back", "back", c.store.Staying(), "of", done)
+	}
+}
+
+// Discard removes the journals of all collectors, between Freeze and Close: the results are written, or nobody wants them.
+func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
+
+// silence takes nothing more from anybody.
+func (c *Collector) silence() {
+	c.stop()
+	c.gate.Close()
+	if c.web != nil {
+		c.web.Close()
+	}
+	c.server.Stop()
+	c.tasks.Wait()
+}
+
+// Close tells those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
+// leaves the run as well, for another collector to go on with.
+func (c *Collector) Close(outcome Outcome) {
+	c.stop()
+	c.end.conclude(outcome)
+	c.silence()
+	if err := c.journal.Close(); err != nil {
+		c.log.Error("the journal", "error", err)
+	}
+	for cause, n := range c.gate.Refused() {
+		c.log.Warn("turned away", "cause", cause, "times", n)
+	}
+}
+
+// Stop ends a run of which nobody waits for an outcome, and returns all that came.
+func (c *Collector) Stop() store.Frozen {
+	defer c.Close(Outcome{})
+	defer c.Release()
+	return c.Freeze("")
+}
