@@ -21,21 +21,6 @@ func Values[T any](t Team, mine T) ([]T, error) {
 	return decodeAll[T](all)
 }
 
-// ToFirst is collective: the first member gets, by rank, what every member gives, as from Values; the others nil.
-func ToFirst[T any](t Team, mine T) ([]T, error) {
-	if t.Size() == 1 {
-		return []T{mine}, nil
-	}
-	raw, wrong := encode(mine)
-	parts := make([][]byte, t.Size())
-	parts[0] = raw
-	all, err := t.AllToAll(parts)
-	if err := errors.Join(wrong, err); err != nil || t.Rank() != 0 {
-		return nil, err
-	}
-	return decodeAll[T](all)
-}
-
 // FirstByThread is ByThread for the first member alone; what it returns at others is what came in.
 func FirstByThread[T Plain](t Threads, lists [][]T) ([][]T, error) {
 	if t.Size() == 1 {

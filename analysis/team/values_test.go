@@ -44,13 +44,9 @@ func TestValues(t *testing.T) {
 			want = append(want, thingOf(rank))
 		}
 		all, errs := on(t, members, func(m team.Team) ([]thing, error) { return team.Values(m, thingOf(m.Rank())) })
-		first, firstErrs := on(t, members, func(m team.Team) ([]thing, error) { return team.ToFirst(m, thingOf(m.Rank())) })
 		for rank := range members {
 			if errs[rank] != nil || !reflect.DeepEqual(all[rank], want) {
 				t.Errorf("member %d of %d: %v, %v", rank, members, all[rank], errs[rank])
-			}
-			if firstErrs[rank] != nil || rank == 0 && !reflect.DeepEqual(first[0], want) || rank > 0 && first[rank] != nil {
-				t.Errorf("to the first: member %d of %d: %v, %v", rank, members, first[rank], firstErrs[rank])
 			}
 		}
 	}
