@@ -51,7 +51,7 @@ func TestCellsKilled(t *testing.T) {
 	dims := []string{"--cells", "--dims", "duration:log", "--cell-side", "0.05"}
 	collect, output := start(t, append([]string{"collect", "--out", out, "--keep-work"}, dims...)...)
 	agentArgs := append([]string{"agent", "--dir", out, "--shm", shm, "--spool", filepath.Join(dir, "spool")}, dims...)
-	agent, said := start(t, agentArgs...)
+	agent, _ := start(t, agentArgs...)
 	_, meet := readMeeting(t, out, output)
 	args := mpi.Args(2, library, mpi.App(t, "until"), over)
 	job := exec.Command(args[0], args[1:]...)
@@ -76,7 +76,7 @@ func TestCellsKilled(t *testing.T) {
 	meetAgain(t, out, collect, output)
 	bursts = kept(bursts)
 	kill(agent)
-	agent, said = start(t, agentArgs...)
+	agent, said := start(t, agentArgs...)
 	kept(bursts)
 	contains(t, execute(t, nil, binary(t), "status", out).stdout, "the bursts stay on their nodes, in ", "of threads that have ended")
 	end(t, over)
