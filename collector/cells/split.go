@@ -168,9 +168,6 @@ func (s *splitting) end() error {
 		n.at[parent] = -1
 	}
 	n.units, n.at = append(n.units, s.places...), append(n.at, s.at...)
-	if n.labels != nil {
-		n.labels = append(n.labels, make([]int32, len(s.places))...)
-	}
 	return nil
 }
 
