@@ -225,7 +225,7 @@ func (a *account) forget(agent uint64) {
 // fetch gets all that nodes hold of the ranks that are to stay.
 func (a *account) fetch(ctx context.Context) {
 	chosen := a.choose()
-	if len(chosen) == 0 {
+	if len(chosen) == 0 || len(a.centre.Told()) == 0 { // nobody answers
 		return
 	}
 	var ids []uint64

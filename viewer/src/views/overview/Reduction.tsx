@@ -55,7 +55,8 @@ function told(c: NonNullable<Manifest['cells']>): string {
     ? 'the clusters of all ranks are those of the bursts themselves'
     : `the clusters of all ranks depend on where ${plural(c.bursts_in_question, 'burst')} in ${plural(c.units_in_question, 'micro-cell')} are, which nobody knows any more`;
   const floor = c.bound ? `, with no Eps below ${c.floor.toPrecision(3)}, though a smaller one was wanted` : '';
-  return `Bursts stayed on their nodes, as micro-cells. This page has ${few}${silent}. By the certificate, ${found}${floor}.`;
+  const clustered = c.side > 0 ? ` By the certificate, ${found}${floor}.` : '';
+  return `Bursts stayed on their nodes, as micro-cells. This page has ${few}${silent}.${clustered}`;
 }
 
 function size({ kept, reduction: r }: Manifest): [string, string][] {
