@@ -121,9 +121,9 @@ func (p *plain) calls(c *moriensv1.Calls) {
 	for i := range c.Function {
 		x := plainRow{row: c.First + uint64(i), function: c.Function[i], path: c.Path[i], calls: 1, counts: map[string]int64{}}
 		x.site = fmt.Sprint(c.Function[i], p.frames[[2]uint64{r.process.Process, uint64(c.Path[i])}])
-		x.callNS = int64(float64(c.CallTicks[i]) * nsPerTick)
+		x.callNS = int64(math.Round(float64(c.CallTicks[i]) * nsPerTick))
 		x.burst = !slices.Contains(c.NoBurst, uint32(i))
-		x.ns = int64(float64(c.BurstTicks[i]) * nsPerTick)
+		x.ns = int64(math.Round(float64(c.BurstTicks[i]) * nsPerTick))
 		if at := slices.Index(c.PollsRow, uint32(i)); at >= 0 {
 			x.calls = c.Polls[at]
 		}

@@ -294,6 +294,18 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// Ticks of half a nanosecond are rounded to nanoseconds, as the collector rounds times: one alone is no burst without a duration.
+func TestRounded(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Calls{Ring: 2, BurstTicks: []uint64{1, 3, 4, 0}, CallTicks: make([]uint64, 4), Function: []uint32{1, 1, 1, 1}, Path: make([]uint32, 4)})})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	if a := c.about; a.Bursts != 4 || a.TimeNs != 1+2+2 || a.Missing != 1 {
+		t.Errorf("%v: want 4 bursts of 5 ns, one of them without a logarithm", a)
+	}
+}
+
 // Calls wait until their clock's rate is known; for all there is no room, and that is counted.
 func TestWaiting(t *testing.T) {
 	k := newKeeper(t, cells.Config{By: partition.ByNone})
