@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -97,11 +98,17 @@ type Stats struct {
 	Forgotten   int // units of which points were given up, because there was no room
 }
 
-// New returns a Keeper of nothing. A side that is no number above 0, and dimensions that have no default resolution with a side of 0 are errors.
+// leastSide is the least side of which there are cells for all logarithms of what is measured: those of 64-bit numbers are below 44, and cells are numbered with 32 bits.
+const leastSide = 44. / math.MaxInt32
+
+// New returns a Keeper of nothing. A side that is no number above 0, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
 func New(config Config) (*Keeper, error) {
 	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
 		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",
 			config.Side, config.Resolution, config.MinNS, config.PointsMax)
+	}
+	if config.Side > 0 && config.Side < leastSide && (config.Dims == nil || slices.ContainsFunc(config.Dims, func(d space.Dim) bool { return d.Scale == space.Log })) {
+		return nil, fmt.Errorf("cells: side %v of logarithmic dimensions: want at least %.2g, so that there are cells for all that can be measured", config.Side, leastSide)
 	}
 	if config.By > partition.ByAuto {
 		return nil, fmt.Errorf("cells: no way %d to split bursts", config.By)
