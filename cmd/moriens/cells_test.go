@@ -145,6 +145,15 @@ func TestCellsRefused(t *testing.T) {
 	}
 }
 
+// Without a rank there is nothing to cluster, and nothing wrong with the agent.
+func TestCellsOfNobody(t *testing.T) {
+	t.Parallel()
+	o := execute(t, nil, binary(t), "run", "--cells", "--out", filepath.Join(t.TempDir(), "run"), "--shm", t.TempDir(), "--spool", t.TempDir(), "--", "true")
+	if contains(t, o.stderr, "no bursts: no process of the job called MPI"); o.status != 0 || strings.Contains(o.stderr, "micro-cells") {
+		t.Errorf("status %d: %s", o.status, o.stderr)
+	}
+}
+
 // What cannot be obeyed where bursts stay on their nodes is said before anything begins.
 func TestCellsUsage(t *testing.T) {
 	t.Parallel()

@@ -45,6 +45,8 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 	switch {
 	case s.Survey == 0:
 		return errors.New("the survey has no number")
+	case s.Dims == 0 && s.Bursts == 0:
+		return errors.New("no rank has come to it yet")
 	case s.Dims < 1 || s.Dims > cell.MaxDims:
 		return fmt.Errorf("%d dimensions: want 1 to %d", s.Dims, cell.MaxDims)
 	case !(s.Side > 0) || math.IsInf(s.Side, 0):

@@ -100,6 +100,9 @@ type labelled struct {
 
 // found is the clustering of a history's bursts, by that of the micro-cells.
 func (a *account) found(h *history, o partition.Options) (*labelled, error) {
+	if a.set == nil && len(a.lineup.rings) == 0 { // no agent had anything to tell
+		return &labelled{Found: clustering.None(h.run, o)}, nil
+	}
 	if a.err != nil {
 		return nil, a.err
 	}
