@@ -108,7 +108,7 @@ func New(config Config) (*Keeper, error) {
 			config.Side, config.Resolution, config.MinNS, config.PointsMax)
 	}
 	if config.Side > 0 && config.Side < leastSide && (config.Dims == nil || slices.ContainsFunc(config.Dims, func(d space.Dim) bool { return d.Scale == space.Log })) {
-		return nil, fmt.Errorf("cells: side %v of logarithmic dimensions: want at least %.2g, so that there are cells for all that can be measured", config.Side, leastSide)
+		return nil, fmt.Errorf("cells: side %v of logarithmic dimensions: want at least %.3g, so that there are cells for all that can be measured", config.Side, leastSide)
 	}
 	if config.By > partition.ByAuto {
 		return nil, fmt.Errorf("cells: no way %d to split bursts", config.By)

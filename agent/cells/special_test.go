@@ -242,7 +242,7 @@ func TestWrongAsks(t *testing.T) {
 func TestWrongConfig(t *testing.T) {
 	for _, config := range []cells.Config{
 		{Side: -1}, {Side: math.NaN()}, {Side: math.Inf(1)}, {MinNS: -1}, {PointsMax: -1}, {By: partition.ByAuto + 1}, {Dims: dimsOf(t, "duration:lin")},
-		{Side: 1e-9}, {Side: 1e-9, Dims: dimsOf(t, "duration:lin,IPC:log")},
+		{Side: 1e-9}, {Side: 2.04e-8}, {Side: 1e-9, Dims: dimsOf(t, "duration:lin,IPC:log")},
 	} {
 		if _, err := cells.New(config); err == nil {
 			t.Errorf("%+v: no error", config)
@@ -254,7 +254,7 @@ func TestWrongConfig(t *testing.T) {
 		}
 	}
 	// The longest burst has a cell of the least side that is allowed.
-	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 2.1e-8})
+	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 2.05e-8})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1<<52))})
 	if s := k.Stats(); s.Outside != 0 || s.Units != 1 {
