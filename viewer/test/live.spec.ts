@@ -139,6 +139,38 @@ test('follows a run to its end', async () => {
   await close();
 });
 
+test('says of what stays on the nodes when it comes, and what is known of it', async () => {
+  const { collector, page, errors, close } = await watch();
+  const told = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, held_bytes: 1 << 20, error: '' };
+  const of = (cells: object, more: object = {}) => ({
+    ...pageOf(0, { clusters: { count: 0, bursts: 0, explained_share: 0, largest: [] }, cells, ...more }), clusters: [], points: [],
+  });
+  const said = async () => (await page.locator('.live .empty').allInnerTexts()).filter((s) => s.includes('micro-cells')).map((s) => s.replace(/\s/g, ' '));
+  const why = 'with --cells the bursts stay on their nodes, as micro-cells.';
+  const each = (rest: string) => ['The time profile', 'The clustering', 'The burst space'].map((what) => `${what} comes when the run ends: ${why} ${rest}`);
+
+  collector.say('page', of({ ...told, surveyed: false, units: 0, bursts: 0, agents: 0 }));
+  await expect.poll(said).toEqual(each('How many there are is not known yet.'));
+  collector.say('page', of({ ...told, surveyed: false, error: 'no agent <i>answers</i>' }));
+  await expect.poll(said).toEqual(each('How many there are is not known: no agent <i>answers</i>.'));
+  collector.say('page', of(told));
+  const known = 'Known so far: 56,789 bursts with 12.5 s of computing, in 1,234 micro-cells, as 3 agents told 2 s ago';
+  await expect.poll(said).toEqual(each(`${known}.`));
+  const head = (await page.locator('.live-head dl').innerText()).replace(/\s+/g, ' ');
+  expect(head).toContain('micro-cells 1,234');
+  expect(head).not.toContain('clusters');
+  expect(await page.locator('.live svg.chart').count()).toBe(0);
+  await accessible(page);
+  collector.say('page', of({ ...told, silent_agents: 1, lost_bursts: 7, error: 'gone' }));
+  await expect.poll(said).toEqual(each(`${known}; 1 agent did not answer; 7 bursts lost; asking again failed: gone.`));
+
+  collector.say('page', of(told, { stage: 'done' }));
+  collector.say('end', { directory: '/runs/3', error: '' });
+  await expect.poll(said).toEqual(each(`${known}.`).map((s) => s.replace('comes when the run ends', 'of this run is in its results')));
+  expect(errors).toEqual([]);
+  await close();
+});
+
 test('what a figure is stands there whole', async () => {
   const { collector, page, errors, close } = await watch();
   collector.say('page', pageOf(3));

@@ -10,13 +10,21 @@ import { Swatch } from '../parts/Swatch';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useSelection } from '../store';
 import { useTheme } from '../theme';
+import { OnNodes } from './OnNodes';
 import type { LivePage } from './page';
 
-export function LiveClusters({ page }: { page: LivePage }) {
+export function LiveClusters({ page, ended }: { page: LivePage; ended: boolean }) {
   const selection = useSelection();
   const all = [...page.clusters].sort((a, b) => b.seconds - a.seconds || a.id - b.id);
   const total = all.reduce((sum, c) => sum + c.seconds, 0);
   const most = all[0]?.seconds ?? 0;
+  if (page.health.cells) {
+    return (
+      <Panel title="Clusters">
+        <OnNodes what="The clustering" cells={page.health.cells} ended={ended} />
+      </Panel>
+    );
+  }
   return (
     <Panel title="Clusters so far" note={`${count(page.health.clusters.count)}, provisional`} tools={<SaveTools name="live clusters" table={() => ({ columns: ['cluster', 'bursts', 'seconds'], rows: all.map((c) => [c.id, c.bursts, c.seconds]) })} />}>
       {all.length === 0 ? <Empty>None yet.</Empty> : null}
@@ -50,8 +58,15 @@ export function LiveClusters({ page }: { page: LivePage }) {
 
 const [LEFT, BOTTOM, TOP] = [72, 42, 6];
 
-export function LatestBursts({ page }: { page: LivePage }) {
+export function LatestBursts({ page, ended }: { page: LivePage; ended: boolean }) {
   const box = useRef<HTMLDivElement>(null);
+  if (page.health.cells) {
+    return (
+      <Panel title="Bursts">
+        <OnNodes what="The burst space" cells={page.health.cells} ended={ended} />
+      </Panel>
+    );
+  }
   return (
     <Panel title="Latest bursts" note={`${count(page.points.length)}, some of each cluster`} tools={<SaveTools name="latest bursts" picture={box} />}>
       <div ref={box} class="plot" role="img" aria-label="Duration of the latest bursts over time, by cluster">

@@ -9,9 +9,10 @@ import { Stack } from '../profile/Stack';
 import { seriesOf } from '../profile/series';
 import { SaveTools } from '../save/SaveTools';
 import { useTheme } from '../theme';
+import { OnNodes } from './OnNodes';
 import type { LivePage } from './page';
 
-export function LiveProfile({ page }: { page: LivePage }) {
+export function LiveProfile({ page, ended }: { page: LivePage; ended: boolean }) {
   const pack = usePack();
   const theme = useTheme();
   const box = useRef<HTMLDivElement>(null);
@@ -19,7 +20,7 @@ export function LiveProfile({ page }: { page: LivePage }) {
   if (!p || p.seconds.length === 0 || p.bin_ns <= 0) {
     return (
       <Panel title="Time profile">
-        <Empty>No burst has been clustered yet.</Empty>
+        {page.health.cells ? <OnNodes what="The time profile" cells={page.health.cells} ended={ended} /> : <Empty>No burst has been clustered yet.</Empty>}
       </Panel>
     );
   }

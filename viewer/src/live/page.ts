@@ -1,6 +1,19 @@
 // What the collector says of a run in progress, about once a second: docs/format/page.md and docs/format/health.md.
 import { count, flag, isObject, list, number, object, optional, text, type Of } from '../data/coerce';
 
+// What agents have told of the bursts that stay with them.
+const cells = object({
+  surveyed: flag,
+  age_seconds: count,
+  units: count,
+  bursts: count,
+  burst_seconds: count,
+  agents: count,
+  silent_agents: count,
+  lost_bursts: count,
+  error: text,
+});
+
 const health = object({
   run: text,
   stage: text,
@@ -11,6 +24,7 @@ const health = object({
   mpi_calls: count,
   bursts: count,
   bursts_per_second: count,
+  cells: optional(cells),
   clusters: object({ count: count, bursts: count, explained_share: number }),
   losses: object({
     records_dropped: count,
@@ -39,6 +53,7 @@ const readEnd = object({ directory: text, error: text, hint: text });
 
 export type LivePage = Of<typeof readPage>;
 export type Health = LivePage['health'];
+export type Cells = Of<typeof cells>;
 export type End = Of<typeof readEnd>;
 
 export const parsePage = (said: string): LivePage | null => parsed(said, readPage);

@@ -41,10 +41,10 @@ export function Live() {
       {end ? <Ended directory={end.directory} error={end.error} hint={end.hint} /> : null}
       {page ? (
         <>
-          <LiveProfile page={page} />
+          <LiveProfile page={page} ended={end !== null} />
           <div class="live-pair">
-            <LiveClusters page={page} />
-            <LatestBursts page={page} />
+            <LiveClusters page={page} ended={end !== null} />
+            <LatestBursts page={page} ended={end !== null} />
           </div>
           <div class="live-row">
             <Overhead page={page} />
@@ -67,11 +67,15 @@ function Head({ page, paused, pause }: { page: LivePage | null; paused: boolean;
     ? [
         ['since the start', seconds(h.seconds)],
         ['ranks', count(h.ranks.recorded)],
-        ['MPI calls', count(h.mpi_calls)],
+        [h.cells ? 'MPI calls of ended threads' : 'MPI calls', count(h.mpi_calls)],
         ['bursts', count(h.bursts)],
         ['bursts a second', count(h.bursts_per_second)],
-        ['clusters', count(h.clusters.count)],
-        ['time in clusters', percent(h.clusters.explained_share)],
+        ...(h.cells
+          ? [['micro-cells', count(h.cells.units)]]
+          : [
+              ['clusters', count(h.clusters.count)],
+              ['time in clusters', percent(h.clusters.explained_share)],
+            ]),
       ]
     : [];
   return (

@@ -1,0 +1,28 @@
+// What stands in place of a picture of bursts where these stay on their nodes until the run ends: docs/cells.md.
+import { plural, seconds } from '../format';
+import { Empty } from '../parts/Panel';
+import type { Cells } from './page';
+
+interface Props {
+  readonly what: string; // that is not drawn
+  readonly cells: Cells;
+  readonly ended: boolean;
+}
+
+export function OnNodes({ what, cells, ended }: Props) {
+  return (
+    <Empty>
+      {ended ? `${what} of this run is in its results` : `${what} comes when the run ends`}: with --cells the bursts stay on their nodes, as micro-cells. {known(cells)}
+    </Empty>
+  );
+}
+
+// known says what the agents have told of the bursts that they keep, and what that lacks.
+function known(c: Cells): string {
+  if (!c.surveyed) return c.error ? `How many there are is not known: ${c.error}.` : 'How many there are is not known yet.';
+  const parts = [`Known so far: ${plural(c.bursts, 'burst')} with ${seconds(c.burst_seconds)} of computing, in ${plural(c.units, 'micro-cell')}, as ${plural(c.agents, 'agent')} told ${seconds(c.age_seconds)} ago`];
+  if (c.silent_agents > 0) parts.push(`${plural(c.silent_agents, 'agent')} did not answer`);
+  if (c.lost_bursts > 0) parts.push(`${plural(c.lost_bursts, 'burst')} lost`);
+  if (c.error) parts.push(`asking again failed: ${c.error}`);
+  return `${parts.join('; ')}.`;
+}
