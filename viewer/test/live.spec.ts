@@ -166,7 +166,27 @@ test('says of what stays on the nodes when it comes, and what is known of it', a
 
   collector.say('page', of(told, { stage: 'done' }));
   collector.say('end', { directory: '/runs/3', error: '' });
-  await expect.poll(said).toEqual(each(`${known}.`).map((s) => s.replace('comes when the run ends', 'of this run is in its results')));
+  await expect.poll(said).toEqual(each(`${known}.`).map((s) => s.replace('comes when the run ends', "is in the run's results")));
+  expect(errors).toEqual([]);
+  await close();
+});
+
+test('a view of the results says that these come when the run ends', async () => {
+  const { collector, page, errors, close } = await watch();
+  const main = page.locator('main');
+  const each = async (said: string) => {
+    for (const view of ['Overview', 'Burst space', 'Timeline', 'Clusters', 'Refinement', 'Ranks']) {
+      await page.getByRole('button', { name: view, exact: true }).click();
+      await expect.poll(() => main.innerText(), { message: view }).toContain(said);
+    }
+  };
+  await each('This view comes when the run ends: it is drawn from the results. Live shows the run so far.');
+  collector.say('page', pageOf(2, { cells: { surveyed: true, units: 12, bursts: 345, burst_seconds: 1, agents: 1, age_seconds: 0 } }));
+  await each('This view comes when the run ends: with --cells the bursts stay on their nodes, as micro-cells. Known so far: 345 bursts');
+  await page.getByRole('button', { name: 'Files', exact: true }).click();
+  expect(await main.innerText()).not.toContain('This view comes');
+  collector.say('end', { directory: '/runs/4', error: '' });
+  await each("This view is in the run's results");
   expect(errors).toEqual([]);
   await close();
 });

@@ -12,7 +12,7 @@ interface Props {
 export function OnNodes({ what, cells, ended }: Props) {
   return (
     <Empty>
-      {ended ? `${what} of this run is in its results` : `${what} comes when the run ends`}: with --cells the bursts stay on their nodes, as micro-cells. {known(cells)}
+      {ended ? `${what} is in the run's results` : `${what} comes when the run ends`}: with --cells the bursts stay on their nodes, as micro-cells. {known(cells)}
     </Empty>
   );
 }

@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import type { Pack } from '../data/pack';
 import { runName } from '../data/run';
+import { Later } from '../live/Later';
 import { Signal, useSignal } from '../state/signal';
 import { clearSelection, goTo, view as viewID } from '../store';
 import { views, type View } from '../views';
@@ -17,8 +18,9 @@ export const helpOpen = new Signal(false);
 export function Frame({ pack }: { pack: Pack }) {
   const shown = views.filter((v) => !v.hidden?.(pack));
   const id = useSignal(viewID);
-  // Of a run in progress the other views have nothing to show yet.
-  const first = pack.json.mode === 'live' ? 'live' : 'overview';
+  // Of a run in progress the views of its results have nothing to show yet.
+  const inProgress = pack.json.mode === 'live';
+  const first = inProgress ? 'live' : 'overview';
   const view = shown.find((v) => v.id === id) ?? shown.find((v) => v.id === first);
   useKeys(shown);
   useEffect(() => {
@@ -60,7 +62,7 @@ export function Frame({ pack }: { pack: Pack }) {
       <main id="main" tabIndex={-1} aria-label={view?.title}>
         {view ? (
           <Guard key={view.id} title={view.title}>
-            <view.component />
+            {inProgress && !view.inProgress ? <Later /> : <view.component />}
           </Guard>
         ) : null}
       </main>

@@ -15,6 +15,7 @@ export interface View {
   readonly title: string;
   readonly key: string; // that opens it
   readonly component: ComponentType;
+  readonly inProgress?: boolean; // it shows something of a run in progress
   readonly hidden?: (pack: Pack) => boolean; // where it makes no sense
 }
 
@@ -25,6 +26,6 @@ export const views: readonly View[] = [
   { id: 'clusters', title: 'Clusters', key: '4', component: Clusters },
   { id: 'refinement', title: 'Refinement', key: '5', component: Refinement },
   { id: 'ranks', title: 'Ranks', key: '6', component: Ranks },
-  { id: 'live', title: 'Live', key: '7', component: Live, hidden: (pack) => pack.json.mode !== 'live' },
-  { id: 'files', title: 'Files', key: '8', component: Files },
+  { id: 'live', title: 'Live', key: '7', component: Live, inProgress: true, hidden: (pack) => pack.json.mode !== 'live' },
+  { id: 'files', title: 'Files', key: '8', component: Files, inProgress: true },
 ];
