@@ -2,6 +2,7 @@
 import { useEffect } from 'preact/hooks';
 import { Empty } from '../parts/Panel';
 import { useSignal } from '../state/signal';
+import './live.css';
 import { OnNodes } from './OnNodes';
 import { listen, liveEnd, livePage } from './source';
 
@@ -9,6 +10,15 @@ export function Later() {
   const cells = useSignal(livePage)?.health.cells;
   const ended = useSignal(liveEnd) !== null;
   useEffect(listen, []);
-  if (cells) return <OnNodes what="This view" cells={cells} ended={ended} />;
-  return <Empty>{ended ? "This view is in the run's results; Live says where these are." : 'This view comes when the run ends: it is drawn from the results. Live shows the run so far.'}</Empty>;
+  return (
+    <div class="live">
+      {ended ? (
+        <Empty>This view is in the run's results. Live says where these are.</Empty>
+      ) : cells ? (
+        <OnNodes what="This view" cells={cells} ended={false} />
+      ) : (
+        <Empty>This view comes when the run ends: it is drawn from the results. Live shows the run so far.</Empty>
+      )}
+    </div>
+  );
 }

@@ -10,9 +10,11 @@ interface Props {
 }
 
 export function OnNodes({ what, cells, ended }: Props) {
+  // The results know more than the agents have told before.
+  if (ended) return <Empty>{what} is in the run's results.</Empty>;
   return (
     <Empty>
-      {ended ? `${what} is in the run's results` : `${what} comes when the run ends`}: with --cells the bursts stay on their nodes, as micro-cells. {known(cells)}
+      {what} comes when the run ends: with --cells the bursts stay on their nodes, as micro-cells. {known(cells)}
     </Empty>
   );
 }
