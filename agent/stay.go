@@ -14,11 +14,7 @@ func (n *Node) stay(ctx context.Context) {
 	tick := time.NewTicker(stayEvery)
 	defer tick.Stop()
 	for since := time.Now(); ; {
-		most := n.up.Stay()
-		if n.hurried.Load() {
-			most = min(most, hurryGrace)
-		}
-		if time.Since(since) >= most {
+		if time.Now().After(n.up.Stay()) || n.hurried.Load() && time.Since(since) > hurryGrace {
 			return
 		}
 		select {

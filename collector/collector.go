@@ -244,13 +244,17 @@ func (c *Collector) listen(config Config, host string) error {
 	c.journal.Start(sample)
 	c.clock.known, c.clock.identity = sample != nil, sample.GetIdentity()
 	c.server = grpc.NewServer(append(ingest.Options(), c.gate.ServerOptions(c.meet, secured)...)...)
-	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, ingest.Stay{For: config.Stay, Over: c.released}, c.place(), c.mode, config.Log)
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop, c.taking = stop, ctx
+	stay := ingest.Stay{For: config.Stay, Over: c.released}
+	if config.Cells != "" {
+		stay.Until = ctx.Done()
+	}
+	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, stay, c.place(), c.mode, config.Log)
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 	}
 
-	ctx, stop := context.WithCancel(context.Background())
-	c.stop, c.taking = stop, ctx
 	c.tasks.Go(func() {
 		if err := c.server.Serve(c.gate.Listen(listener)); err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 			config.Log.Error("the collector stopped listening", "error", err)

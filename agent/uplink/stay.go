@@ -12,16 +12,15 @@ import (
 func (u *Uplink) told(r *moriensv1.ReportResponse) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.stay = time.Duration(r.StayMs) * time.Millisecond
+	u.stay, u.toldStay = time.Duration(r.StayMs)*time.Millisecond, time.Now()
 }
 
-// Stay is how long, from when all is acknowledged, the collector may still ask for windows: as it has told last; 0 where it has ended, or will
-// not have this agent.
-func (u *Uplink) Stay() time.Duration {
+// Stay is until when the collector may still ask for what is kept here, as it has told last; the zero time where it has ended, or will not have this agent.
+func (u *Uplink) Stay() (until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.fatal != nil || errors.Is(u.broke, fs.ErrNotExist) {
-		return 0
+		return time.Time{}
 	}
-	return u.stay
+	return u.toldStay.Add(u.stay)
 }

@@ -65,18 +65,19 @@ type Uplink struct {
 	outbox *spool.Outbox
 	log    *slog.Logger
 
-	mu      sync.Mutex
-	changed sync.Cond
-	greeted bool   // the collector has said what it holds, on the present stream
-	sent    uint64 // sequence up to which messages went, on the present stream
-	high    uint64 // highest sequence ever sent
-	broke   error  // why the last stream broke, nil while one lives
-	fatal   error  // the collector will not have us
-	round   round  // of exchanges that compare clocks
-	results []*moriensv1.ClockExchange
-	stats   Stats
-	answers answers
-	stay    time.Duration // as the collector has told last
+	mu       sync.Mutex
+	changed  sync.Cond
+	greeted  bool   // the collector has said what it holds, on the present stream
+	sent     uint64 // sequence up to which messages went, on the present stream
+	high     uint64 // highest sequence ever sent
+	broke    error  // why the last stream broke, nil while one lives
+	fatal    error  // the collector will not have us
+	round    round  // of exchanges that compare clocks
+	results  []*moriensv1.ClockExchange
+	stats    Stats
+	answers  answers
+	stay     time.Duration // as the collector has told last,
+	toldStay time.Time     // and when
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once

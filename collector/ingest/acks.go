@@ -26,8 +26,23 @@ type acks struct {
 
 // A Stay says how long agents that are done stay for what they may be asked.
 type Stay struct {
-	For  time.Duration
+	For  time.Duration   // from when they are told last
 	Over <-chan struct{} // closed when nothing more is asked
+	// Until, if not nil, is closed when the end of the run begins: they are told again and again before that, and once more then. Agents that keep what
+	// the run is made of must not leave before others are done.
+	Until <-chan struct{}
+}
+
+// retell is how often agents are told in the time for which they stay.
+const retell = 4
+
+// again gives the times to tell agents again; stop ends it.
+func (s *Stay) again() (times <-chan time.Time, stop func()) {
+	if s.Until == nil || s.For < retell {
+		return nil, func() {}
+	}
+	t := time.NewTicker(s.For / retell)
+	return t.C, t.Stop
 }
 
 // left is how long it is as of now.
@@ -81,7 +96,9 @@ func (a *acks) close() { close(a.closed) }
 
 // send sends until ctx ends, or once more when the stream's messages are all there. ask adds what the agent is asked.
 func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), stream grpc.BidiStreamingServer[moriensv1.ReportRequest, moriensv1.ReportResponse]) error {
-	finish, over := a.finish, a.stay.Over
+	finish, over, until := a.finish, a.stay.Over, a.stay.Until
+	again, stop := a.stay.again()
+	defer stop()
 	for {
 		select {
 		case <-ctx.Done():
@@ -91,6 +108,11 @@ func (a *acks) send(ctx context.Context, ask func(*moriensv1.ReportResponse), st
 			a.wake()
 		case <-over:
 			over = nil
+			a.wake()
+		case <-again:
+			a.wake()
+		case <-until:
+			until, again = nil, nil
 			a.wake()
 		case <-a.changed:
 			if err := a.sendHeld(ask, stream); err != nil {

@@ -22,14 +22,15 @@ import (
 type lodger struct {
 	collector *collector.Collector
 	journal   string
+	cells     *Cells                                // nil: its bursts are sent
 	now       atomic.Pointer[rendezvous.Rendezvous] // nil: the collector is to be found no more
 	process   uint64
 	done      chan error
 }
 
-func newLodger(t *testing.T, stay time.Duration) *lodger {
+func newLodger(t *testing.T, stay time.Duration, cells *Cells) *lodger {
 	t.Helper()
-	l := &lodger{journal: t.TempDir() + "/journal", done: make(chan error, 1)}
+	l := &lodger{journal: t.TempDir() + "/journal", cells: cells, done: make(chan error, 1)}
 	l.start(t, stay)
 	c := l.collector
 	shm := t.TempDir()
@@ -37,8 +38,12 @@ func newLodger(t *testing.T, stay time.Duration) *lodger {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	kept, err := l.cells.keep(byDuration, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Log: quiet, Clocks: new(exactClock), Spool: t.TempDir(), SpoolMax: units.Bytes(1 << 20),
+		Run: "run1", Cells: kept, Shm: shm, Log: quiet, Clocks: new(exactClock), Spool: t.TempDir(), SpoolMax: units.Bytes(1 << 20),
 		Find: func() (rendezvous.Rendezvous, error) {
 			if now := l.now.Load(); now != nil {
 				return *now, nil
@@ -75,7 +80,9 @@ func newLodger(t *testing.T, stay time.Duration) *lodger {
 // start starts its collector, or the next one of the same run.
 func (l *lodger) start(t *testing.T, stay time.Duration) {
 	t.Helper()
-	c, err := collector.Start(collector.Config{Journal: l.journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: stay})
+	c, err := collector.Start(collector.Config{
+		Journal: l.journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: l.cells.spec(byDuration), Stay: stay,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +124,7 @@ func (l *lodger) calls(t *testing.T) int {
 // An agent that is done gives its windows, also when nothing more is taken, until it is let go.
 func TestAgentStays(t *testing.T) {
 	t.Parallel()
-	l := newLodger(t, time.Hour)
+	l := newLodger(t, time.Hour, nil)
 	l.collector.Freeze("")
 	select {
 	case err := <-l.done:
@@ -135,7 +142,7 @@ func TestAgentStays(t *testing.T) {
 // It comes back to a collector that was started again, and gives its windows to that, though nothing more is taken.
 func TestAgentComesBack(t *testing.T) {
 	t.Parallel()
-	l := newLodger(t, time.Hour)
+	l := newLodger(t, time.Hour, nil)
 	l.collector.Close(collector.Outcome{}) // without Freeze: as if it was killed
 	l.start(t, time.Hour)
 	l.collector.Freeze("")
@@ -155,13 +162,13 @@ func TestAgentLeavesByItself(t *testing.T) {
 	t.Parallel()
 	t.Run("in time", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, 300*time.Millisecond)
+		l := newLodger(t, 300*time.Millisecond, nil)
 		l.left(t)
 		l.collector.Close(collector.Outcome{})
 	})
 	t.Run("without a collector", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, time.Hour)
+		l := newLodger(t, time.Hour, nil)
 		l.calls(t) // with what asks for them comes that all is acknowledged
 		l.now.Store(nil)
 		l.collector.Freeze("")
@@ -170,8 +177,27 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 	t.Run("nothing will be asked", func(t *testing.T) {
 		t.Parallel()
-		l := newLodger(t, 0)
+		l := newLodger(t, 0, nil)
 		l.left(t)
 		l.collector.Close(collector.Outcome{})
 	})
+}
+
+// An agent that keeps the bursts is told again and again to stay, for as long as the collector waits for others, and leaves in time behind that.
+func TestAgentWithBurstsStays(t *testing.T) {
+	t.Parallel()
+	const stay = time.Second
+	l := newLodger(t, stay, new(Cells))
+	select {
+	case err := <-l.done:
+		t.Fatalf("the agent has left: %v", err)
+	case <-time.After(3 * stay):
+	}
+	l.collector.Freeze("")
+	set, err := l.collector.Cells().Survey(t.Context(), l.collector.Journal().Store())
+	if err != nil || set.Bursts != 19 {
+		t.Errorf("%+v, %v: want 19 bursts", set, err)
+	}
+	l.left(t)
+	l.collector.Close(collector.Outcome{})
 }

@@ -861,7 +861,7 @@ type ReportResponse struct {
 	ClockReply   *ClockReply `protobuf:"bytes,2,opt,name=clock_reply,json=clockReply,proto3" json:"clock_reply,omitempty"` // to the latest ClockProbe, where that has no reply yet
 	// The run ends now: the agent sends what its ranks have recorded so far, and leaves them to go on unmeasured.
 	Finish bool `protobuf:"varint,20,opt,name=finish,proto3" json:"finish,omitempty"`
-	// How long an agent that is done stays, from when all that it sent is acknowledged, for what it may be asked about its windows; 0 = it may go.
+	// How long an agent that is done stays, from when it is told this last, for what it may be asked about what it keeps; 0 = it may go.
 	StayMs        uint32    `protobuf:"varint,21,opt,name=stay_ms,json=stayMs,proto3" json:"stay_ms,omitempty"`
 	Keep          *Keep     `protobuf:"bytes,10,opt,name=keep,proto3" json:"keep,omitempty"`
 	Fetch         *Fetch    `protobuf:"bytes,11,opt,name=fetch,proto3" json:"fetch,omitempty"`
