@@ -257,8 +257,12 @@ func TestBorderPointsDoNotLinkClusters(t *testing.T) {
 
 // An index answers for many Eps as separate clusterings do, in any order of questions.
 func TestIndex(t *testing.T) {
+	points := 3_000
+	if testing.Short() { // the reference looks at all pairs
+		points = 800
+	}
 	for dims := 1; dims <= 5; dims++ {
-		p := burstLike(3_000, dims)
+		p := burstLike(points, dims)
 		x, err := dbscan.NewIndex(p, 2)
 		if err != nil {
 			t.Fatal(err)
