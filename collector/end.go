@@ -78,13 +78,14 @@ func (c *Collector) Freeze(by string) store.Frozen {
 	return frozen
 }
 
-// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long.
+// Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long. One that was killed when
+// it was done may be started again: it hears that all is there, and need not keep it.
 func (c *Collector) Release() {
 	c.releaseOnce.Do(func() { close(c.released) })
 	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)
 	defer cancel()
-	if err := c.wait(ctx, func() bool { return c.store.Staying() == 0 }); err != nil {
-		c.log.Warn("agents that may go are still here", "agents", c.store.Staying())
+	if err := c.wait(ctx, func() bool { return c.store.Staying() == 0 && c.store.CutOff() == 0 }); err != nil {
+		c.log.Warn("agents that may go are still here, or have not come back", "here", c.store.Staying(), "not back", c.store.CutOff())
 	}
 }
 

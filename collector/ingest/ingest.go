@@ -111,6 +111,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 		err = nil
 		s.journal.Barrier(acks.close) // a last acknowledgement still goes out
 	} else {
+		s.store.Cut(agent)
 		cancel()
 	}
 	ackErr := <-sent

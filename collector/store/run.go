@@ -24,6 +24,7 @@ type Agent struct {
 	Done      *moriensv1.Done // nil until it is done
 	streams   int             // open now
 	left      time.Time       // when the last of them ended
+	cut       bool            // that one broke off, so that the agent may not know what is held, and may be started again
 	Refused   []string        // why messages of it were refused, the first few
 	last      uint64          // sequence
 	Member    int             // of a team of collectors: the one that has what came of it

@@ -92,6 +92,7 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 		s.totals.Agents++
 	}
 	a.streams++
+	a.cut = false
 	return a, a.last, nil
 }
 
@@ -108,6 +109,13 @@ func (s *Store) Leave(a *Agent) {
 	defer s.mu.Unlock()
 	a.streams--
 	a.left = time.Now()
+}
+
+// Cut says that a stream of an agent has broken off, before Leave.
+func (s *Store) Cut(a *Agent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.cut = true
 }
 
 // Attendance returns how many agents have come, and how many of those are not done and can still be: they have a stream, or had one
@@ -147,6 +155,19 @@ func (s *Store) Knows(agent uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.agents[agent] != nil
+}
+
+// CutOff returns how many agents are done, and have no stream because the latest broke off.
+func (s *Store) CutOff() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := 0
+	for _, a := range s.agents {
+		if a.Done != nil && a.streams == 0 && a.cut {
+			n++
+		}
+	}
+	return n
 }
 
 // Staying returns how many agents are done and have a stream.

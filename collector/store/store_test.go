@@ -358,3 +358,35 @@ func TestExchanges(t *testing.T) {
 		t.Errorf("%v kept, %d refused", kept, s.store.Totals().Refused)
 	}
 }
+
+// An agent that is done and whose stream broke off may come again, and is not expected to send.
+func TestCutOff(t *testing.T) {
+	s := New()
+	a, _, err := s.Greet(&moriensv1.Hello{Agent: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Apply(a, &moriensv1.ReportRequest{Sequence: 1, Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, staying, cut int) {
+		t.Helper()
+		if s.Staying() != staying || s.CutOff() != cut {
+			t.Errorf("%s: %d stay, %d are cut off; want %d and %d", when, s.Staying(), s.CutOff(), staying, cut)
+		}
+	}
+	check("there", 1, 0)
+	s.Cut(a)
+	s.Leave(a)
+	check("killed", 0, 1)
+	if _, expected := s.Attendance(time.Hour); expected != 0 {
+		t.Errorf("%d are expected to send", expected)
+	}
+	s.Freeze()
+	if a, _, err = s.Greet(&moriensv1.Hello{Agent: 7}); err != nil {
+		t.Fatal(err)
+	}
+	check("back", 1, 0)
+	s.Leave(a)
+	check("gone by itself", 0, 0)
+}
