@@ -2,6 +2,7 @@ package measure
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,13 +24,13 @@ type planter struct {
 	enter   []uint64
 	exit    []uint64
 	marks   uint64
-	dropped uint64
+	dropped atomic.Uint64
 	moved   uint64 // transfers
 	open    bool   // a request is under way
 }
 
 func (p *planter) call() {
-	k := uint64(len(p.enter)) + p.dropped
+	k := uint64(len(p.enter)) + p.dropped.Load()
 	enter := p.at + 20 + k%7
 	exit := enter + 1 + k%11
 	if k%100 == 99 {
@@ -41,7 +42,7 @@ func (p *planter) call() {
 		call = [2]mpicall.ID{mpicall.Isend, mpicall.Wait}[k%2]
 	}
 	if !p.ring.Enter(call, p.paths[k%uint64(len(p.paths))], enter) {
-		p.dropped++
+		p.dropped.Add(1)
 		return
 	}
 	switch {
@@ -155,12 +156,12 @@ func compare(t *testing.T, f store.Frozen, planters []*planter) {
 				t.Fatalf("ring %016x, call %d: %d to %d, written %d to %d", p.ring.ID(), i, enter[i], exit[i], p.enter[i], p.exit[i])
 			}
 		}
-		if p.dropped == 0 && uint64(marks) != p.marks {
+		if p.dropped.Load() == 0 && uint64(marks) != p.marks {
 			t.Errorf("ring %016x: %d marks came, %d were set", p.ring.ID(), marks, p.marks)
 		}
 		// Marks and calls that found no room are counted as one.
 		counted += r.End.Dropped + uint64(marks)
-		lost += p.dropped + p.marks
+		lost += p.dropped.Load() + p.marks
 		transfers += p.moved
 	}
 	if counted != lost {

@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -204,19 +206,28 @@ func bytesBelow(t *testing.T, dir, parent string) (n int64) {
 	return n
 }
 
-// awaitFull waits until an outbox has stopped growing near its bound; a second later the rings are full too.
-func awaitFull(t *testing.T, dir string, maxBytes int64) {
-	t.Helper()
-	outboxes, since := int64(0), time.Now()
-	for deadline := since.Add(2 * time.Minute); time.Since(since) < time.Second || outboxes < maxBytes/2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the outbox has %d bytes", outboxes)
-		}
-		if n := bytesBelow(t, dir, "outbox"); n != outboxes {
-			outboxes, since = n, time.Now()
-		}
-	}
+// hearing is a log that waits for one message.
+type hearing struct {
+	slog.Handler
+	message string
+	once    *sync.Once
+	heard   chan struct{}
 }
+
+func hear(message string) hearing {
+	return hearing{slog.DiscardHandler, message, new(sync.Once), make(chan struct{})}
+}
+
+func (h hearing) Enabled(context.Context, slog.Level) bool { return true }
+
+func (h hearing) Handle(_ context.Context, r slog.Record) error {
+	if strings.Contains(r.Message, h.message) {
+		h.once.Do(func() { close(h.heard) })
+	}
+	return nil
+}
+
+func (h hearing) WithAttrs([]slog.Attr) slog.Handler { return h }
 
 // TestAbsentCollector has the collector come when ranks have long been running: all waits in the spool, and where
 // that has no more room than these 1 MiB the rings drop and count.
@@ -234,8 +245,8 @@ func TestAbsentCollector(t *testing.T) {
 			shm := t.TempDir()
 			away := &absent{meet: c.Rendezvous()}
 			planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), "run1"), 1<<12)
-			spool := t.TempDir()
-			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: spool, SpoolMax: tt.max, Log: quiet})
+			log := hear("the spool has no room")
+			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: t.TempDir(), SpoolMax: tt.max, Log: slog.New(log)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -243,9 +254,12 @@ func TestAbsentCollector(t *testing.T) {
 			go func() { done <- node.Run(context.Background()) }()
 			stop, written := make(chan struct{}), make(chan struct{})
 			go func() { write(planters, stop, tt.calls); close(written) }()
-			time.Sleep(time.Second)
 			if tt.full {
-				awaitFull(t, spool, int64(tt.max))
+				<-log.heard
+				for before := planters[0].dropped.Load(); planters[0].dropped.Load() == before; time.Sleep(time.Millisecond) {
+				}
+			} else {
+				time.Sleep(time.Second)
 			}
 			away.here.Store(true)
 			time.Sleep(200 * time.Millisecond)
@@ -315,7 +329,7 @@ func TestFrozenCollector(t *testing.T) {
 	}
 	for _, p := range planters {
 		wrote += uint64(len(p.enter))
-		dropped += p.dropped
+		dropped += p.dropped.Load()
 	}
 	if came != wrote || manifest.Dropped != dropped || wrote == 0 {
 		t.Errorf("%d calls came, %d were written; %d dropped, %d were", came, wrote, manifest.Dropped, dropped)
