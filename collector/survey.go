@@ -70,10 +70,11 @@ func (s *surveyor) survey(ctx context.Context) {
 	}
 	s.at = time.Now()
 	s.latest.Units, s.latest.Bursts, s.latest.Seconds = len(set.Units), uint64(set.Bursts), float64(set.TimeNS)/1e9
-	s.latest.Agents, s.latest.Lost, s.latest.HeldBytes = 0, 0, 0
+	s.latest.Agents, s.latest.Lost, s.latest.Outside, s.latest.HeldBytes = 0, 0, 0, 0
 	for _, t := range s.centre.Told() {
 		s.latest.Agents++
 		s.latest.Lost += t.Lost
+		s.latest.Outside += t.Outside
 		s.latest.HeldBytes += t.HeldBytes
 	}
 }

@@ -92,7 +92,6 @@ type Stats struct {
 	Bursts      uint64 // in units or not
 	Lost        uint64 // bursts
 	Refused     uint64 // messages that were not what they seem
-	Outside     uint64 // bursts that no cell can hold, which count as lacking data
 	Bytes       int64  // of memory, points included
 	PointsBytes int64
 	Forgotten   int // units of which points were given up, because there was no room
@@ -193,7 +192,7 @@ func (k *Keeper) Stats() Stats {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return Stats{
-		Units: k.units.len(), Bursts: k.tally.bursts, Lost: k.tally.lost, Refused: k.tally.refused, Outside: k.tally.outside,
+		Units: k.units.len(), Bursts: k.tally.bursts, Lost: k.tally.lost, Refused: k.tally.refused,
 		Bytes: k.bytes(), PointsBytes: k.points.bytes, Forgotten: k.points.forgotten,
 	}
 }

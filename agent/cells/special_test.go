@@ -257,8 +257,26 @@ func TestWrongConfig(t *testing.T) {
 	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 2.05e-8})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1<<52))})
-	if s := k.Stats(); s.Outside != 0 || s.Units != 1 {
+	if s := k.Stats(); s.Units != 1 {
 		t.Errorf("%+v: want a burst in a cell", s)
+	}
+}
+
+// Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and it is told how many of those they are.
+func TestOutside(t *testing.T) {
+	k := newKeeper(t, cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1e-6}) // 2,147 ns and less have a cell
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 2000, 2400, 2400, 1e6, 0))})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	for range 2 {
+		c.take()
+		if a := c.about; a.Bursts != 5 || a.Missing != 3 || a.MissingNs != 2*2400+1e6 || a.Outside != 3 || len(c.units) != 2 {
+			t.Errorf("%v, %d units: want 3 of 5 bursts outside of all cells", a, len(c.units))
+		}
+	}
+	sums := asked(c, &moriensv1.CellsSum{})[0].GetSums()
+	if i := slices.Index(sums.Label, partition.LabelMissing); i < 0 || sums.Count[i] != 3 {
+		t.Errorf("%v: want 3 bursts that lack data", sums)
 	}
 }
 

@@ -50,7 +50,7 @@ func (k *Keeper) describe(whole bool) *moriensv1.CellsSurveyed {
 	s := &moriensv1.CellsSurveyed{
 		Whole: whole, Spec: k.spec(), Dims: uint32(len(k.dims)), Side: k.side, Dimensions: specOf(k.dims), Counter: append([]string(nil), k.counters...),
 		Bursts: t.bursts, TimeNs: t.total.Total[0], Missing: t.missing, MissingNs: t.missingNS.Total[0], Short: t.short, ShortNs: t.shortNS.Total[0],
-		Lost: t.lost, HeldBytes: uint64(k.bytes()),
+		Lost: t.lost, Outside: t.outside, HeldBytes: uint64(k.bytes()),
 	}
 	for _, g := range k.groups.list[k.told.groups:] {
 		before, after := g.process.sites[g.pair.before], g.process.sites[g.pair.after]

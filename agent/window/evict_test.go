@@ -219,7 +219,7 @@ func pinAll(t *testing.T, max int64) {
 // A store that is killed at any time, in whatever it was about to write, goes on with what was committed.
 func TestRestart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		base, err := os.MkdirTemp("", "wW-window-")
+		base, err := os.MkdirTemp("", "moriens-window-")
 		if err != nil {
 			t.Fatal(err)
 		}

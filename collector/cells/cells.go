@@ -52,6 +52,7 @@ type Left struct {
 type Told struct {
 	Agent     uint64
 	Lost      uint64 // bursts that it knew before it was started again, and of which nothing is left
+	Outside   uint64 // bursts that no cell can hold, which count as lacking data
 	HeldBytes uint64 // of its node's memory that all it keeps takes
 }
 
@@ -113,7 +114,7 @@ func (c *Centre) Told() []Told {
 	var list []Told
 	for _, id := range c.ids() {
 		h := c.nodes[id].head
-		list = append(list, Told{id, h.Lost, h.HeldBytes})
+		list = append(list, Told{id, h.Lost, h.Outside, h.HeldBytes})
 	}
 	return list
 }

@@ -59,6 +59,8 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 		return fmt.Errorf("threads of %d processes, with anchors of %d, for %d: want one length", len(s.Threads), len(s.Anchored), len(s.Process))
 	case s.Bursts > mostBursts || s.Missing > s.Bursts || s.Short > s.Bursts-s.Missing:
 		return fmt.Errorf("%d bursts, %d of which lack data and %d are short", s.Bursts, s.Missing, s.Short)
+	case s.Outside > s.Missing:
+		return fmt.Errorf("%d bursts that no cell can hold, of %d that lack data", s.Outside, s.Missing)
 	case s.TimeNs > mostNS || s.MissingNs > s.TimeNs || s.ShortNs > s.TimeNs-s.MissingNs:
 		return fmt.Errorf("%d ns of bursts, %d of which lack data and %d are short", s.TimeNs, s.MissingNs, s.ShortNs)
 	}

@@ -119,6 +119,7 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"columns of groups", head(func(s *moriensv1.CellsSurveyed) { s.AfterFunction = nil })},
 		{"want one length", head(func(s *moriensv1.CellsSurveyed) { s.Anchored = nil })},
 		{"lack data", head(func(s *moriensv1.CellsSurveyed) { s.Missing = s.Bursts + 1 })},
+		{"no cell can hold", head(func(s *moriensv1.CellsSurveyed) { s.Outside = s.Missing + 1 })},
 		{"ns of bursts", head(func(s *moriensv1.CellsSurveyed) { s.TimeNs = math.MaxUint64 })},
 		{"was not made", head(func(s *moriensv1.CellsSurveyed) { s.Whole = false })},
 		{"have anchors", head(func(s *moriensv1.CellsSurveyed) { s.Anchored[0] = 2 })},

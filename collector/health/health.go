@@ -60,16 +60,17 @@ type Page struct {
 
 // Cells are bursts that stay on their nodes, as the latest survey of all agents has told of them.
 type Cells struct {
-	Surveyed  bool    `json:"surveyed"`      // there was a survey
-	Age       float64 `json:"age_seconds"`   // since then
-	Units     int     `json:"units"`         // micro-cells, apart for each pair of call paths where these count
-	Bursts    uint64  `json:"bursts"`        // in units or not
-	Seconds   float64 `json:"burst_seconds"` // computing time of all of them
-	Agents    int     `json:"agents"`        // that have told
-	Silent    int     `json:"silent_agents"` // that were left out of the latest survey
-	Lost      uint64  `json:"lost_bursts"`   // that agents knew before they were started again, and of which nothing is left
-	HeldBytes uint64  `json:"held_bytes"`    // of the nodes' memory
-	Error     string  `json:"error"`         // why the latest survey came to nothing; empty = it did not
+	Surveyed  bool    `json:"surveyed"`       // there was a survey
+	Age       float64 `json:"age_seconds"`    // since then
+	Units     int     `json:"units"`          // micro-cells, apart for each pair of call paths where these count
+	Bursts    uint64  `json:"bursts"`         // in units or not
+	Seconds   float64 `json:"burst_seconds"`  // computing time of all of them
+	Agents    int     `json:"agents"`         // that have told
+	Silent    int     `json:"silent_agents"`  // that were left out of the latest survey
+	Lost      uint64  `json:"lost_bursts"`    // that agents knew before they were started again, and of which nothing is left
+	Outside   uint64  `json:"outside_bursts"` // that no cell can hold, and that count as lacking data
+	HeldBytes uint64  `json:"held_bytes"`     // of the nodes' memory
+	Error     string  `json:"error"`          // why the latest survey came to nothing; empty = it did not
 }
 
 // A Member is one of several collectors.

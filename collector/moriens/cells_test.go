@@ -291,3 +291,31 @@ func TestCellsWithoutTime(t *testing.T) {
 		t.Errorf("%v, %+v", err, r)
 	}
 }
+
+// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told how many they are and why.
+func TestCellsOutside(t *testing.T) {
+	const iterations = 60
+	dims, _ := space.Parse("duration:lin")
+	const side = 1.2e6 / (1 << 31) // ns; some of rank 3 take 1.6 ms, all others less
+	o := partition.Options{Dims: dims, By: partition.ByCalls, Fixed: &partition.Density{Eps: 2e4, MinPts: 4}, Workers: 1}
+	f, agents := planted(t, 12, iterations).stays(t, rand.New(rand.NewPCG(1, 1)), keeping.Config{Dims: dims, By: partition.ByCalls, Side: side})
+	r, _ := concludeCells(t, f, agents, o, retention.Options{All: true})
+	const outside = iterations - 1 // its first call has no burst before it
+	if c := r.Manifest.Cells; c.OutsideBursts != outside || c.BurstsAstray != 0 {
+		t.Errorf("%d bursts outside, want %d; %d astray", c.OutsideBursts, outside, c.BurstsAstray)
+	}
+	missing := 0
+	for i := range r.Run.Threads {
+		for _, label := range r.Run.Threads[i].Bursts.Cluster {
+			if label == trace.LabelMissing {
+				missing++
+			}
+		}
+	}
+	if total := r.Clusters.Total; missing != outside || total.MissingBursts != outside {
+		t.Errorf("of all bursts %d lack data, of those that were fetched %d, want %d", total.MissingBursts, missing, outside)
+	}
+	if said, want := strings.Join(r.Manifest.Notes, "\n"), "59 bursts are in no micro-cell, and count as lacking data"; !strings.Contains(said, want) {
+		t.Errorf("%q lacks %q", said, want)
+	}
+}

@@ -27,6 +27,7 @@ func (a *account) describe() {
 	if a.centre != nil {
 		for _, x := range a.centre.Told() {
 			c.LostBursts += int64(x.Lost)
+			c.OutsideBursts += int64(x.Outside)
 			c.HeldBytes = max(c.HeldBytes, int64(x.HeldBytes))
 		}
 		all := a.centre.Traffic().All()
@@ -193,6 +194,10 @@ func (a *account) tellTroubles() (list []string) {
 	}
 	if c.LostBursts > 0 {
 		list = append(list, fmt.Sprintf("%d bursts are in no figure: agents were started again, and the windows of these had been evicted", c.LostBursts))
+	}
+	if c.OutsideBursts > 0 {
+		list = append(list, fmt.Sprintf("%d bursts are in no micro-cell, and count as lacking data: of side %.3g there are no cells for numbers as large; --cell-side gives another",
+			c.OutsideBursts, float64(c.Side)))
 	}
 	if c.CallsEvicted > 0 {
 		list = append(list, fmt.Sprintf("of the ranks in full %d MPI calls in %d stretches are missing: their nodes had no room for those windows", c.CallsEvicted, c.Stretches))

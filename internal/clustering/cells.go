@@ -84,7 +84,10 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 	if err != nil {
 		return located, err
 	}
-	finder := newFinder(c)
+	finder, err := newFinder(c)
+	if err != nil {
+		return located, err
+	}
 	at := make([]float64, 0, len(c.Dims))
 	for i := range n {
 		switch selection.Status[i] {
@@ -96,6 +99,11 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 			continue
 		}
 		at = s.Coordinates(at[:0], []int32{int32(i)})
+		own, err := finder.set.KeyOf(at)
+		if err != nil { // its node has found no cell for it either
+			result.Labels[i] = partition.LabelMissing
+			continue
+		}
 		between := microcell.Group{Before: columns.Before[i], After: columns.After[i]}
 		if c.By == partition.ByNone {
 			between = microcell.Group{}
@@ -103,7 +111,7 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 		unit, is := c.Locate(between.Before, between.After, at)
 		if !is || c.Units[unit].Cell.Count == 0 { // of a unit that was split the places are known, to the last bit
 			var beside bool
-			if unit, beside, is = finder.nearest(between, at, columns.DurationNS[i]); beside {
+			if unit, beside, is = finder.nearest(between, own, at, columns.DurationNS[i]); beside {
 				located.Moved++
 			}
 		}
@@ -123,12 +131,16 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 // A finder finds units that are near.
 type finder struct {
 	cells *Cells
-	dims  int
+	set   *cell.Set                                // of no cells: it knows the key of a point
 	of    map[microcell.Group]map[cell.Key][]int32 // units with bursts, by where they are
 }
 
-func newFinder(c *Cells) *finder {
-	f := &finder{cells: c, dims: len(c.Dims), of: make(map[microcell.Group]map[cell.Key][]int32)}
+func newFinder(c *Cells) (*finder, error) {
+	set, err := cell.NewSet(len(c.Dims), c.Side)
+	if err != nil {
+		return nil, err
+	}
+	f := &finder{cells: c, set: set, of: make(map[microcell.Group]map[cell.Key][]int32)}
 	for i := range c.Units {
 		u := &c.Units[i]
 		if u.Cell.Count == 0 {
@@ -136,7 +148,9 @@ func newFinder(c *Cells) *finder {
 		}
 		key := u.Cell.Key
 		if u.Place {
-			key = f.key(u.Cell.Lo[:])
+			if key, err = set.KeyOf(u.Cell.Lo[:]); err != nil {
+				return nil, err
+			}
 		}
 		between := c.Between[u.Group]
 		if f.of[between] == nil {
@@ -144,32 +158,24 @@ func newFinder(c *Cells) *finder {
 		}
 		f.of[between][key] = append(f.of[between][key], int32(i))
 	}
-	return f
+	return f, nil
 }
 
-// key is that of the cell of a point, which lies in one: its burst was sent.
-func (f *finder) key(at []float64) (k cell.Key) {
-	for j := range f.dims {
-		k[j] = int32(math.Floor(at[j] / f.cells.Side))
-	}
-	return k
-}
-
-// nearest is the unit of a group that is nearest to a burst, in its cell or, if there is none, in those around and as far away as rounding may have put it, and whether it is in one of
+// nearest is the unit of a group that is nearest to a burst, in its own cell or, if there is none, in those around and as far away as rounding may have put it, and whether it is in one of
 // those.
-func (f *finder) nearest(between microcell.Group, at []float64, durationNS int64) (unit int32, beside, is bool) {
-	of, own := f.of[between], f.key(at)
+func (f *finder) nearest(between microcell.Group, own cell.Key, at []float64, durationNS int64) (unit int32, beside, is bool) {
+	of, dims := f.of[between], f.set.Dims()
 	if list := of[own]; len(list) > 0 {
 		return f.best(list, at), false, true
 	}
 	var list []int32
 	around := 1
-	for range f.dims {
+	for range dims {
 		around *= 3
 	}
 	for n := range around {
 		key := own
-		for j, rest := 0, n; j < f.dims; j, rest = j+1, rest/3 {
+		for j, rest := 0, n; j < dims; j, rest = j+1, rest/3 {
 			key[j] += int32(rest%3 - 1)
 		}
 		list = append(list, of[key]...)
@@ -185,7 +191,7 @@ func (f *finder) nearest(between microcell.Group, at []float64, durationNS int64
 
 // rounded are the units that are no farther from a burst than a cell's side and what a nanosecond at either end of it comes to.
 func (f *finder) rounded(of map[cell.Key][]int32, at []float64, durationNS int64) (list []int32) {
-	reach := make([]float64, f.dims)
+	reach := make([]float64, len(f.cells.Dims))
 	for j, d := range f.cells.Dims {
 		reach[j] = f.cells.Side
 		if d.Num != space.Duration && d.Den != space.Duration {

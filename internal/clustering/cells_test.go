@@ -74,3 +74,27 @@ func TestFromCells(t *testing.T) {
 		t.Errorf("%+v", located)
 	}
 }
+
+// A burst that no cell can hold lacks data, as it did on its node, and is not taken for noise.
+func TestOutsideOfCells(t *testing.T) {
+	const side = .5
+	u := microcell.Unit{Place: true, Cell: cell.Of([]float64{276}, 1)}
+	u.Cell.Key[0] = 552
+	c := Cells{
+		Result: &microcell.Result{Units: []microcell.Unit{u}, Labels: []int32{1}, Clusters: make([]partition.Cluster, 1)},
+		Dims:   []space.Dim{{Num: space.Duration, Scale: space.Lin}}, Side: side, Between: []microcell.Group{{}}, By: partition.ByNone,
+		Locate: func(uint32, uint32, []float64) (int32, bool) { return 0, false },
+	}
+	run := &trace.Run{CallPaths: make([]trace.CallPath, 1), Threads: make([]trace.Thread, 1)}
+	b := &run.Threads[0].Bursts
+	b.StartNS, b.DurationNS = []int64{0, 0}, []int64{276, side*(1<<32) + 276}
+	b.Before, b.After = make([]uint32, 2), make([]uint32, 2)
+	found, located, err := FromCells(run, c, partition.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.Adopt(run)
+	if want := []int32{1, partition.LabelMissing}; !slices.Equal(b.Cluster, want) || located != (Located{}) {
+		t.Errorf("labels %v, %+v, want %v", b.Cluster, located, want)
+	}
+}

@@ -92,6 +92,9 @@ func Kept(k *health.Cells) string {
 	if k.Lost > 0 {
 		text += fmt.Sprintf("; %s lost", count(int(k.Lost), "burst"))
 	}
+	if k.Outside > 0 {
+		text += fmt.Sprintf("; %s in no micro-cell", count(int(k.Outside), "burst"))
+	}
 	if k.Error != "" {
 		text += "; the latest survey failed: " + k.Error
 	}

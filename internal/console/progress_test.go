@@ -76,8 +76,8 @@ func TestProgressOfCells(t *testing.T) {
 		{health.Cells{Error: "no agent"}, []string{"on their nodes, how many is not known: no agent\n"}},
 		{health.Cells{Surveyed: true, Age: 3, Units: 1, Bursts: 1499, Agents: 2}, []string{"bursts       1,499, ", "on their nodes, in 1 micro-cell, as of 3s ago\n"}},
 		{
-			health.Cells{Surveyed: true, Units: 1200, Bursts: 1499, Agents: 2, Silent: 1, Lost: 7, Error: "later"},
-			[]string{"in 1,200 micro-cells, as of 0s ago; 1 of 3 agents did not answer; 7 bursts lost; the latest survey failed: later\n"},
+			health.Cells{Surveyed: true, Units: 1200, Bursts: 1499, Agents: 2, Silent: 1, Lost: 7, Outside: 2, Error: "later"},
+			[]string{"in 1,200 micro-cells, as of 0s ago; 1 of 3 agents did not answer; 7 bursts lost; 2 bursts in no micro-cell; the latest survey failed: later\n"},
 		},
 	} {
 		var b strings.Builder

@@ -14,7 +14,10 @@ import (
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
+	"moriens/analysis/space"
 	"moriens/collector"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -160,5 +163,63 @@ func TestRefusedMode(t *testing.T) {
 		if f := c.Stop(); len(f.Agents) > 0 {
 			t.Errorf("%d agents are taken", len(f.Agents))
 		}
+	}
+}
+
+// Bursts that no cell can hold are counted while the job runs, and when it has ended.
+func TestOutsideOfCells(t *testing.T) {
+	t.Parallel()
+	const burst, fits, outside = 1000, 5, 3
+	dims, err := space.Parse("duration:lin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, cells := partition.Options{Dims: dims}, &Cells{Side: 2.0 * burst / (1 << 31)}
+	c, err := collector.Start(collector.Config{
+		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Stay: 5 * time.Minute,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := cells.keep(o, quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newNode(t, c, kept)
+	p := r.process(ringwriter.Identity{Size: 1})
+	w := r.thread(p, 64)
+	at := uint64(burst)
+	for i := range 1 + fits + outside { // the first call has no burst before it
+		if at += burst; i > fits {
+			at += 2 * burst
+		}
+		r.call(w, mpicall.Barrier, 0, at, at)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for page := c.Page(); page.Cells.Bursts < fits+outside; page = c.Page() {
+		if ctx.Err() != nil {
+			t.Fatalf("the page says %+v", page.Cells)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if told := c.Page().Cells; told.Outside != outside {
+		t.Errorf("the page says that %d bursts are outside, want %d", told.Outside, outside)
+	}
+	p.Finalize()
+	p.Exit()
+	r.node.JobOver()
+	if err := c.WaitAgents(ctx); err != nil {
+		t.Fatal(err)
+	}
+	f := c.Freeze("")
+	defer c.Close(collector.Outcome{})
+	defer c.Release()
+	set, err := c.Cells().Survey(ctx, c.Journal().Store())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := c.Cells().Told(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
+		t.Errorf("agents told %+v; %d bursts, %+v lack data", told, set.Bursts, set.Missing)
 	}
 }

@@ -72,7 +72,7 @@ func TestHalfOpenConnections(t *testing.T) {
 	crowd(t, c.Rendezvous().Address, connections/2)
 
 	// The agent comes when there is a crowd already, and works while there is another.
-	r := newNode(t, c)
+	r := newNode(t, c, nil)
 	p := r.process(ringwriter.Identity{Rank: 0, Size: 1})
 	w := r.thread(p, 1<<14)
 	barrier := named(t, "MPI_Barrier")

@@ -152,7 +152,7 @@ func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nodes := []*rig{newNode(t, c), newNode(t, c)}
+	nodes := []*rig{newNode(t, c, nil), newNode(t, c, nil)}
 	for rank := range h.ranks {
 		r := nodes[rank*len(nodes)/h.ranks]
 		p := r.process(ringwriter.Identity{Rank: rank, Size: h.ranks, World: "w", Events: haloEvents})

@@ -43,7 +43,7 @@ func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &stencil{collector: c, nodes: []*rig{newNode(t, c), newNode(t, c)}}
+	s := &stencil{collector: c, nodes: []*rig{newNode(t, c, nil), newNode(t, c, nil)}}
 	random := rand.New(rand.NewPCG(3, 4))
 	for rank := range ranks {
 		r := s.nodes[rank*2/ranks]

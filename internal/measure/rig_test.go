@@ -49,11 +49,11 @@ func (c *exactClock) Now(uint32) (uint64, error) {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	return newNode(t, startCollector(t, "127.0.0.1:0"))
+	return newNode(t, startCollector(t, "127.0.0.1:0"), nil)
 }
 
-// newNode is a node of a collector that is there already.
-func newNode(t *testing.T, c *collector.Collector) *rig {
+// newNode is a node of a collector that is there already, which keeps its bursts as micro-cells, or, for nil, sends them.
+func newNode(t *testing.T, c *collector.Collector, kept *agent.Cells) *rig {
 	t.Helper()
 	r := &rig{t: t, collector: c, done: make(chan error, 1), clock: new(exactClock)}
 	shm := t.TempDir()
@@ -62,7 +62,7 @@ func newNode(t *testing.T, c *collector.Collector) *rig {
 		t.Fatal(err)
 	}
 	node, err := agent.New(agent.Config{
-		Run: "run1", Shm: shm, Find: uplink.At(r.collector.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: r.clock, Grace: 200 * time.Millisecond,
+		Run: "run1", Shm: shm, Find: uplink.At(r.collector.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: r.clock, Cells: kept, Grace: 200 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,12 +13,13 @@ type Cells struct {
 	UnitsInQuestion  int `json:"units_in_question"`
 	BurstsInQuestion int `json:"bursts_in_question"`
 
-	Agents     int      `json:"agents"`      // that were asked
-	Unanswered []string `json:"unanswered"`  // hosts whose agents did not answer, and why
-	LostBursts int64    `json:"lost_bursts"` // that agents had seen before they were started again, and that are in no figure
-	BytesDown  int64    `json:"bytes_down"`  // of questions about cells, and
-	BytesUp    int64    `json:"bytes_up"`    // of answers, without the windows of ranks in full
-	HeldBytes  int64    `json:"held_bytes"`  // most that an agent's cells took of its node's memory
+	Agents        int      `json:"agents"`         // that were asked
+	Unanswered    []string `json:"unanswered"`     // hosts whose agents did not answer, and why
+	LostBursts    int64    `json:"lost_bursts"`    // that agents had seen before they were started again, and that are in no figure
+	OutsideBursts int64    `json:"outside_bursts"` // that no cell can hold, because a coordinate is 2^31 sides or more from 0; they count as lacking data
+	BytesDown     int64    `json:"bytes_down"`     // of questions about cells, and
+	BytesUp       int64    `json:"bytes_up"`       // of answers, without the windows of ranks in full
+	HeldBytes     int64    `json:"held_bytes"`     // most that an agent's cells took of its node's memory
 
 	// Of the ranks in full: MPI calls whose windows had been evicted, in how many stretches; bursts that the run's clock puts over the edge of a cell, so that they have the label of
 	// the unit next to them; and those that have none near them, and are noise.

@@ -141,7 +141,7 @@ test('follows a run to its end', async () => {
 
 test('says of what stays on the nodes when it comes, and what is known of it', async () => {
   const { collector, page, errors, close } = await watch();
-  const told = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, held_bytes: 1 << 20, error: '' };
+  const told = { surveyed: true, age_seconds: 2, units: 1234, bursts: 56789, burst_seconds: 12.5, agents: 3, silent_agents: 0, lost_bursts: 0, outside_bursts: 0, held_bytes: 1 << 20, error: '' };
   const of = (cells: object, more: object = {}) => ({
     ...pageOf(0, { clusters: { count: 0, bursts: 0, explained_share: 0, largest: [] }, cells, ...more }), clusters: [], points: [],
   });
@@ -161,8 +161,8 @@ test('says of what stays on the nodes when it comes, and what is known of it', a
   expect(head).not.toContain('clusters');
   expect(await page.locator('.live svg.chart').count()).toBe(0);
   await accessible(page);
-  collector.say('page', of({ ...told, silent_agents: 1, lost_bursts: 7, error: 'gone' }));
-  await expect.poll(said).toEqual(each(`${known}; 1 agent did not answer; 7 bursts lost; asking again failed: gone.`));
+  collector.say('page', of({ ...told, silent_agents: 1, lost_bursts: 7, outside_bursts: 2, error: 'gone' }));
+  await expect.poll(said).toEqual(each(`${known}; 1 agent did not answer; 7 bursts lost; 2 bursts in no micro-cell; asking again failed: gone.`));
 
   collector.say('page', of(told, { stage: 'done' }));
   collector.say('end', { directory: '/runs/3', error: '' });

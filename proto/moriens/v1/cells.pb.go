@@ -407,6 +407,7 @@ type CellsSurveyed struct {
 	Short         uint64 `protobuf:"varint,34,opt,name=short,proto3" json:"short,omitempty"` // bursts shorter than the shortest
 	ShortNs       uint64 `protobuf:"varint,35,opt,name=short_ns,json=shortNs,proto3" json:"short_ns,omitempty"`
 	Lost          uint64 `protobuf:"varint,36,opt,name=lost,proto3" json:"lost,omitempty"`                            // bursts that the agent knew before it was started again, and whose windows it has evicted: they are in no unit and in none of these figures
+	Outside       uint64 `protobuf:"varint,37,opt,name=outside,proto3" json:"outside,omitempty"`                      // of the missing ones: bursts with a coordinate 2^31 sides or more from 0, which no cell can hold
 	HeldBytes     uint64 `protobuf:"varint,40,opt,name=held_bytes,json=heldBytes,proto3" json:"held_bytes,omitempty"` // that all this takes of the node's memory
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -606,6 +607,13 @@ func (x *CellsSurveyed) GetShortNs() uint64 {
 func (x *CellsSurveyed) GetLost() uint64 {
 	if x != nil {
 		return x.Lost
+	}
+	return 0
+}
+
+func (x *CellsSurveyed) GetOutside() uint64 {
+	if x != nil {
+		return x.Outside
 	}
 	return 0
 }
@@ -1381,7 +1389,7 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x04sums\x18\b \x01(\v2\x15.moriens.v1.CellsSumsH\x00R\x04sumsB\x06\n" +
 	"\x04body\"#\n" +
 	"\vCellsSurvey\x12\x14\n" +
-	"\x05after\x18\x01 \x01(\x04R\x05after\"\xa9\x05\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\"\xc3\x05\n" +
 	"\rCellsSurveyed\x12\x16\n" +
 	"\x06survey\x18\x01 \x01(\x04R\x06survey\x12\x14\n" +
 	"\x05whole\x18\x02 \x01(\bR\x05whole\x12\x12\n" +
@@ -1412,7 +1420,8 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"missing_ns\x18! \x01(\x04R\tmissingNs\x12\x14\n" +
 	"\x05short\x18\" \x01(\x04R\x05short\x12\x19\n" +
 	"\bshort_ns\x18# \x01(\x04R\ashortNs\x12\x12\n" +
-	"\x04lost\x18$ \x01(\x04R\x04lost\x12\x1d\n" +
+	"\x04lost\x18$ \x01(\x04R\x04lost\x12\x18\n" +
+	"\aoutside\x18% \x01(\x04R\aoutside\x12\x1d\n" +
 	"\n" +
 	"held_bytes\x18( \x01(\x04R\theldBytes\"\xb8\x04\n" +
 	"\n" +

@@ -25,6 +25,7 @@ function known(c: Cells): string {
   const parts = [`Known so far: ${plural(c.bursts, 'burst')} with ${seconds(c.burst_seconds)} of computing, in ${plural(c.units, 'micro-cell')}, as ${plural(c.agents, 'agent')} told ${seconds(c.age_seconds)} ago`];
   if (c.silent_agents > 0) parts.push(`${plural(c.silent_agents, 'agent')} did not answer`);
   if (c.lost_bursts > 0) parts.push(`${plural(c.lost_bursts, 'burst')} lost`);
+  if (c.outside_bursts > 0) parts.push(`${plural(c.outside_bursts, 'burst')} in no micro-cell`);
   if (c.error) parts.push(`asking again failed: ${c.error}`);
   return `${parts.join('; ')}.`;
 }

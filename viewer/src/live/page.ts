@@ -11,6 +11,7 @@ const cells = object({
   agents: count,
   silent_agents: count,
   lost_bursts: count,
+  outside_bursts: count,
   error: text,
 });
 
