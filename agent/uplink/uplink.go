@@ -41,6 +41,10 @@ const (
 	backoffMax = 2 * time.Second
 )
 
+// leaveGrace is how long the collector may take to answer an agent that leaves. It waits for one whose stream just breaks: that may have been
+// killed, and come back.
+const leaveGrace = 5 * time.Second
+
 // Stats counts what an uplink has done.
 type Stats struct {
 	Sent    uint64 // messages, first time only
@@ -123,7 +127,8 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	}
 }
 
-// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good.
+// Run keeps a stream to the collector until ctx ends or the collector refuses this agent for good. Of a stream that is open when ctx ends it takes
+// leave.
 func (u *Uplink) Run(ctx context.Context) error {
 	backoff := backoffMin
 	for {
@@ -217,7 +222,7 @@ func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *mo
 		return false, fmt.Errorf("dial the collector at %s: %w", meet.Address, err)
 	}
 	defer conn.Close()
-	return u.stream(meet.ShowToken(ctx), conn, hello)
+	return u.stream(ctx, meet, conn, hello)
 }
 
 // redirected is where a collector sends this agent, if that is what it has answered.
@@ -232,11 +237,12 @@ func redirected(err error) *moriensv1.Redirect {
 
 type stream = grpc.BidiStreamingClient[moriensv1.ReportRequest, moriensv1.ReportResponse]
 
-// stream opens one stream and serves it until it breaks.
-func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn, hello *moriensv1.Hello) (acknowledged bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	s, err := moriensv1.NewCollectorServiceClient(conn).Report(ctx)
+// stream opens one stream and serves it until it breaks, or ctx ends.
+func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *grpc.ClientConn, hello *moriensv1.Hello) (acknowledged bool, err error) {
+	open, hangUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer hangUp()
+	greet := context.AfterFunc(ctx, hangUp)
+	s, err := moriensv1.NewCollectorServiceClient(conn).Report(meet.ShowToken(open))
 	if err != nil {
 		return false, err
 	}
@@ -244,6 +250,8 @@ func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn, hello *morie
 	if err != nil && !errors.Is(err, io.EOF) { // with EOF the reason comes from Recv
 		return false, err
 	}
+	greet()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(leaveGrace, hangUp) })()
 	u.mu.Lock()
 	u.greeted, u.sent = false, 0
 	u.round.again()
@@ -252,14 +260,20 @@ func (u *Uplink) stream(ctx context.Context, conn *grpc.ClientConn, hello *morie
 	u.stats.Streams++
 	u.mu.Unlock()
 
+	lives, broken := context.WithCancel(ctx)
+	defer broken()
 	received := make(chan error, 1)
 	go func() {
 		err := u.receive(s, number, &acknowledged)
-		cancel()
+		broken()
 		received <- err
 	}()
-	sendErr := u.send(ctx, s)
-	cancel()
+	sendErr := u.send(lives, s)
+	if sendErr == nil {
+		sendErr = s.CloseSend()
+	} else {
+		hangUp()
+	}
 	err = <-received
 	u.mu.Lock()
 	u.answers.renew()

@@ -164,6 +164,9 @@ func TestAgentLeavesByItself(t *testing.T) {
 		t.Parallel()
 		l := newLodger(t, 300*time.Millisecond, nil)
 		l.left(t)
+		if held := l.collector.Journal().Store(); held.Staying() != 0 || held.CutOff() != 0 {
+			t.Errorf("the collector has %d agents, and waits for %d that were killed; this one took leave", held.Staying(), held.CutOff())
+		}
 		l.collector.Close(collector.Outcome{})
 	})
 	t.Run("without a collector", func(t *testing.T) {
