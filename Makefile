@@ -122,7 +122,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 	@$(MAKE) --no-print-directory check-generated
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
 	@$(MAKE) --no-print-directory fuzz
-	go test -vet=off -race -short -parallel 8 -skip '$(RACE_SKIP)' ./internal/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
+	go test -vet=off -race -short -parallel 8 -timeout 30m -skip '$(RACE_SKIP)' ./internal/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
 	@$(MAKE) --no-print-directory test
 
 # Package, function, and how often the gate calls it: 30 s of a core for what comes over the network or from files that a process has left, 5 s for
