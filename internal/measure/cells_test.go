@@ -26,7 +26,7 @@ import (
 func startKept(t *testing.T, run, journal string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Stay: 5 * time.Minute,
+		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Stay: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -51,13 +51,7 @@ func TestKilledAgentOfCells(t *testing.T) {
 	planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), meet.Run), 1<<16)
 	stop, written := make(chan struct{}), make(chan struct{})
 	go func() { write(planters, stop, 20); close(written) }()
-	random := rand.New(rand.NewPCG(8, 6))
-	for range killRounds {
-		cmd := child(t, agentCellsEnv, dir)
-		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
+	killAgents(t, agentCellsEnv, dir, rand.New(rand.NewPCG(8, 6)))
 	last := child(t, agentCellsEnv, dir)
 	time.Sleep(300 * time.Millisecond)
 	close(stop)
@@ -71,7 +65,7 @@ func TestKilledAgentOfCells(t *testing.T) {
 // checkKept ends a run whose bursts stay with its agent, asks that for all of them, and compares what comes with what was written.
 func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ type skewed struct {
 	offsetNS int64
 	drift    float64
 	identity string
+	reads    *atomic.Int64 // how often Now was called; nil: nobody counts
 }
 
 // at gives what the clock shows at a true time.
@@ -32,12 +34,16 @@ func (c skewed) at(ns uint64) uint64 {
 }
 
 func (c skewed) Now(uint32) (uint64, error) {
+	if c.reads != nil {
+		c.reads.Add(1)
+	}
 	now, err := ticks.Now(shmabi.ClockMonotonicRaw)
 	return c.at(now), err
 }
 
-func (c skewed) Take(kind uint32) (ticks.Sample, error) {
-	now, err := c.Now(kind)
+func (c skewed) Take(uint32) (ticks.Sample, error) {
+	now, err := ticks.Now(shmabi.ClockMonotonicRaw)
+	now = c.at(now)
 	return ticks.Sample{Ticks: now, MonotonicNS: int64(now), RealtimeNS: int64(now), UncertaintyNS: 50, Identity: c.identity}, err
 }
 
@@ -71,6 +77,7 @@ func TestTwoClocks(t *testing.T) {
 			var rings []*ringwriter.Ring
 			var processes []*ringwriter.Process
 			for rank, clock := range tt.clocks {
+				clock.reads = new(atomic.Int64)
 				shm := t.TempDir()
 				dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
 				if err := os.Mkdir(dir, 0o700); err != nil {
@@ -90,6 +97,12 @@ func TestTwoClocks(t *testing.T) {
 					t.Fatal(err)
 				}
 				nodes, processes, rings = append(nodes, node), append(processes, p), append(rings, w)
+				// As long as there are no records the clock is read for exchanges alone: eight in a round, at both ends of each.
+				for deadline := time.Now().Add(patience); clock.reads.Load() < 3*8*2; time.Sleep(time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("the clock was read %d times", clock.reads.Load())
+					}
+				}
 			}
 			var planted [calls]uint64
 			for i := range planted {

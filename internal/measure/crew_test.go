@@ -59,7 +59,7 @@ func (c *crew) start(members int) {
 			clocks = c.clocks[rank]
 		}
 		c.members[rank], err = collector.Start(collector.Config{
-			Clocks: clocks, Team: c.team[rank], Journal: c.journal, Run: "run1", Listen: "127.0.0.1:0", Web: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+			Clocks: clocks, Team: c.team[rank], Journal: c.journal, Run: "run1", Listen: "127.0.0.1:0", Web: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
 		})
 		if err != nil {
 			c.t.Error(err)
@@ -90,7 +90,7 @@ func (c *crew) find() (rendezvous.Rendezvous, error) {
 // freeze ends the run once all agents are done.
 func (c *crew) freeze() []store.Frozen {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 	defer cancel()
 	if err := c.members[0].WaitAgents(ctx); err != nil {
 		c.t.Fatal(err)
@@ -133,7 +133,7 @@ func (c *crew) plant() *plantedNode {
 // came waits until so many agents have come to all collectors together.
 func (c *crew) came(agents int) {
 	c.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		n := 0
 		for _, m := range c.members {
 			n += m.Journal().Store().Totals().Agents
@@ -178,6 +178,9 @@ func TestCrew(t *testing.T) {
 			for _, n := range planted {
 				close(n.stop)
 				<-n.written
+			}
+			awaitEnds(t, 2*nodes, c.members...)
+			for _, n := range planted {
 				n.node.JobOver()
 			}
 			frozen := c.freeze()
@@ -268,7 +271,7 @@ func TestRedirect(t *testing.T) {
 	astray.Address = meet.Members[1]
 	astray.Members = []string{meet.Members[1], meet.Members[1], meet.Members[1]}
 	u = send(astray, 11)
-	for deadline := time.Now().Add(2 * time.Minute); u.Stats().Redirected <= 6; time.Sleep(10 * time.Millisecond) { // more than once
+	for deadline := time.Now().Add(patience); u.Stats().Redirected <= 6; time.Sleep(10 * time.Millisecond) { // more than once
 		if time.Now().After(deadline) {
 			t.Fatalf("astray it was sent on %d times", u.Stats().Redirected)
 		}
@@ -293,7 +296,7 @@ func TestCrewFinish(t *testing.T) {
 	}
 	c.came(4)
 	first := c.members[0]
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		p := first.Page()
 		if p.Ranks.Running == 8 && p.Clusters.Bursts > 0 && len(p.Members) == 2 && p.Members[1].Bursts > 0 && p.Clusters.Bursts > int(p.Members[0].Bursts) && p.Clusters.Count > 0 {
 			break
@@ -311,7 +314,7 @@ func TestCrewFinish(t *testing.T) {
 		t.Errorf("%v points by collector, %d bins, %d clusters", of, len(live.Profile.Seconds), len(live.Clusters))
 	}
 	first.Finish()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := first.WaitFinished(ctx); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func TestExchange(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var reads atomic.Int64
 	kind := ticks.Usual()
@@ -79,10 +79,10 @@ func TestExchangeSurvivesCuts(t *testing.T) {
 	t.Parallel()
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
-	meet.Address = cutter(t, meet.Address)
+	meet.Address = cutter(t, meet.Address, 8_000, 1_000)
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, meet, "run1")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	kind := ticks.Usual()
 	read := func() (uint64, error) { return ticks.Now(kind) }

@@ -148,7 +148,7 @@ func (h halo) rank(w *writer, rank int) {
 // plant has the ranks run on two nodes, and returns when all came and nothing more is taken; the agents stay.
 func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	t.Helper()
-	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Stay: 5 * time.Minute})
+	c, err := collector.Start(collector.Config{Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDefault, Stay: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (h halo) plant(t *testing.T) (*collector.Collector, held) {
 	for _, r := range nodes {
 		r.node.JobOver()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)

@@ -79,13 +79,13 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 	t.Parallel()
 	const ranks, iterations = 3, 1200
 	c, err := collector.Start(collector.Config{
-		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close(collector.Outcome{})
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	shm := t.TempDir()
 	dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
@@ -141,7 +141,8 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 			call := func(id mpicall.ID, m ringwriter.Meaning) {
 				enter := 1_000_000_000 + uint64(i)*100_000 + row*1000 + uint64(rank)
 				edges[enter] = windows.Window{Process: processes[rank].ID(), Window: anchor.After(uint64(i))}
-				for !w.CallMeaning(id, 0, enter, enter+300, m) {
+				awaitRoom(t, w, slotsOfCall)
+				if !w.CallMeaning(id, 0, enter, enter+300, m) {
 					t.Fatal("the ring is full")
 				}
 				row++

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"moriens/collector"
 	"moriens/collector/store"
 	"moriens/cshim/ringwriter"
 	"moriens/internal/mpicall"
@@ -20,6 +21,7 @@ type planter struct {
 	paths   []uint32
 	name    uint32
 	moves   bool // calls have transfers and requests
+	patient bool // a call waits for room in the ring, so that none is dropped
 	at      uint64
 	enter   []uint64
 	exit    []uint64
@@ -30,6 +32,9 @@ type planter struct {
 }
 
 func (p *planter) call() {
+	for p.patient && p.ring.Free() < slotsOfCall {
+		time.Sleep(100 * time.Microsecond)
+	}
 	k := uint64(len(p.enter)) + p.dropped.Load()
 	enter := p.at + 20 + k%7
 	exit := enter + 1 + k%11
@@ -111,6 +116,23 @@ func write(planters []*planter, stop <-chan struct{}, calls int) {
 		if i == 0 || planters[i-1].process != p.process {
 			p.process.Finalize()
 			p.process.Exit()
+		}
+	}
+}
+
+// awaitEnds waits until collectors have heard the end of so many processes: all that these recorded has come, however long it took.
+func awaitEnds(t *testing.T, processes int, collectors ...*collector.Collector) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		ended := 0
+		for _, c := range collectors {
+			ended += c.Journal().Store().Totals().ProcessesEnded
+		}
+		if ended == processes {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d processes have ended, want %d", ended, processes)
 		}
 	}
 }

@@ -2,10 +2,12 @@ package measure
 
 import (
 	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,20 +35,26 @@ func (bare) Marshal(v any) (mem.BufferSlice, error) {
 func (bare) Unmarshal(mem.BufferSlice, any) error { return nil }
 func (bare) Name() string                         { return "proto" }
 
-// say opens a stream with the run's token, sends messages on it and returns how the collector ends it.
-func say(t *testing.T, meet rendezvous.Rendezvous, messages ...[]byte) error {
+// say opens a stream with the run's token, sends messages on it and returns how the collector ends it, and how many connections that took: the collector
+// closes one that is long in showing the token.
+func say(t *testing.T, meet rendezvous.Rendezvous, messages ...[]byte) (connections uint64, err error) {
 	t.Helper()
-	conn, err := grpc.NewClient(meet.Address, grpc.WithTransportCredentials(meet.ClientCredentials()))
+	var dialed atomic.Uint64
+	dial := func(ctx context.Context, address string) (net.Conn, error) {
+		dialed.Add(1)
+		return new(net.Dialer).DialContext(ctx, "tcp", address)
+	}
+	conn, err := grpc.NewClient(meet.Address, grpc.WithTransportCredentials(meet.ClientCredentials()), grpc.WithContextDialer(dial))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	desc := &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}
-	stream, err := conn.NewStream(meet.ShowToken(ctx), desc, moriensv1.CollectorService_Report_FullMethodName, grpc.ForceCodecV2(bare{}))
+	stream, err := conn.NewStream(meet.ShowToken(ctx), desc, moriensv1.CollectorService_Report_FullMethodName, grpc.ForceCodecV2(bare{}), grpc.WaitForReady(true))
 	if err != nil {
-		return err
+		return dialed.Load(), err
 	}
 	for _, m := range messages {
 		if stream.SendMsg(&m) != nil {
@@ -55,7 +63,7 @@ func say(t *testing.T, meet rendezvous.Rendezvous, messages ...[]byte) error {
 	}
 	for {
 		if err := stream.RecvMsg(new([]byte)); err != nil {
-			return err
+			return dialed.Load(), err
 		}
 	}
 }
@@ -93,11 +101,19 @@ func TestRefusedMessages(t *testing.T) {
 			t.Parallel()
 			c := startCollector(t, "127.0.0.1:0")
 			meet := c.Rendezvous()
-			if err := say(t, meet, tt.messages...); status.Code(err) != tt.want {
+			connections, err := say(t, meet, tt.messages...)
+			if status.Code(err) != tt.want {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
-			if refused := c.Page().Refused; len(refused) != 1 || refused[tt.cause] != 1 {
-				t.Errorf("refused %v", refused)
+			refused := c.Page().Refused
+			if slow := refused["silent"] + refused["handshake"]; refused[tt.cause] != 1 || slow >= connections {
+				t.Errorf("refused %v, of %d connections", refused, connections)
+			}
+			for _, cause := range []string{tt.cause, "silent", "handshake"} {
+				delete(refused, cause)
+			}
+			if len(refused) > 0 {
+				t.Errorf("refused as well: %v", refused)
 			}
 			outbox := openOutbox(t)
 			u, _ := startUplink(t, outbox, meet, "run1")
@@ -121,7 +137,7 @@ func TestControlRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if page, err := client.Status(ctx); err == nil || !strings.Contains(err.Error(), "wrong token") {
 		t.Errorf("Status = %v, %v", page, err)
@@ -220,7 +236,7 @@ func TestFinishOrder(t *testing.T) {
 	if w.Call(named(t, "MPI_Barrier"), 0, 5000, 6000) != true {
 		t.Error("the rank cannot go on")
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := r.collector.WaitFinished(ctx); err != nil {
 		t.Error(err)

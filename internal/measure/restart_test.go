@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	} else if dir := os.Getenv(agentCellsEnv); dir != "" {
 		err = as(dir, new(Cells))
 	} else if dir := os.Getenv(collectEnv); dir != "" {
-		err = Collect(CollectConfig{Out: dir, Listen: "127.0.0.1:0", Options: byDuration, Log: log})
+		err = Collect(CollectConfig{Out: dir, Listen: "127.0.0.1:0", Options: byDuration, Keep: Keep{Timeout: patience}, Log: log})
 	} else {
 		os.Exit(m.Run())
 	}
@@ -92,13 +92,7 @@ func TestKilledAgent(t *testing.T) {
 	stop, written := make(chan struct{}), make(chan struct{})
 	go func() { write(planters, stop, 20); close(written) }()
 
-	random := rand.New(rand.NewPCG(5, 2))
-	for range killRounds {
-		cmd := child(t, agentEnv, dir)
-		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-	}
+	killAgents(t, agentEnv, dir, rand.New(rand.NewPCG(5, 2)))
 	last := child(t, agentEnv, dir)
 	time.Sleep(300 * time.Millisecond)
 	close(stop)
@@ -138,12 +132,11 @@ func TestRemovedSpool(t *testing.T) {
 	spool := func(more int64) (path string) { // once so much was written to the outbox, and more, and the windows know of the rings
 		t.Helper()
 		const head = 64 // more than that of an empty file
-		for range 12000 {
+		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if found, _ := filepath.Glob(filepath.Join(dir, "spool", "*", "*", "identity.json")); len(found) == 1 &&
 				bytesBelow(t, dir, "outbox") > more && bytesBelow(t, dir, "state") > head {
 				return filepath.Dir(found[0])
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 		t.Fatal("there is no spool")
 		return ""
@@ -171,8 +164,22 @@ func TestRemovedSpool(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// killRounds is how often TestKilledAgent kills.
-const killRounds = 20
+// killAgents starts an agent again and again, and kills it at a random moment: every other time counted from when it has written something.
+func killAgents(t *testing.T, env, dir string, random *rand.Rand) {
+	t.Helper()
+	for round := range 20 {
+		before := bytesBelow(t, dir, "outbox")
+		cmd := child(t, env, dir)
+		for deadline := time.Now().Add(patience); round%2 == 0 && bytesBelow(t, dir, "outbox") == before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("the agent writes nothing")
+			}
+		}
+		time.Sleep(time.Duration(random.IntN(300)) * time.Millisecond)
+		cmd.Process.Kill()
+		cmd.Wait()
+	}
+}
 
 // absent is a collector that is not there until it comes.
 type absent struct {
@@ -245,6 +252,9 @@ func TestAbsentCollector(t *testing.T) {
 			shm := t.TempDir()
 			away := &absent{meet: c.Rendezvous()}
 			planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), "run1"), 1<<12)
+			for _, p := range planters {
+				p.patient = !tt.full
+			}
 			log := hear("the spool has no room")
 			node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: away.find, Spool: t.TempDir(), SpoolMax: tt.max, Log: slog.New(log)})
 			if err != nil {
@@ -265,6 +275,7 @@ func TestAbsentCollector(t *testing.T) {
 			time.Sleep(200 * time.Millisecond)
 			close(stop)
 			<-written
+			awaitEnds(t, 2, c)
 			node.JobOver()
 			if err := <-done; err != nil {
 				t.Fatal(err)
@@ -285,11 +296,14 @@ func TestFrozenCollector(t *testing.T) {
 	t.Parallel()
 	out, shm := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	cmd := child(t, collectEnv, out)
-	meet, err := rendezvous.Wait(out, 2*time.Minute)
+	meet, err := rendezvous.Wait(out, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
 	planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), meet.Run), 1<<12)
+	for _, p := range planters {
+		p.patient = true
+	}
 	node, err := agent.New(agent.Config{Run: meet.Run, Shm: shm, Find: uplink.At(meet), Spool: t.TempDir(), Log: quiet})
 	if err != nil {
 		t.Fatal(err)
@@ -323,16 +337,15 @@ func TestFrozenCollector(t *testing.T) {
 	if err := json.Unmarshal(data, &manifest); err != nil {
 		t.Fatal(err)
 	}
-	var came, wrote, dropped uint64
+	var came, wrote uint64
 	for _, n := range manifest.Calls {
 		came += n
 	}
 	for _, p := range planters {
 		wrote += uint64(len(p.enter))
-		dropped += p.dropped.Load()
 	}
-	if came != wrote || manifest.Dropped != dropped || wrote == 0 {
-		t.Errorf("%d calls came, %d were written; %d dropped, %d were", came, wrote, manifest.Dropped, dropped)
+	if came != wrote || manifest.Dropped != 0 || wrote == 0 {
+		t.Errorf("%d calls came, %d were written; %d dropped", came, wrote, manifest.Dropped)
 	}
-	t.Logf("%d calls, %d dropped", wrote, dropped)
+	t.Logf("%d calls", wrote)
 }

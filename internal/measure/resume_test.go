@@ -23,15 +23,14 @@ func startOn(t *testing.T, dir string, grace time.Duration, listen string, comma
 	return c
 }
 
-// waits is how long a collector waits for agents, at most a limit; less than zero if it would go on.
-func waits(c *collector.Collector, limit time.Duration) time.Duration {
+// waits is how long after a time, before it was started, a collector no longer waits for agents; less than zero if it would go on after a limit.
+func waits(c *collector.Collector, since time.Time, limit time.Duration) time.Duration {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	start := time.Now()
 	if c.WaitAgents(ctx) != nil {
 		return -1
 	}
-	return time.Since(start)
+	return time.Since(since)
 }
 
 // A collector that was started again gives the agents that it knows of time to return, and does not wait for ever for those that do not.
@@ -40,7 +39,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	const grace = 400 * time.Millisecond
 	c := startOn(t, dir, grace, "127.0.0.1:0")
-	if waits(c, 2*grace) >= 0 {
+	if waits(c, time.Now(), 2*grace) >= 0 {
 		t.Error("it ends before any agent has come")
 	}
 	meet := c.Rendezvous()
@@ -53,8 +52,9 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	c.Close(collector.Outcome{})
 
 	// Nobody returns.
+	began := time.Now()
 	c = startOn(t, dir, grace, "127.0.0.1:0")
-	if d := waits(c, 30*time.Second); d < grace {
+	if d := waits(c, began, patience); d < grace {
 		t.Errorf("it waited %v for an agent that it knows of, want %v at least", d, grace)
 	}
 	if now := c.Rendezvous(); now.Run != meet.Run || now.Token != meet.Token || now.Fingerprint != meet.Fingerprint {
@@ -63,7 +63,7 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	c.Close(collector.Outcome{})
 
 	// The agent returns and goes on.
-	c = startOn(t, dir, 20*time.Second, "127.0.0.1:0")
+	c = startOn(t, dir, patience, "127.0.0.1:0")
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")
 	sendRing(t, outbox, 50)
@@ -71,8 +71,8 @@ func TestRestartWaitsForAgents(t *testing.T) {
 	checkRing(t, c, 50)
 
 	// The run has ended: there is nobody to wait for, and nothing is lost of it.
-	c = startOn(t, dir, 20*time.Second, "127.0.0.1:0")
-	if !c.Over() || waits(c, time.Second) < 0 {
+	c = startOn(t, dir, patience, "127.0.0.1:0")
+	if !c.Over() || waits(c, time.Now(), time.Second) < 0 {
 		t.Error("it waits after the end")
 	}
 	if f := c.Freeze(""); f.Totals.Calls != 50*rows || f.Collector.Restarts != 3 || len(f.Clocks) != 1 || len(f.Clocks[0].Samples) != 4 { // of three starts and the end
@@ -110,8 +110,13 @@ func TestRestartWithoutAgents(t *testing.T) {
 	for _, command := range [][]string{nil, {"mpirun", "app"}} {
 		dir := filepath.Join(t.TempDir(), "journal")
 		startOn(t, dir, grace, "127.0.0.1:0", command...).Close(collector.Outcome{})
+		limit := 4 * grace
+		if command != nil {
+			limit = patience
+		}
+		began := time.Now()
 		c := startOn(t, dir, grace, "127.0.0.1:0", command...)
-		d := waits(c, 4*grace)
+		d := waits(c, began, limit)
 		if ended := d >= grace; ended != (command != nil) {
 			t.Errorf("%q: waited %v", command, d)
 		}

@@ -19,6 +19,9 @@ import (
 	"moriens/internal/ticks"
 )
 
+// patience is how long a test waits for what has to come: no machine is so busy that it takes longer.
+const patience = 10 * time.Minute
+
 // A rig is a collector and a node agent round a directory of rings that the test writes.
 type rig struct {
 	t         *testing.T
@@ -94,6 +97,19 @@ func (r *rig) call(w *ringwriter.Ring, call mpicall.ID, path uint32, enter, exit
 	r.t.Helper()
 	if !w.Call(call, path, enter, exit) {
 		r.t.Fatal("the ring is full")
+	}
+}
+
+// slotsOfCall is more than any call takes that a test writes one by one.
+const slotsOfCall = 16
+
+// awaitRoom waits until a ring has so many slots free: a call for which there are none would be dropped.
+func awaitRoom(t *testing.T, w *ringwriter.Ring, slots int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); w.Free() < slots; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody reads the ring")
+		}
 	}
 }
 

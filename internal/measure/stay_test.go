@@ -69,7 +69,7 @@ func newLodger(t *testing.T, stay time.Duration, cells *Cells) *lodger {
 	}
 	p.Finalize()
 	node.JobOver()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func (l *lodger) left(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(2 * time.Minute):
+	case <-time.After(patience):
 		t.Fatal("the agent stays")
 	}
 }
@@ -146,9 +146,11 @@ func TestAgentComesBack(t *testing.T) {
 	l.collector.Close(collector.Outcome{}) // without Freeze: as if it was killed
 	l.start(t, time.Hour)
 	l.collector.Freeze("")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	l.collector.AwaitReturn(ctx)
+	for l.collector.Journal().Store().Staying() == 0 && ctx.Err() == nil {
+		l.collector.AwaitReturn(ctx)
+	}
 	if n := l.calls(t); n != 20 {
 		t.Errorf("%d calls of 20", n)
 	}
@@ -189,12 +191,12 @@ func TestAgentLeavesByItself(t *testing.T) {
 // An agent that keeps the bursts is told again and again to stay, for as long as the collector waits for others, and leaves in time behind that.
 func TestAgentWithBurstsStays(t *testing.T) {
 	t.Parallel()
-	const stay = time.Second
+	const stay = 12 * time.Second // it is told four times as often
 	l := newLodger(t, stay, new(Cells))
 	select {
 	case err := <-l.done:
 		t.Fatalf("the agent has left: %v", err)
-	case <-time.After(3 * stay):
+	case <-time.After(stay + stay/4):
 	}
 	l.collector.Freeze("")
 	set, err := l.collector.Cells().Survey(t.Context(), l.collector.Journal().Store())

@@ -2,7 +2,6 @@ package measure
 
 import (
 	"testing"
-	"time"
 
 	"moriens/cshim/ringwriter"
 	"moriens/internal/shmabi"
@@ -22,11 +21,7 @@ func TestStormOfRequests(t *testing.T) {
 	now := uint64(1_000_000_000)
 	write := func(rank int, call string, m ringwriter.Meaning) {
 		now += 100
-		for deadline := time.Now().Add(time.Minute); rings[rank].Free() < together+1; time.Sleep(time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("nobody reads the ring")
-			}
-		}
+		awaitRoom(t, rings[rank], together+1)
 		if !rings[rank].CallMeaning(named(t, call), 0, now, now+50, m) {
 			t.Fatal("the ring is full")
 		}

@@ -98,7 +98,7 @@ func sendRingOf(t *testing.T, outbox *spool.Outbox, process uint64, messages int
 
 func flush(t *testing.T, u *uplink.Uplink) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := u.Flush(ctx); err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func flush(t *testing.T, u *uplink.Uplink) {
 // checkRing sees that each message is there once and in order.
 func checkRing(t *testing.T, c *collector.Collector, messages int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := c.WaitAgents(ctx); err != nil {
 		t.Fatal(err)
@@ -142,15 +142,15 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// cutter is a TCP proxy that cuts each connection after some bytes: 20 kB, then a little more each time.
-func cutter(t *testing.T, target string) string {
+// cutter is a TCP proxy that cuts each connection after some bytes towards the target, then after some more each time.
+func cutter(t *testing.T, target string, first, more int64) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
 	go func() {
-		for budget := int64(20_000); ; budget += 10_000 {
+		for budget := first; ; budget += more {
 			in, err := listener.Accept()
 			if err != nil {
 				return
@@ -173,7 +173,7 @@ func cutter(t *testing.T, target string) string {
 func TestStreamSurvivesCuts(t *testing.T) {
 	c := startCollector(t, "127.0.0.1:0")
 	meet := c.Rendezvous()
-	meet.Address = cutter(t, meet.Address)
+	meet.Address = cutter(t, meet.Address, 20_000, 10_000)
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, meet, "run1")
 	sendRing(t, outbox, 400)
@@ -203,7 +203,7 @@ func TestStreamRefuses(t *testing.T) {
 			outbox := openOutbox(t)
 			u, done := startUplink(t, outbox, meet, tt.run)
 			sendRing(t, outbox, 1)
-			ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
 			defer cancel()
 			if err := u.Flush(ctx); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("Flush: %v, want %q", err, tt.want)
@@ -226,7 +226,7 @@ func TestStreamChecksCertificate(t *testing.T) {
 	outbox := openOutbox(t)
 	u, _ := startUplink(t, outbox, meet, "run1")
 	sendRing(t, outbox, 1)
-	for deadline := time.Now().Add(2 * time.Minute); ; {
+	for deadline := time.Now().Add(patience); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		err := u.Flush(ctx)
 		cancel()

@@ -315,7 +315,7 @@ func TestThreadsComeAndGo(t *testing.T) {
 			r.call(w, mpicall.Barrier, 0, at, at+10)
 		}
 		w.Close()
-		for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			rings, _ := filepath.Glob(r.dir + "/*.ring")
 			most = max(most, len(rings))
 			if len(rings) < 50 || time.Now().After(deadline) {

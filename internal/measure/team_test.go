@@ -48,7 +48,7 @@ type utterance struct {
 
 // jobLimit is how long a job may take: Open MPI 4.1.4 was seen to hang in MPI_Dist_graph_create, each of two ranks in the agreement on a communicator's
 // number. A job that is ended has been recorded up to there, which is a record as good as another.
-const jobLimit = 2 * time.Minute
+const jobLimit = 3 * time.Minute
 
 // recordJobs runs real jobs on two nodes, each with a directory for shared memory and an agent of its own, and returns what their collector's journal has
 // of them: a halo exchange, and ranks that mark phases and make communicators.
@@ -56,7 +56,7 @@ func recordJobs(t *testing.T) *recorded {
 	dir := t.TempDir()
 	journal := filepath.Join(dir, "journal")
 	c, err := collector.Start(collector.Config{
-		Journal: journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Minute,
+		Journal: journal, Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func recordJobs(t *testing.T) *recorded {
 	for _, n := range nodes {
 		n.JobOver()
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.WaitFinished(ctx); err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	const ranks, perNode, iterations, sends = 4, 2, 4000, 8
 	c := startCollector(t, "127.0.0.1:0")
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var nodes []*agent.Node
 	var dirs []string
@@ -126,7 +126,8 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 						call, ordinal = mpicall.Allreduce, uint64(i)
 						m = ringwriter.Meaning{Collectives: []shmabi.Collective{{Sent: 8, Received: 8, Ordinal: uint32(i), Root: -1, Comm: 1}}}
 					}
-					for !w.CallMeaning(call, 0, enter, exit, m) {
+					awaitRoom(t, w, slotsOfCall)
+					if !w.CallMeaning(call, 0, enter, exit, m) {
 						t.Fatal("the ring is full")
 					}
 					written[at] = append(written[at], line{n, enter, exit, ordinal, call})
