@@ -57,13 +57,19 @@ func (k *Keeper) Add(messages []*moriensv1.ReportRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, m := range messages {
-		if err := k.add(m); err != nil {
-			if k.tally.refused == 0 {
-				k.config.Log.Error("micro-cells: a message is left out, and so will be others", "error", err)
-			}
-			k.tally.refused++
-		}
+		k.refuse(k.add(m))
 	}
+}
+
+// refuse counts a message that is left out, if there is an error.
+func (k *Keeper) refuse(err error) {
+	if err == nil {
+		return
+	}
+	if k.tally.refused == 0 {
+		k.config.Log.Error("micro-cells: a message is left out, and so will be others", "error", err)
+	}
+	k.tally.refused++
 }
 
 func (k *Keeper) add(m *moriensv1.ReportRequest) error {
@@ -95,7 +101,7 @@ func (k *Keeper) add(m *moriensv1.ReportRequest) error {
 			p.anchors[b.Member.Comm] = true
 		}
 	case *moriensv1.ReportRequest_ClockSample:
-		return k.addSample(b.ClockSample)
+		k.addSample(b.ClockSample)
 	case *moriensv1.ReportRequest_Calls:
 		return k.addCalls(b.Calls)
 	case *moriensv1.ReportRequest_Collectives:
@@ -154,28 +160,24 @@ func (k *Keeper) addRing(r *moriensv1.Ring) error {
 }
 
 // addSample takes a reading of a clock, and the calls that have waited for it.
-func (k *Keeper) addSample(s *moriensv1.ClockSample) error {
+func (k *Keeper) addSample(s *moriensv1.ClockSample) {
 	c := k.clock(s.Clock)
 	if !c.began {
 		c.began, c.firstTicks, c.firstNS = true, s.Ticks, s.MonotonicNs
-		return nil
+		return
 	}
 	if s.Ticks > c.firstTicks && s.MonotonicNs > c.firstNS { // the longest baseline there is
 		c.nsPerTick = float64(s.MonotonicNs-c.firstNS) / float64(s.Ticks-c.firstTicks)
 	}
 	if c.nsPerTick == 0 {
-		return nil
+		return
 	}
 	waiting := c.waiting
 	c.waiting = nil
-	var err error
 	for _, w := range waiting {
 		k.pendingRows -= len(w.calls.Function)
-		if e := k.takeCalls(w.ring, w.calls, c.nsPerTick); e != nil {
-			err = e
-		}
+		k.refuse(k.takeCalls(w.ring, w.calls, c.nsPerTick))
 	}
-	return err
 }
 
 func (k *Keeper) clock(kind moriensv1.Clock) *clock {

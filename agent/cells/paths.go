@@ -106,7 +106,7 @@ func newGroups() groups { return groups{number: make(map[[2]uint64]uint32)} }
 // of is the number of the group of a process's bursts between two sites.
 func (g *groups) of(p *process, pair sitePair) uint32 {
 	recent := &p.recentGroups[slot(pair.before, pair.after)%uint32(len(p.recentGroups))]
-	if recent.sitePair != pair || pair.after == 0 {
+	if recent.sitePair != pair { // that of nothing is none: no call is the site 0
 		*recent = pairGroup{pair, g.find(p, pair)}
 	}
 	return recent.group

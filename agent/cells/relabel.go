@@ -77,15 +77,15 @@ func (l *labelling) sequences() uint32 {
 // tell answers with the hashes of all rings' sequences, some segments at a time.
 func (l *labelling) tell(to *reply) error {
 	readers := make([]*reader, len(l.views))
-	each(len(readers), func(_, i int) {
-		readers[i] = &reader{walker: newWalker(l.labels, l.whole)}
-		readers[i].begin(l.views[i])
-		readers[i].advance()
-	})
 	hashers := make([]*hasher, workersFor(len(readers)))
 	for i := range hashers {
 		hashers[i] = new(hasher)
 	}
+	each(len(readers), len(hashers), func(_, i int) {
+		readers[i] = &reader{walker: newWalker(l.labels, l.whole)}
+		readers[i].begin(l.views[i])
+		readers[i].advance()
+	})
 	message := &moriensv1.CellsHashes{Sequences: l.sequences()}
 	last := uint64(0)
 	for {
@@ -197,7 +197,7 @@ func (h *hasher) hash(labels []int32) sequence.Hash {
 
 // block hashes the segments from begin on of all rings, and leaves what there is with the first of the hashers.
 func (l *labelling) block(hashers []*hasher, readers []*reader, begin uint64) {
-	each(len(readers), func(worker, i int) {
+	each(len(readers), len(hashers), func(worker, i int) {
 		h := hashers[worker]
 		for r := readers[i]; r.ok && r.segment-begin < blockSegments; r.advance() {
 			h.add(int(r.segment-begin), h.hash(r.labels), 1)
@@ -227,18 +227,18 @@ func (r *reader) advance() {
 	r.segment, r.labels, r.ok = r.next(r.labels[:0])
 }
 
-// workersFor is how many goroutines share so many pieces of work.
+// workersFor is how many goroutines share so many pieces of work, if they begin now: the agent sets GOMAXPROCS as it has to do.
 func workersFor(pieces int) int { return max(1, min(pieces, runtime.GOMAXPROCS(0))) }
 
-// each does what is to be done for each of so many pieces, several at a time: by that many workers.
-func each(pieces int, do func(worker, piece int)) {
+// each has so many workers do what is to be done for each of so many pieces.
+func each(pieces, workers int, do func(worker, piece int)) {
 	next := make(chan int, pieces)
 	for i := range pieces {
 		next <- i
 	}
 	close(next)
 	var wg sync.WaitGroup
-	for worker := range workersFor(pieces) {
+	for worker := range workers {
 		wg.Go(func() {
 			for i := range next {
 				do(worker, i)

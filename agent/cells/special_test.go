@@ -3,6 +3,7 @@ package cells_test
 import (
 	"errors"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -350,6 +351,75 @@ func TestWaiting(t *testing.T) {
 	k.Add([]*moriensv1.ReportRequest{sample(1), sample(2)})
 	if s := k.Stats(); s.Bursts != 1<<20 || s.Lost != 2 {
 		t.Errorf("%+v: want %d bursts", s, 1<<20)
+	}
+}
+
+// Each message that has waited in vain counts as refused.
+func TestWaitedInVain(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one()[:5])
+	for i := range uint64(3) {
+		c := rows(2, i, 100)
+		c.Path[0] = 9 // which is not defined
+		k.Add([]*moriensv1.ReportRequest{request(c)})
+	}
+	k.Add([]*moriensv1.ReportRequest{sample(2), request(rows(2, 3, 100))})
+	if s := k.Stats(); s.Refused != 3 || s.Bursts != 1 {
+		t.Errorf("%+v: want 3 messages refused and one burst", s)
+	}
+}
+
+// An answer goes on with the goroutines that it has begun with, however many there could be by then: the agent changes that while ranks run.
+func TestProcessorsThatCome(t *testing.T) {
+	cells.Small(t, 16, 100)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rings, segments = 8, 5000 // more than one block
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add([]*moriensv1.ReportRequest{
+		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 7, Size: rings, First: []int32{0}, Stride: []int32{1}, Count: []uint32{rings}}),
+	})
+	for i := range uint64(rings) {
+		x := &moriensv1.Collectives{Ring: i}
+		for row := range uint64(segments) {
+			x.Row, x.Comm, x.Ordinal = append(x.Row, int64(min(row, 1))), append(x.Comm, 1), append(x.Ordinal, row)
+		}
+		k.Add([]*moriensv1.ReportRequest{
+			request(&moriensv1.Process{Process: i, Size: rings, Clock: moriensv1.Clock_CLOCK_TSC}), request(&moriensv1.Ring{Ring: i, Process: i}),
+			request(&moriensv1.Member{Process: i, Comm: 1, Communicator: 7}), request(rows(i, 0, slices.Repeat([]int64{100}, segments)...)), request(x),
+		})
+	}
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	wanted := new(moriensv1.CellsWant)
+	told := uint32(0)
+	answer := func(body *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer)) {
+		t.Helper()
+		runtime.GOMAXPROCS(1)
+		body.Taken = c.survey
+		if err := k.Answer(body, func(a *moriensv1.CellsAnswer) error {
+			runtime.GOMAXPROCS(rings)
+			take(a)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Begin: true}}}, func(a *moriensv1.CellsAnswer) {
+		h := a.GetHashes()
+		for i := range h.GetThreads() {
+			told += h.Threads[i]
+			wanted.High, wanted.Low = append(wanted.High, h.High[i]), append(wanted.Low, h.Low[i])
+			wanted.Segment = append(wanted.Segment, uint64(min(len(wanted.Segment), 1)))
+		}
+	})
+	sequences := 0
+	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: wanted}}, func(a *moriensv1.CellsAnswer) {
+		if sequences += len(a.GetSequences().GetRuns()); a.Error != "" {
+			t.Error(a.Error)
+		}
+	})
+	if told != rings*segments || sequences != segments {
+		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", told, sequences, rings*segments, segments)
 	}
 }
 

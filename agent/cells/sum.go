@@ -88,8 +88,11 @@ func (l *labelling) sumUp(r *ring, counters int) []sumRow {
 		}
 	}
 	slices.SortFunc(rows, func(a, b sumRow) int {
-		if a.call != b.call {
-			return map[bool]int{false: -1, true: 1}[a.call]
+		switch { // bursts first
+		case a.call && !b.call:
+			return 1
+		case b.call && !a.call:
+			return -1
 		}
 		return cmp.Or(cmp.Compare(a.site.path, b.site.path), cmp.Compare(a.site.function, b.site.function), cmp.Compare(a.label, b.label))
 	})

@@ -1,6 +1,8 @@
 package cells
 
 import (
+	"slices"
+
 	"moriens/analysis/moment"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -48,7 +50,7 @@ func (k *Keeper) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 func (k *Keeper) describe(whole bool) *moriensv1.CellsSurveyed {
 	t := &k.tally
 	s := &moriensv1.CellsSurveyed{
-		Whole: whole, Spec: k.spec(), Dims: uint32(len(k.dims)), Side: k.side, Dimensions: specOf(k.dims), Counter: append([]string(nil), k.counters...),
+		Whole: whole, Spec: k.spec(), Dims: uint32(len(k.dims)), Side: k.side, Dimensions: specOf(k.dims), Counter: slices.Clone(k.counters),
 		Bursts: t.bursts, TimeNs: t.total.Total[0], Missing: t.missing, MissingNs: t.missingNS.Total[0], Short: t.short, ShortNs: t.shortNS.Total[0],
 		Lost: t.lost, Outside: t.outside, HeldBytes: uint64(k.bytes()),
 	}

@@ -46,9 +46,6 @@ func (u *units) bytes() int64 {
 
 // widen makes room for so many moments per unit.
 func (u *units) widen(stride int) {
-	if u.number == nil || stride == u.stride {
-		return
-	}
 	wider := func(list []moment.Exact) []moment.Exact {
 		wide := make([]moment.Exact, u.len()*stride)
 		for i := range u.len() {

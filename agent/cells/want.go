@@ -32,7 +32,7 @@ func (k *Keeper) want(ask *moriensv1.CellsWant, to *reply) error {
 	message := new(moriensv1.CellsSequences)
 	for len(segments) > 0 {
 		n := min(wantedTogether, len(segments))
-		each(n, func(worker, i int) {
+		each(n, len(walkers), func(worker, i int) {
 			if walkers[worker] == nil {
 				walkers[worker] = newWalker(l.labels, l.whole)
 			}
