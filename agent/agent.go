@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
@@ -97,21 +96,17 @@ func (t *thread) fill() (full float64) {
 	return full
 }
 
+// closed says whether the ring's thread has ended.
+func (t *thread) closed() (closed bool) {
+	t.guard(func() { closed = t.reader.Closed() })
+	return closed
+}
+
 // guard turns the fault of a ring whose file was truncated under us into the end of that ring.
 func (t *thread) guard(look func()) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case runtime.Error:
-			if _, fault := p.(interface{ Addr() uintptr }); !fault {
-				panic(p)
-			}
-			t.corrupt = fmt.Errorf("%s is not all there any more: %w", t.path, p)
-		default:
-			panic(p)
-		}
-	}()
-	look()
+	if err := ring.Guard(look); err != nil {
+		t.corrupt = fmt.Errorf("%s: %w", t.path, err)
+	}
 }
 
 // read moves records from the ring to what waits to be committed, some at most, and says whether there may be more.

@@ -376,6 +376,9 @@ func (n *Node) end(a *Agent) {
 		for len(a.threads) > 0 {
 			n.endRing(a, a.threads[0])
 		}
+		if a.process.Err() != nil {
+			n.define(a) // and tell of it, if nobody has
+		}
 		a.endMessages()
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
 		a.out.leave(a.path, func() { a.process.Close() })

@@ -51,7 +51,7 @@ func (n *Node) scan() {
 func (n *Node) endThreads(a *Agent) {
 	before := len(a.out.files)
 	for _, t := range slices.Clone(a.threads) {
-		if t.reader.Closed() && n.room() {
+		if t.closed() && n.room() {
 			n.endRing(a, t)
 		}
 	}

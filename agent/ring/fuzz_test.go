@@ -222,7 +222,7 @@ func FuzzProcess(f *testing.F) {
 			return
 		}
 		defer p.Close()
-		_ = p.State().String()
+		p.State()
 		p.Losses()
 		first, err := p.ReadLog()
 		for _, c := range first.Comms {

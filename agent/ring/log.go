@@ -96,16 +96,20 @@ func (p *Process) ReadLog() (Log, error) { return p.ReadLogTo(math.MaxUint64) }
 func (p *Process) LogRead() uint64 { return p.read }
 
 // ReadLogTo is ReadLog up to what was LogRead for an earlier reader.
-func (p *Process) ReadLogTo(end uint64) (Log, error) {
-	if p.err != nil {
-		return Log{}, p.err
+func (p *Process) ReadLogTo(end uint64) (log Log, err error) {
+	if p.err == nil {
+		p.guard(func() { p.decode(end, &log) })
 	}
+	return log, p.err
+}
+
+// decode adds the log's entries up to a byte that it has not decoded before, as far as they are sound.
+func (p *Process) decode(end uint64, log *Log) {
 	head := min(atomic.LoadUint64(&p.header.Log_head), end)
 	if head < p.read || head > uint64(len(p.log)) {
 		p.err = corrupt(p.name, "log of %d bytes, %d read, room for %d", head, p.read, len(p.log))
-		return Log{}, p.err
+		return
 	}
-	var log Log
 	for p.read < head {
 		body := p.log[p.read:head]
 		if len(body) < shmabi.LogEntryBytes {
@@ -152,7 +156,6 @@ func (p *Process) ReadLogTo(end uint64) (Log, error) {
 		}
 		p.read += uint64(entry.Bytes)
 	}
-	return log, p.err
 }
 
 // view looks at the start of b, which is 8-byte aligned and large enough, as a T.

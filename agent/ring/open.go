@@ -25,10 +25,17 @@ func (r *Reader) Missed() uint64 {
 }
 
 // CommsLost is how many communicators, windows and files the process's log had no room for.
-func (p *Process) CommsLost() uint64 { return atomic.LoadUint64(&p.header.Comms_lost) }
+func (p *Process) CommsLost() (n uint64) {
+	p.guard(func() { n = atomic.LoadUint64(&p.header.Comms_lost) })
+	return n
+}
 
 // Unrecorded says whether the process has threads whose calls are not recorded at all.
-func (p *Process) Unrecorded() bool { return atomic.LoadUint32(&p.header.Threads_failed) > 0 }
+func (p *Process) Unrecorded() bool {
+	failed := uint32(0)
+	p.guard(func() { failed = atomic.LoadUint32(&p.header.Threads_failed) })
+	return failed > 0
+}
 
 // clockBehind is how far, in ticks, a thread may be behind between taking a time stamp and publishing it.
 // It is no bound, a thread can lose its processor there, so that who relies on it must notice what comes late.

@@ -38,24 +38,9 @@ const (
 	Aborted   State = shmabi.ProcessAborted   // it has called MPI_Abort
 )
 
-func (s State) String() string {
-	switch s {
-	case Setup:
-		return "setup"
-	case Running:
-		return "running"
-	case Finalized:
-		return "finalized"
-	case Aborted:
-		return "aborted"
-	}
-	return fmt.Sprintf("state %d", uint32(s))
-}
-
 // Losses is what a process could not record, besides what its rings dropped.
 type Losses struct {
-	Threads       int           // that have, or should have had, a ring
-	ThreadsFailed int           // of these, those for which no ring could be made
+	ThreadsFailed int           // threads for which no ring could be made
 	Fault         syscall.Errno // why, for the latest of them
 	Unrecorded    uint64        // calls of threads without a ring
 	PathsLost     uint64        // call paths that the log had no room for
@@ -74,7 +59,8 @@ type Process struct {
 	header *shmabi.Process
 	log    []byte
 	read   uint64 // bytes of the log that were decoded
-	err    error
+	torn   bool   // the file is not all there any more
+	err    error  // nothing more of the log can be decoded
 }
 
 // OpenProcess maps the process file at path. It keeps the file open until Close, for Alive.
@@ -146,31 +132,54 @@ func text(chars []int8) string {
 	return strings.ToValidUTF8(string(raw), "\uFFFD")
 }
 
-// State is how far the process has come.
-func (p *Process) State() State {
-	return State(atomic.LoadUint32(&p.header.State))
+// guard calls look, which reads the file, unless it is not all there any more.
+func (p *Process) guard(look func()) {
+	if p.torn {
+		return
+	}
+	if err := Guard(look); err != nil {
+		p.torn, p.err = true, fmt.Errorf("%s: %w", p.name, err)
+	}
 }
 
-// Over says whether MPI has ended for good: the process may live on, and nothing more will come of it.
-func (p *Process) Over() bool { return atomic.LoadUint32(&p.header.Over) != 0 }
+// Err is what is wrong with the file, as far as it was read; it wraps ErrCorrupt.
+func (p *Process) Err() error { return p.err }
+
+// State is how far the process has come.
+func (p *Process) State() (s State) {
+	p.guard(func() { s = State(atomic.LoadUint32(&p.header.State)) })
+	return s
+}
+
+// Over says whether MPI has ended for good: the process may live on, and nothing more will come of it. Nor will where its file is not all there any more.
+func (p *Process) Over() bool {
+	over := true
+	p.guard(func() { over = atomic.LoadUint32(&p.header.Over) != 0 })
+	return over
+}
 
 // Threads is how many threads have, or will have at once, a ring.
-func (p *Process) Threads() int {
-	// In this order: a thread is counted before it is known to have failed.
-	failed := atomic.LoadUint32(&p.header.Threads_failed)
-	return int(atomic.LoadUint32(&p.header.Threads)) - int(failed)
+func (p *Process) Threads() (threads int) {
+	p.guard(func() {
+		// In this order: a thread is counted before it is known to have failed.
+		failed := atomic.LoadUint32(&p.header.Threads_failed)
+		threads = int(atomic.LoadUint32(&p.header.Threads)) - int(failed)
+	})
+	return threads
 }
 
 // Losses is what could not be recorded so far.
-func (p *Process) Losses() Losses {
-	return Losses{
-		Threads:       int(atomic.LoadUint32(&p.header.Threads)),
-		ThreadsFailed: int(atomic.LoadUint32(&p.header.Threads_failed)),
-		Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
-		Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),
-		PathsLost:     atomic.LoadUint64(&p.header.Paths_lost),
-		NamesLost:     atomic.LoadUint64(&p.header.Names_lost),
-	}
+func (p *Process) Losses() (l Losses) {
+	p.guard(func() {
+		l = Losses{
+			ThreadsFailed: int(atomic.LoadUint32(&p.header.Threads_failed)),
+			Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
+			Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),
+			PathsLost:     atomic.LoadUint64(&p.header.Paths_lost),
+			NamesLost:     atomic.LoadUint64(&p.header.Names_lost),
+		}
+	})
+	return l
 }
 
 // Alive says whether the process still runs: whether somebody holds the lock on its file.

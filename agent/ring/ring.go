@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,25 @@ var ErrCorrupt = errors.New("corrupt")
 
 func corrupt(name, format string, args ...any) error {
 	return fmt.Errorf("ring: %s: %w: %s", name, ErrCorrupt, fmt.Sprintf(format, args...))
+}
+
+// Guard calls look, which reads a mapped file. That the file was truncated meanwhile is a fault, of which it makes an error in a goroutine that has set
+// debug.SetPanicOnFault.
+func Guard(look func()) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			if _, fault := p.(interface{ Addr() uintptr }); !fault {
+				panic(p)
+			}
+			err = fmt.Errorf("ring: not all there any more: %w: %w", ErrCorrupt, p)
+		default:
+			panic(p)
+		}
+	}()
+	look()
+	return nil
 }
 
 // mapping is a file in shared memory.
