@@ -63,7 +63,6 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	if err != nil {
 		return fmt.Errorf("process %016x: %w", process, err)
 	}
-	matcher.Share(n.requests)
 	a.messages = matcher
 	n.directory.Pass(ring.ProcessFile(process))
 	for _, t := range s.Thread {
@@ -80,6 +79,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	if err != nil {
 		return n.lose(process, s, a, err)
 	}
+	matcher.Share(n.requests) // only now: what is lost has no end that gives its room back
 	a.relearn(s.LogBytes)
 	n.agents[process] = a
 	n.addClock(a.process.Clock)

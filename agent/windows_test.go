@@ -42,9 +42,6 @@ func TestWindowsCatchUp(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if w.store.Last() != outbox.Transactions() {
-					t.Errorf("dead after %d: windows go on behind %d of %d", dies, w.store.Last(), outbox.Transactions())
-				}
 				for i, m := range messages {
 					if err := outbox.Commit(spool.Transaction{Messages: m}); err != nil {
 						t.Fatal(err)

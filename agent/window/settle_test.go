@@ -14,6 +14,13 @@ func (s *Store) Sort() error {
 	return s.tidy()
 }
 
+// Last is the last transaction that is in the store.
+func (s *Store) Last() uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
 // Still calls look while no file changes.
 func (s *Store) Still(look func() error) error {
 	s.reading.Lock()

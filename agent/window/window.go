@@ -88,11 +88,7 @@ type Stats struct {
 	Below   uint64
 	Unusual uint64 // windows that were found unusual here
 	Pinned  uint64 // windows that were pinned, as far as they came
-	Cut     int64  // bytes of unfinished writes that were cut off at Open
 }
-
-// Kept is the share of windows that all processes of the node still have, 0–1, unusual and pinned ones left out.
-func (s Stats) Kept() float64 { return float64(s.Below) / math.MaxUint64 }
 
 // Open opens the windows in a directory, or begins with none.
 func Open(config Config) (*Store, error) {
@@ -117,7 +113,6 @@ func (s *Store) open() error {
 	if err := s.recover(); err != nil {
 		return errors.Join(err, s.closeLogs())
 	}
-	s.stats.Cut = s.state.Cut() + s.sorted.Cut() + s.fresh.Cut()
 	return nil
 }
 
@@ -149,13 +144,6 @@ func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.closeLogs()
-}
-
-// Last is the last transaction that is in the store. Those up to it need not be appended again.
-func (s *Store) Last() uint64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last
 }
 
 // Stats returns the counts so far.

@@ -94,6 +94,8 @@ static uint64_t places_hash(word handle, bool remote, word parent, bool parent_i
 {
 	uint64_t hash = moriens_mix(0, 0);
 
+	if (moriens_mpi.group_free == NULL)
+		return hash;
 	/* In an intercommunicator what is one's own group is the other side's remote one: the rank says enough. */
 	for (int other = 0; other <= (parent_inter ? 1 : 0); other++) {
 		word group;
