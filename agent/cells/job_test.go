@@ -1,8 +1,11 @@
 package cells_test
 
 import (
+	"fmt"
 	"math"
 
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"pgregory.net/rapid"
 
 	moriensv1 "moriens/proto/moriens/v1"
@@ -17,27 +20,21 @@ type job struct {
 
 const worldSize = 4
 
-func request(body any) *moriensv1.ReportRequest {
-	m := new(moriensv1.ReportRequest)
-	switch b := body.(type) {
-	case *moriensv1.Process:
-		m.Body = &moriensv1.ReportRequest_Process{Process: b}
-	case *moriensv1.Ring:
-		m.Body = &moriensv1.ReportRequest_Ring{Ring: b}
-	case *moriensv1.CallPath:
-		m.Body = &moriensv1.ReportRequest_CallPath{CallPath: b}
-	case *moriensv1.Communicator:
-		m.Body = &moriensv1.ReportRequest_Communicator{Communicator: b}
-	case *moriensv1.Member:
-		m.Body = &moriensv1.ReportRequest_Member{Member: b}
-	case *moriensv1.ClockSample:
-		m.Body = &moriensv1.ReportRequest_ClockSample{ClockSample: b}
-	case *moriensv1.Calls:
-		m.Body = &moriensv1.ReportRequest_Calls{Calls: b}
-	case *moriensv1.Collectives:
-		m.Body = &moriensv1.ReportRequest_Collectives{Collectives: b}
+func request(body proto.Message) *moriensv1.ReportRequest {
+	return wrap(new(moriensv1.ReportRequest), body)
+}
+
+// wrap makes a message the body of another, in the field of its kind.
+func wrap[M proto.Message](m M, body proto.Message) M {
+	of := m.ProtoReflect()
+	fields := of.Descriptor().Oneofs().ByName("body").Fields()
+	for i := range fields.Len() {
+		if f := fields.Get(i); f.Message() == body.ProtoReflect().Descriptor() {
+			of.Set(f, protoreflect.ValueOfMessage(body.ProtoReflect()))
+			return m
+		}
 	}
-	return m
+	panic(fmt.Sprintf("%T is no body of %T", body, m))
 }
 
 func sample(seconds int) *moriensv1.ReportRequest {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"moriens/agent/cells"
 	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
@@ -44,20 +46,9 @@ func rows(ring, first uint64, ns ...int64) *moriensv1.Calls {
 	return c
 }
 
-func asked(c *centre, body any) []*moriensv1.CellsAnswer {
+func asked(c *centre, body proto.Message) []*moriensv1.CellsAnswer {
 	c.t.Helper()
-	a := new(moriensv1.CellsAsk)
-	switch b := body.(type) {
-	case *moriensv1.CellsRelabel:
-		a.Body = &moriensv1.CellsAsk_Relabel{Relabel: b}
-	case *moriensv1.CellsWant:
-		a.Body = &moriensv1.CellsAsk_Want{Want: b}
-	case *moriensv1.CellsSplit:
-		a.Body = &moriensv1.CellsAsk_Split{Split: b}
-	case *moriensv1.CellsSum:
-		a.Body = &moriensv1.CellsAsk_Sum{Sum: b}
-	}
-	return c.must(a)
+	return c.must(wrap(new(moriensv1.CellsAsk), body))
 }
 
 func unnamed(uint64, uint32, uint32) string { return "" }

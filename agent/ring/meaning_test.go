@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,13 +103,8 @@ func commEntry() []byte {
 }
 
 func TestCommsAndNames(t *testing.T) {
-	w, dir := process(t, ringwriter.Identity{})
+	w, p := opened(t, ringwriter.Identity{})
 	defer w.Exit()
-	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
 	if !w.Log(commEntry()) || w.Name("phase") == 0 {
 		t.Fatal("no room")
 	}
@@ -143,13 +137,8 @@ func TestOrigins(t *testing.T) {
 		{"of another and at a port", shmabi.LogOrigin{How: shmabi.OriginAccepted, Parent: 1}, "", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, dir := process(t, ringwriter.Identity{})
+			w, p := opened(t, ringwriter.Identity{})
 			defer w.Exit()
-			p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close()
 			comm.Origin, comm.OriginText = &c.origin, c.text
 			if !w.Comm(comm) {
 				t.Fatal("no room")
@@ -170,13 +159,8 @@ func TestOrigins(t *testing.T) {
 		})
 	}
 	t.Run("cut", func(t *testing.T) {
-		w, dir := process(t, ringwriter.Identity{})
+		w, p := opened(t, ringwriter.Identity{})
 		defer w.Exit()
-		p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer p.Close()
 		// It says that an origin follows, and none does.
 		if !w.Log(logEntry(shmabi.LogCommKind, 0, uint32(1), uint32(shmabi.CommMet), uint64(1), int32(0), uint32(1), uint32(0), uint32(0))) {
 			t.Fatal("no room")

@@ -19,12 +19,7 @@ func TestProcess(t *testing.T) {
 		Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
 		Events: "PAPI_TOT_INS,sde:::a::b", Unavailable: "sw:x: no such event\nhw::Y: no PMU\n",
 	}
-	w, dir := process(t, identity)
-	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
+	w, p := opened(t, identity)
 	want := ring.Identity{
 		ID: w.ID(), Rank: 3, Size: 8, World: "job.0", Parent: "node7/4242/99", Host: "node7",
 		Executable: "/opt/app\uFFFD", Library: "Open MPI v4.1.4", PID: 4711, Clock: shmabi.ClockTSC,
@@ -55,13 +50,8 @@ func TestProcess(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
-	w, dir := process(t, ringwriter.Identity{})
+	w, p := opened(t, ringwriter.Identity{})
 	defer w.Exit()
-	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
 	expect := func(want ring.Log) {
 		t.Helper()
 		log, err := p.ReadLog()

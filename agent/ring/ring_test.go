@@ -24,6 +24,18 @@ func process(t *testing.T, identity ringwriter.Identity) (*ringwriter.Process, s
 	return p, dir
 }
 
+// opened writes a process file, and has it open to be read.
+func opened(t *testing.T, identity ringwriter.Identity) (*ringwriter.Process, *ring.Process) {
+	t.Helper()
+	w, dir := process(t, identity)
+	p, err := ring.OpenProcess(filepath.Join(dir, w.FileName()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return w, p
+}
+
 func thread(t *testing.T, p *ringwriter.Process, dir string, slots int) (*ringwriter.Ring, *ring.Reader) {
 	t.Helper()
 	w, err := p.Thread(slots)

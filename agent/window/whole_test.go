@@ -16,15 +16,7 @@ import (
 
 func openWhole(t tester, dir string, maxBytes int64) *window.Store {
 	t.Helper()
-	config := window.Config{Run: run, Dir: dir, Whole: true, Committed: 1 << 62, Log: quiet}
-	if maxBytes > 0 {
-		config.Max = func() int64 { return maxBytes }
-	}
-	s, err := window.Open(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return openWith(t, window.Config{Run: run, Dir: dir, Whole: true, Committed: 1 << 62, Log: quiet}, maxBytes)
 }
 
 func callPath(process uint64, path uint32) *moriensv1.ReportRequest {

@@ -34,7 +34,11 @@ func open(t tester, dir string, maxBytes int64) *window.Store {
 
 func openAt(t tester, dir string, maxBytes int64, committed uint64) *window.Store {
 	t.Helper()
-	config := window.Config{Run: run, Dir: dir, Committed: committed, Log: quiet}
+	return openWith(t, window.Config{Run: run, Dir: dir, Committed: committed, Log: quiet}, maxBytes)
+}
+
+func openWith(t tester, config window.Config, maxBytes int64) *window.Store {
+	t.Helper()
 	if maxBytes > 0 {
 		config.Max = func() int64 { return maxBytes }
 	}
