@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"moriens/internal/units"
 )
 
 const (
@@ -258,12 +260,12 @@ func (o *oddity) words(run *Run, all []usual) string {
 	case o.kind == LikeNoOther && o.bursts == 1:
 		return fmt.Sprintf("a burst that is like no others takes %s on %s", took, name)
 	case o.kind == LikeNoOther:
-		return fmt.Sprintf("%s are like no others, the longest takes %s on %s", many(o.bursts, "burst"), took, name)
+		return fmt.Sprintf("%s are like no others, the longest takes %s on %s", units.Count(o.bursts, "burst"), took, name)
 	case o.kind == RareCluster:
-		return fmt.Sprintf("cluster %d, of which the run has %s on %s, takes %s on %s", o.cluster, many(int(u.bursts), "burst"), many(u.threads, "thread"), took, name)
+		return fmt.Sprintf("cluster %d, of which the run has %s on %s, takes %s on %s", o.cluster, units.Count(int(u.bursts), "burst"), units.Count(u.threads, "thread"), took, name)
 	case o.bursts == 1:
 		return fmt.Sprintf("a burst of cluster %d on %s takes %s its median (%s, median %s)", o.cluster, name, compared(float64(ns), float64(u.medianNS), "time"), took, seconds(float64(u.medianNS)))
 	default:
-		return fmt.Sprintf("%s of cluster %d are far from its median, %s: one on %s takes %s", many(o.bursts, "burst"), o.cluster, seconds(float64(u.medianNS)), name, took)
+		return fmt.Sprintf("%s of cluster %d are far from its median, %s: one on %s takes %s", units.Count(o.bursts, "burst"), o.cluster, seconds(float64(u.medianNS)), name, took)
 	}
 }

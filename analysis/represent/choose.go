@@ -170,7 +170,7 @@ func (c *chooser) choice() *Choice {
 			p := candidate.part(c.kept[i])
 			p.Reason = candidate.Reason
 			if n := len(c.dropped[i]); n > 0 {
-				p.Reason += fmt.Sprintf(" (%d of %s, which is what fits)", len(p.Threads), many(n+len(p.Threads), "thread"))
+				p.Reason += fmt.Sprintf(" (%d of %s, which is what fits)", len(p.Threads), units.Count(n+len(p.Threads), "thread"))
 			}
 			choice.Kept = append(choice.Kept, p)
 		}
@@ -211,7 +211,7 @@ func (c *chooser) note() string {
 		}
 	}
 	return fmt.Sprintf("%s are left for windows, and the most important ones need %s: %d of %s of windows and threads are kept",
-		units.Bytes(c.budget.Bytes), units.Bytes(bytes), kept, many(all, "pair"))
+		units.Bytes(c.budget.Bytes), units.Bytes(bytes), kept, units.Count(all, "pair"))
 }
 
 // part is some of the threads of a candidate.

@@ -85,14 +85,3 @@ func span(from, to int) string {
 	}
 	return fmt.Sprintf("%d-%d", from, to-1)
 }
-
-// many writes a number of things: "1 burst", "5 bursts".
-func many(n int, thing string) string {
-	switch {
-	case n == 1:
-		return "1 " + thing
-	case thing[len(thing)-1] == 's': // class
-		return strconv.Itoa(n) + " " + thing + "es"
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
-}

@@ -11,21 +11,27 @@ import (
 
 // cellsFlags say whether bursts stay on their nodes.
 type cellsFlags struct {
-	Cells    bool    `help:"Keep the bursts on their nodes, as sequences of micro-cells, for runs of which no collector can hold all: the same for the collector and all agents." env:"MORIENS_CELLS"`
-	CellSide float64 `help:"Side of a micro-cell, in units of the dimensions: no Eps is below 4·S·√dimensions (default: such that Eps can be what --resolution says)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
+	Cells    bool     `help:"Keep the bursts on their nodes, as sequences of micro-cells, for runs of which no collector can hold all: the same for the collector and all agents." env:"MORIENS_CELLS"`
+	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions: no Eps is below 4·S·√dimensions (default: such that Eps can be what --resolution says)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
 }
+
+// mostSide is a side of micro-cells with which all that 64 bits can count is in one.
+const mostSide = 1 << 64
 
 // cells are how bursts stay on their nodes; nil where they do not.
 func (f *cellsFlags) cells() (*measure.Cells, error) {
 	switch {
-	case !(f.CellSide >= 0 && f.CellSide < 1e300):
-		return nil, usage(fmt.Errorf("--cell-side=%v", f.CellSide), "it is a length above 0 in units of the dimensions; leave it out for the default")
-	case !f.Cells && f.CellSide > 0:
+	case f.CellSide != nil && !(*f.CellSide > 0 && *f.CellSide <= mostSide):
+		return nil, usage(fmt.Errorf("--cell-side=%v: want a length above 0, in units of the dimensions, up to %.3g", *f.CellSide, float64(mostSide)),
+			"0.025 is the default where durations alone are the dimensions; leave it out for the default of yours")
+	case !f.Cells && f.CellSide != nil:
 		return nil, usage(errors.New("--cell-side is of micro-cells"), "give --cells too")
 	case !f.Cells:
 		return nil, nil
+	case f.CellSide == nil:
+		return &measure.Cells{}, nil
 	}
-	return &measure.Cells{Side: f.CellSide}, nil
+	return &measure.Cells{Side: *f.CellSide}, nil
 }
 
 // obeyed is cells, of options that can be obeyed where bursts stay on their nodes.

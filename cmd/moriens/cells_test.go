@@ -161,7 +161,11 @@ func TestCellsUsage(t *testing.T) {
 		{"run --cells --keep-bursts all -- true", "leave one of the two out"},
 		{"collect --out never --cells --strict", "leave one of the two out"},
 		{"run --cell-side 0.1 -- true", "give --cells too"},
-		{"run --cells --cell-side=-1 -- true", "it is a length above 0"},
+		{"run --cells --cell-side=-1 -- true", "--cell-side=-1: want a length above 0"},
+		{"run --cells --cell-side=0 -- true", "--cell-side=0: want a length above 0"},
+		{"collect --out never --cells --cell-side=NaN", "0.025 is the default where durations alone"},
+		{"run --cells --cell-side=1e300 -- true", "up to 1.84e+19"},
+		{"run --cells --cell-side=+Inf -- true", "up to 1.84e+19"},
 		{"agent --dir never --by none", "an agent needs the same with --cells alone"},
 		{"agent --dir never --cells --resolution nan", "it is a number from 0 up"},
 	} {

@@ -14,6 +14,7 @@ import (
 	"moriens/collector/cells"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -251,7 +252,7 @@ func (a *account) fetch(ctx context.Context) {
 		}
 	}
 	if n := len(filled.Refused); n > len(said) {
-		a.notes = append(a.notes, fmt.Sprintf("what nodes held of ranks is refused: %d messages in all", n))
+		a.notes = append(a.notes, fmt.Sprintf("what nodes held of ranks is refused: %s in all", units.Count(n, "message")))
 	}
 }
 

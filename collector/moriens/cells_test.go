@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	keeping "moriens/agent/cells"
+	"moriens/analysis/microcell"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	"moriens/collector/store"
@@ -240,7 +241,7 @@ func TestCellsWithout(t *testing.T) {
 		said          string
 		clusters      bool
 	}{
-		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing of the ranks on 1 hosts, whose agents did not answer: n0: it had left", true},
+		{"all of one node", func(agents stayers) { agents[1].gone = true }, false, 1, 5, 6, "micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left", true},
 		{"all agents", func(agents stayers) { agents[1].gone, agents[2].gone = true, true }, false, 0, 0, 12, "the bursts are in no clusters: collector/cells: no agent has told", false},
 		{"anybody to ask", func(stayers) {}, true, 0, 0, 12, "there are no agents to ask for micro-cells", false},
 		{"all windows", func(agents stayers) { agents[1].held, agents[2].held = nil, nil }, false, 0, 12, 0, "", true},
@@ -250,7 +251,7 @@ func TestCellsWithout(t *testing.T) {
 					a.held[process] = slices.Delete(messages, 2, 6) // the second window and the third
 				}
 			}
-		}, false, 3, 9, 0, "MPI calls in 3 stretches are missing: their nodes had no room", true},
+		}, false, 3, 9, 0, "MPI calls in 3 stretches: their nodes had no room", true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -277,6 +278,31 @@ func TestCellsWithout(t *testing.T) {
 				t.Errorf("%v, %+v", err, m)
 			}
 		})
+	}
+}
+
+// What is said reads well of one thing and of several.
+func TestTroublesOfCells(t *testing.T) {
+	list := func(n int) string {
+		c := rundir.Cells{
+			LostBursts: int64(n), CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
+			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
+		}
+		a := &account{cells: c, result: new(microcell.Result)}
+		return strings.Join(slices.Concat(a.tellTroubles(), a.located(10)), "\n")
+	}
+	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
+no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
+the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
+clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
+over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
+in no micro-cell, and counted as noise: 1 burst of the ranks in full`
+	if got := list(1); got != one {
+		t.Errorf("%s\nwant\n%s", got, one)
+	}
+	several := strings.NewReplacer("1 host", "2 hosts", "left", "left; n0: it had left", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
+	if got, want := list(2), several.Replace(one); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
 	}
 }
 

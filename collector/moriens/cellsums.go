@@ -12,6 +12,7 @@ import (
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
 	"moriens/internal/retention"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -163,7 +164,8 @@ func (a *account) choose() (list []*store.Process) {
 		list = append(list, p)
 	}
 	if left > 0 {
-		a.notes = append(a.notes, fmt.Sprintf("%d ranks that were to stay in detail are told in sum alone: they have made more MPI calls than the %d that are fetched", left, mostRecords))
+		a.notes = append(a.notes, fmt.Sprintf("told in sum alone for want of room: %s that would have stayed in detail; of those that do %d MPI calls are fetched at most",
+			units.Count(left, "rank"), mostRecords))
 	}
 	return list
 }

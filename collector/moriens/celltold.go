@@ -13,6 +13,7 @@ import (
 	"moriens/collector/windows"
 	"moriens/internal/clustering"
 	"moriens/internal/retention"
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -190,20 +191,21 @@ const movedOfAll = .001
 func (a *account) tellTroubles() (list []string) {
 	c := &a.cells
 	if len(c.Unanswered) > 0 {
-		list = append(list, fmt.Sprintf("micro-cells are missing of the ranks on %d hosts, whose agents did not answer: %s", len(c.Unanswered), someOf(c.Unanswered)))
+		list = append(list, fmt.Sprintf("micro-cells are missing of the ranks on %s with an agent that did not answer: %s", units.Count(len(c.Unanswered), "host"), someOf(c.Unanswered)))
 	}
 	if c.LostBursts > 0 {
-		list = append(list, fmt.Sprintf("%d bursts are in no figure: agents were started again, and the windows of these had been evicted", c.LostBursts))
+		list = append(list, fmt.Sprintf("no figure has %s that agents knew before they were started again, and whose windows had been evicted by then", units.Count(c.LostBursts, "burst")))
 	}
 	if c.OutsideBursts > 0 {
 		list = append(list, fmt.Sprintf("%d bursts are in no micro-cell, and count as lacking data: of side %.3g there are no cells for numbers as large; --cell-side gives another",
 			c.OutsideBursts, float64(c.Side)))
 	}
 	if c.CallsEvicted > 0 {
-		list = append(list, fmt.Sprintf("of the ranks in full %d MPI calls in %d stretches are missing: their nodes had no room for those windows", c.CallsEvicted, c.Stretches))
+		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no room for those windows", units.Count(c.CallsEvicted, "MPI call"), units.Count(c.Stretches, "stretch")))
 	}
 	if a.result != nil && !c.Exact {
-		list = append(list, fmt.Sprintf("clusters may not be those of the bursts themselves: the answer depends on where %d bursts in %d micro-cells are, and nobody knows any more", c.BurstsInQuestion, c.UnitsInQuestion))
+		list = append(list, fmt.Sprintf("clusters may not be those of the bursts themselves: the answer depends on the places of %s in %s, which nobody knows any more",
+			units.Count(c.BurstsInQuestion, "burst"), units.Count(c.UnitsInQuestion, "micro-cell")))
 	}
 	return list
 }
@@ -228,10 +230,10 @@ func someOf(list []string) string {
 func (a *account) located(bursts int) (list []string) {
 	c := &a.cells
 	if float64(c.BurstsMoved) > movedOfAll*float64(bursts) {
-		list = append(list, fmt.Sprintf("%d bursts of the ranks in full lie over the edge of their micro-cell, and have the label of the one beside it", c.BurstsMoved))
+		list = append(list, fmt.Sprintf("over the edge of their micro-cell, and labelled as the one beside it: %s of the ranks in full", units.Count(c.BurstsMoved, "burst")))
 	}
 	if c.BurstsAstray > 0 {
-		list = append(list, fmt.Sprintf("%d bursts of the ranks in full are in no micro-cell, and count as noise", c.BurstsAstray))
+		list = append(list, fmt.Sprintf("in no micro-cell, and counted as noise: %s of the ranks in full", units.Count(c.BurstsAstray, "burst")))
 	}
 	return list
 }

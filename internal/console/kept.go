@@ -15,18 +15,21 @@ const mostSaid = 3
 
 // writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of that.
 func writeKept(b *strings.Builder, m *rundir.Manifest) {
-	k := &m.Kept
+	k, of := &m.Kept, ""
+	if x := m.Cells; x != nil && x.RanksInSum+x.RanksSilent > 0 {
+		of = " (ranks in full)" // all else is told of all ranks
+	}
 	if text := iterations(k.Phases); text != "" {
-		fmt.Fprintf(b, "iterations: %s\n", text)
+		fmt.Fprintf(b, "iterations%s: %s\n", of, text)
 	}
 	if text := classes(k, len(m.Worlds) > 1); text != "" {
 		fmt.Fprintf(b, "ranks: %s\n", text)
 	}
 	if m.Reduction.BudgetBytes != nil {
-		fmt.Fprintf(b, "kept: %s\n", windows(k))
-		fmt.Fprintf(b, "reduction: %s\n", reduction(&m.Reduction))
+		fmt.Fprintf(b, "kept%s: %s\n", of, windows(k))
+		fmt.Fprintf(b, "reduction%s: %s\n", of, reduction(&m.Reduction))
 		if e := m.Reduction.Error; e != nil {
-			fmt.Fprintf(b, "error: %s\n", errorOf(e))
+			fmt.Fprintf(b, "error%s: %s\n", of, errorOf(e))
 		}
 	}
 	for _, text := range m.Reduction.Missing {
@@ -70,11 +73,7 @@ func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 0 {
 		return ""
 	}
-	plural := "es"
-	if len(k.Classes) == 1 {
-		plural = ""
-	}
-	text := fmt.Sprintf("%s class%s", Integer(len(k.Classes)), plural)
+	text := count(len(k.Classes), "class")
 	var sizes []string
 	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
 		sizes = append(sizes, fmt.Sprintf("%s like %s", Integer(c.Size), c.Exemplar.Short(worlds)))

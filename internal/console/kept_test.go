@@ -40,6 +40,22 @@ missing: the agent on beta has left
 	if b.String() != want {
 		t.Errorf("%s\nwant\n%s", b.String(), want)
 	}
+	m.Cells = &rundir.Cells{RanksInFull: 3, RanksInSum: 5}
+	for _, of := range []string{"iterations", "kept", "reduction", "error"} {
+		want = strings.Replace(want, of+": ", of+" (ranks in full): ", 1)
+	}
+	for range 2 { // ranks in sum alone, and then silent ones
+		b.Reset()
+		if writeKept(&b, m); b.String() != want {
+			t.Errorf("%s\nwant, of some ranks,\n%s", b.String(), want)
+		}
+		m.Cells.RanksInSum, m.Cells.RanksSilent = 0, 1
+	}
+	m.Cells.RanksSilent = 0
+	b.Reset()
+	if writeKept(&b, m); strings.Contains(b.String(), "in full") {
+		t.Errorf("of all ranks: %s", b.String())
+	}
 	m.Reduction.Bytes, m.Reduction.FullBytes, m.Reduction.FullMeasured, m.Reduction.Ratio = 63_000, 12_000, true, .19
 	if text := reduction(&m.Reduction); text != "none: all files have 61.5 KiB, the full trace alone has 11.7 KiB" {
 		t.Errorf("of a short run: %s", text)

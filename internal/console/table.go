@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"moriens/internal/units"
 )
 
 // A table is rows of cells, each column aligned to one side.
@@ -45,10 +47,7 @@ func writeTable(b *strings.Builder, t table) {
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return Integer(n) + " " + what + "s"
+	return Integer(n) + " " + units.Plural(n, what)
 }
 
 // Integer prints a number with its thousands apart: 1,234,567.

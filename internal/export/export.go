@@ -143,8 +143,5 @@ func counts(run *trace.Run) string {
 }
 
 func many(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return console.Integer(n) + " " + what
+	return console.Integer(n) + " " + units.Plural(n, what)
 }
