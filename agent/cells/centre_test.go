@@ -1,6 +1,7 @@
 package cells_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"path/filepath"
@@ -19,6 +20,7 @@ type centre struct {
 	keeper *cells.Keeper
 	number uint64
 	survey uint64
+	most   int                      // bytes of a part; 0 = what they are where tests make none smaller
 	about  *moriensv1.CellsSurveyed // the latest
 
 	groups []string
@@ -57,7 +59,7 @@ func (c *centre) ask(a *moriensv1.CellsAsk) (parts []*moriensv1.CellsAnswer, pro
 		if len(parts) > 0 && parts[len(parts)-1].Last || part.Number != a.Number || part.Error != "" && !part.Last {
 			c.t.Fatalf("a part behind the last, of another ask, or with an error too early: %v", part)
 		}
-		if size := proto.Size(part); size > 5<<18 {
+		if size := proto.Size(part); size > cmp.Or(c.most, 5<<18) {
 			c.t.Fatalf("a part of %d bytes", size)
 		}
 		parts = append(parts, proto.CloneOf(part))
@@ -82,15 +84,20 @@ func (c *centre) must(a *moriensv1.CellsAsk) []*moriensv1.CellsAnswer {
 // take asks for a survey and puts it to what is known.
 func (c *centre) take() {
 	c.t.Helper()
-	for _, part := range c.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: c.survey}}}) {
+	for i, part := range c.must(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Survey{Survey: &moriensv1.CellsSurvey{After: c.survey}}}) {
 		if s := part.GetSurveyed(); s != nil {
 			if s.Whole {
 				c.groups, c.units = nil, nil
 			}
-			if !s.Whole && (s.Spec != c.about.Spec || !slices.Equal(s.Counter, c.about.Counter)) {
+			if i > 0 && (s.Survey != c.survey || s.Spec != "" || s.Whole || len(s.Example) == 0) {
+				c.t.Fatalf("part %d of survey %d: %v", i, c.survey, s)
+			}
+			if i == 0 && !s.Whole && (s.Spec != c.about.Spec || !slices.Equal(s.Counter, c.about.Counter)) {
 				c.t.Fatalf("%v behind %v", s, c.about)
 			}
-			c.survey, c.about = s.Survey, s
+			if i == 0 {
+				c.survey, c.about = s.Survey, s
+			}
 			for i, process := range s.Example {
 				c.groups = append(c.groups, c.sites(process, s.BeforePath[i], s.BeforeFunction[i])+"|"+c.sites(process, s.AfterPath[i], s.AfterFunction[i]))
 			}

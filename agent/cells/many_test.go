@@ -1,6 +1,7 @@
 package cells_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -116,5 +117,45 @@ func TestManySegments(t *testing.T) {
 	}
 	if at != len(order) {
 		t.Fatalf("%d sequences, want %d", at, len(order))
+	}
+}
+
+// So many groups that no message has room for all: they come in parts, each once and in their order, and what comes later likewise.
+func TestManyGroups(t *testing.T) {
+	const functions = 50
+	cells.Small(t, 4096, 10_000)
+	k := newKeeper(t, cells.Config{By: partition.ByCalls})
+	k.Add(one())
+	c := &centre{t: t, keeper: k, most: 12_500, sites: func(_ uint64, _, function uint32) string { return fmt.Sprint(function) }}
+	var want []string
+	seen, row, before := map[string]bool{}, uint64(0), uint32(0)
+	add := func(from, to int) {
+		x := &moriensv1.Calls{Ring: 2, First: row}
+		for a := from; a < to; a++ {
+			for b := range functions {
+				for _, function := range []uint32{uint32(a + 1), uint32(b + 1)} {
+					x.BurstTicks, x.CallTicks = append(x.BurstTicks, 1000), append(x.CallTicks, 20)
+					x.Function, x.Path = append(x.Function, function), append(x.Path, 0)
+					if name := fmt.Sprint(before, "|", function); row > 0 && !seen[name] {
+						seen[name] = true
+						want = append(want, name)
+					}
+					before = function
+					row++
+				}
+			}
+		}
+		k.Add([]*moriensv1.ReportRequest{request(x)})
+	}
+	for _, more := range [][2]int{{0, functions - 1}, {functions - 1, functions}} {
+		add(more[0], more[1])
+		c.take()
+		groups := slices.DeleteFunc(slices.Clone(c.groups), func(name string) bool { return !seen[name] }) // but for what no call is before
+		if !slices.Equal(groups, want) {
+			t.Fatalf("%d groups, want %d", len(groups), len(want))
+		}
+	}
+	if len(want) < 2000 || len(c.units) < len(want) {
+		t.Errorf("%d groups, %d units", len(want), len(c.units))
 	}
 }

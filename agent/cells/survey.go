@@ -40,10 +40,32 @@ func (k *Keeper) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 	parts := k.unitParts(list, whole)
 	k.told.spec, k.told.groups, k.told.counters = s.Spec, len(k.groups.list), len(k.counters)
 	k.mu.Unlock()
-	if err := to.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: s}}); err != nil {
-		return err
+	for _, part := range surveyParts(s) {
+		if err := to.send(&moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: part}}); err != nil {
+			return err
+		}
 	}
 	return to.units(parts)
+}
+
+// surveyParts is what a survey says of the node as a whole, in parts where there are many groups.
+func surveyParts(s *moriensv1.CellsSurveyed) []*moriensv1.CellsSurveyed {
+	const each = 3*8 + 4*5 // bytes of a group's columns
+	perPart := max(1, partBytes/each)
+	parts := []*moriensv1.CellsSurveyed{s}
+	for groups := len(s.Before); groups > perPart; groups -= perPart {
+		rest := &moriensv1.CellsSurveyed{Survey: s.Survey}
+		last := parts[len(parts)-1]
+		last.Before, rest.Before = last.Before[:perPart], last.Before[perPart:]
+		last.After, rest.After = last.After[:perPart], last.After[perPart:]
+		last.Example, rest.Example = last.Example[:perPart], last.Example[perPart:]
+		last.BeforePath, rest.BeforePath = last.BeforePath[:perPart], last.BeforePath[perPart:]
+		last.AfterPath, rest.AfterPath = last.AfterPath[:perPart], last.AfterPath[perPart:]
+		last.BeforeFunction, rest.BeforeFunction = last.BeforeFunction[:perPart], last.BeforeFunction[perPart:]
+		last.AfterFunction, rest.AfterFunction = last.AfterFunction[:perPart], last.AfterFunction[perPart:]
+		parts = append(parts, rest)
+	}
+	return parts
 }
 
 // describe says what there is of the node as a whole.

@@ -59,6 +59,9 @@ type Told struct {
 // askedAtOnce is how many agents answer at a time: as many answers are in memory in part.
 const askedAtOnce = 64
 
+// askedMost is how many labels, or sequences, one ask has at most, smaller in tests alone: agents take no message of more than 4 MiB, and a sequence takes 26 bytes.
+var askedMost = 1 << 17
+
 // A Centre knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
 type Centre struct {
 	agents Agents

@@ -22,6 +22,9 @@ var quiet = slog.New(slog.DiscardHandler)
 
 // drawCrowd draws agents with threads, a part of whose bursts is there; more adds the rest.
 func drawCrowd(t *rapid.T) (c *crowd, more func()) {
+	was := askedMost
+	t.Cleanup(func() { askedMost = was })
+	askedMost = rapid.SampledFrom([]int{1, 2, was}).Draw(t, "most asked at once")
 	c = &crowd{agents: make(map[uint64]*reference)}
 	dims := rapid.IntRange(1, 3).Draw(t, "dims")
 	side := rapid.SampledFrom([]float64{.5, .3, 1}).Draw(t, "side")

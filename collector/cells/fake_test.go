@@ -3,7 +3,6 @@ package cells
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 
@@ -204,7 +203,17 @@ func (r *reference) surveyed(ask *moriensv1.CellsSurvey) []*moriensv1.CellsAnswe
 	slices.Sort(units)
 	r.survey++
 	s.Survey = r.survey
-	answers := append([]*moriensv1.CellsAnswer{{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: s}}}, r.columns(slices.Compact(units), whole)...)
+	answers := []*moriensv1.CellsAnswer{{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: s}}}
+	if len(s.Before) > 1 { // in two parts
+		rest := &moriensv1.CellsSurveyed{
+			Survey: s.Survey, Before: s.Before[1:], After: s.After[1:], Example: s.Example[1:], BeforePath: s.BeforePath[1:], AfterPath: s.AfterPath[1:],
+			BeforeFunction: s.BeforeFunction[1:], AfterFunction: s.AfterFunction[1:],
+		}
+		s.Before, s.After, s.Example, s.BeforePath, s.AfterPath = s.Before[:1], s.After[:1], s.Example[:1], s.BeforePath[:1], s.AfterPath[:1]
+		s.BeforeFunction, s.AfterFunction = s.BeforeFunction[:1], s.AfterFunction[:1]
+		answers = append(answers, &moriensv1.CellsAnswer{Body: &moriensv1.CellsAnswer_Surveyed{Surveyed: rest}})
+	}
+	answers = append(answers, r.columns(slices.Compact(units), whole)...)
 	copy(r.told, r.seen)
 	r.groupsN, r.unitsN = len(r.groups), len(r.units)
 	return answers
@@ -366,7 +375,7 @@ func (r *reference) sum() []*moriensv1.CellsAnswer {
 			m.Ring, m.Call, m.Path, m.Function = append(m.Ring, uint64(t)), append(m.Call, false), append(m.Path, 1), append(m.Function, 2)
 			m.Label, m.Count, m.Records = append(m.Label, label), append(m.Count, uint64(e.N)), append(m.Records, uint64(e.N))
 			m.TotalNs, m.SquaresLow, m.SquaresHigh = append(m.TotalNs, e.Total[0]), append(m.SquaresLow, e.Squares[0]), append(m.SquaresHigh, e.Squares[1])
-			m.MinNs, m.MaxNs = append(m.MinNs, 0), append(m.MaxNs, math.MaxUint64)
+			m.MinNs, m.MaxNs = append(m.MinNs, 0), append(m.MaxNs, e.Total[0])
 			for range r.counters {
 				m.Read, m.Counter, m.CounterMin, m.CounterMax = append(m.Read, 0), append(m.Counter, 0), append(m.CounterMin, 0), append(m.CounterMax, 0)
 				m.CounterSquaresLow, m.CounterSquaresHigh = append(m.CounterSquaresLow, 0), append(m.CounterSquaresHigh, 0)
@@ -396,6 +405,9 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 	c.mu.Lock()
 	c.asks = append(c.asks, ask)
 	c.mu.Unlock()
+	if n := max(len(ask.GetRelabel().GetUnit()), len(ask.GetWant().GetSegment())); n > askedMost {
+		return fmt.Errorf("asked %d at once: want at most %d", n, askedMost)
+	}
 	answers := c.agents[agent].answer(ask)
 	if len(answers) == 0 {
 		answers = append(answers, new(moriensv1.CellsAnswer))

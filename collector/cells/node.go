@@ -13,7 +13,7 @@ import (
 
 // A node is what an agent has told.
 type node struct {
-	head    *moriensv1.CellsSurveyed // the latest, but for its groups
+	head    *moriensv1.CellsSurveyed // the first part of the latest survey
 	groups  []told                   // by the agent's number
 	units   []microcell.Unit         // by the agent's number; Group is the agent's
 	threads uint64
@@ -39,9 +39,8 @@ const (
 	mostNS     = 1 << 60
 )
 
-// takeHead takes what a survey says of the node as a whole.
+// takeHead takes what a survey says of the node as a whole, and the groups of its first part.
 func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
-	groups := len(s.Before)
 	switch {
 	case s.Survey == 0:
 		return errors.New("the survey has no number")
@@ -51,10 +50,6 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 		return fmt.Errorf("%d dimensions: want 1 to %d", s.Dims, cell.MaxDims)
 	case !(s.Side > 0) || math.IsInf(s.Side, 0):
 		return fmt.Errorf("micro-cells of side %v: want a number above 0", s.Side)
-	case slices.ContainsFunc([]int{len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction)},
-		func(n int) bool { return n != groups }):
-		return fmt.Errorf("columns of groups with %d, %d, %d, %d, %d, %d and %d entries: want one length",
-			groups, len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction))
 	case len(s.Threads) != len(s.Process) || len(s.Anchored) != len(s.Process):
 		return fmt.Errorf("threads of %d processes, with anchors of %d, for %d: want one length", len(s.Threads), len(s.Anchored), len(s.Process))
 	case s.Bursts > mostBursts || s.Missing > s.Bursts || s.Short > s.Bursts-s.Missing:
@@ -81,10 +76,24 @@ func (n *node) takeHead(s *moriensv1.CellsSurveyed) error {
 	if n.threads > s.Bursts {
 		return fmt.Errorf("%d threads have bursts, of which there are %d", n.threads, s.Bursts)
 	}
+	n.head = s
+	return n.takeGroups(s)
+}
+
+// takeGroups takes the groups that a part of a survey names.
+func (n *node) takeGroups(s *moriensv1.CellsSurveyed) error {
+	if s.Survey != n.head.Survey {
+		return fmt.Errorf("groups of survey %d in survey %d", s.Survey, n.head.Survey)
+	}
+	groups := len(s.Before)
+	if slices.ContainsFunc([]int{len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction)},
+		func(n int) bool { return n != groups }) {
+		return fmt.Errorf("columns of groups with %d, %d, %d, %d, %d, %d and %d entries: want one length",
+			groups, len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction))
+	}
 	for i := range s.Before {
 		n.groups = append(n.groups, told{[2]uint64{s.Before[i], s.After[i]}, s.Example[i], place{s.BeforeFunction[i], s.BeforePath[i]}, place{s.AfterFunction[i], s.AfterPath[i]}})
 	}
-	n.head = s
 	return nil
 }
 

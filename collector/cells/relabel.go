@@ -88,14 +88,40 @@ func (c *Centre) relabel(ctx context.Context, labels []int32, whole bool, heard 
 	return c.each(ctx, c.ids(), func(id uint64) error {
 		n := c.nodes[id]
 		own := n.labelsOf(labels)
-		ask := &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: changes(n.labels, own, c.step, whole)}}
-		h := &hearing{node: n, agent: id, whole: whole, heard: heard}
-		if err := c.ask(ctx, id, ask, h.take); err != nil {
+		m := changes(n.labels, own, c.step, whole)
+		for len(m.Unit) > askedMost {
+			if err := c.relabelOne(ctx, id, firstOf(m), newPieces()); err != nil { // what it makes of some of the labels does not matter
+				return err
+			}
+		}
+		if err := c.relabelOne(ctx, id, m, heard); err != nil {
 			return err
 		}
 		n.labels = own
-		return h.end()
+		return nil
 	})
+}
+
+// relabelOne has an agent take labels, and hears what sequences it has then.
+func (c *Centre) relabelOne(ctx context.Context, id uint64, m *moriensv1.CellsRelabel, heard *pieces) error {
+	n := c.nodes[id]
+	h := &hearing{node: n, agent: id, whole: m.Whole, heard: heard}
+	if err := c.ask(ctx, id, &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Relabel{Relabel: m}}, h.take); err != nil {
+		return err
+	}
+	return h.end()
+}
+
+// firstOf takes as many changes as one ask may have off others. Those are of whole sequences, whose hashes are fewest.
+func firstOf(m *moriensv1.CellsRelabel) *moriensv1.CellsRelabel {
+	first := &moriensv1.CellsRelabel{Step: m.Step, Begin: m.Begin, Unit: m.Unit[:askedMost], Label: m.Label[:askedMost], Whole: true}
+	last := uint32(0)
+	for _, difference := range first.Unit {
+		last += difference
+	}
+	m.Begin, m.Unit, m.Label = false, m.Unit[askedMost:], m.Label[askedMost:]
+	m.Unit[0] += last
+	return first
 }
 
 // changes are those from labels that an agent has, nil where it has none, to others, or all that are not 0 where these are fewer.
@@ -209,19 +235,28 @@ func (c *Centre) fetch(ctx context.Context, all []piece, count int) error {
 	}
 	slices.Sort(ids)
 	return c.each(ctx, ids, func(id uint64) error {
-		n := c.nodes[id]
-		want := &moriensv1.CellsWant{}
-		last := uint64(0)
-		for _, p := range wanted[id] {
-			want.Segment = append(want.Segment, p.segment-last)
-			want.High, want.Low = append(want.High, p.hash[0]), append(want.Low, p.hash[1])
-			last = p.segment
+		for some := range slices.Chunk(wanted[id], askedMost) {
+			if err := c.fetchOne(ctx, id, some, count); err != nil {
+				return err
+			}
 		}
-		r := &reading{wanted: wanted[id], count: count, most: n.head.Bursts, known: &c.sequences}
-		ask := &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Want{Want: want}}
-		if err := c.ask(ctx, id, ask, r.take); err != nil {
-			return err
-		}
-		return r.end()
+		return nil
 	})
+}
+
+// fetchOne asks an agent for sequences.
+func (c *Centre) fetchOne(ctx context.Context, id uint64, wanted []piece, count int) error {
+	n := c.nodes[id]
+	want := &moriensv1.CellsWant{}
+	last := uint64(0)
+	for _, p := range wanted {
+		want.Segment = append(want.Segment, p.segment-last)
+		want.High, want.Low = append(want.High, p.hash[0]), append(want.Low, p.hash[1])
+		last = p.segment
+	}
+	r := &reading{wanted: wanted, count: count, most: n.head.Bursts, known: &c.sequences}
+	if err := c.ask(ctx, id, &moriensv1.CellsAsk{Taken: n.head.Survey, Body: &moriensv1.CellsAsk_Want{Want: want}}, r.take); err != nil {
+		return err
+	}
+	return r.end()
 }

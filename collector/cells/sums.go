@@ -69,7 +69,7 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		if m.Label[i] < partition.LabelMissing {
 			return fmt.Errorf("sum %d has label %d: want one from %d on", i, m.Label[i], partition.LabelMissing)
 		}
-		if m.Records[i] > m.Count[i] || m.Records[i] > 0 && m.MinNs[i] > m.MaxNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
+		if m.Records[i] > m.Count[i] || m.MinNs[i] > m.MaxNs[i] || m.MaxNs[i] > m.TotalNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
 			return fmt.Errorf("sum %d is of %d records of %d, %d to %d ns, in all %d", i, m.Records[i], m.Count[i], m.MinNs[i], m.MaxNs[i], m.TotalNs[i])
 		}
 	}

@@ -73,7 +73,7 @@ func (c *Centre) surveySince(ctx context.Context, id uint64, n *node) error {
 		switch b := a.Body.(type) {
 		case *moriensv1.CellsAnswer_Surveyed:
 			if begun {
-				return errors.New("two surveys in one answer")
+				return n.takeGroups(b.Surveyed)
 			}
 			begun = true
 			return n.takeHead(b.Surveyed)

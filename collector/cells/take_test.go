@@ -63,7 +63,14 @@ func TestSpoiltAnswers(t *testing.T) {
 	}
 	head := func(change func(*moriensv1.CellsSurveyed)) func(*moriensv1.CellsAnswer) {
 		return func(a *moriensv1.CellsAnswer) {
-			if s := a.GetSurveyed(); s != nil {
+			if s := a.GetSurveyed(); s != nil && s.Spec != "" {
+				change(s)
+			}
+		}
+	}
+	rest := func(change func(*moriensv1.CellsSurveyed)) func(*moriensv1.CellsAnswer) {
+		return func(a *moriensv1.CellsAnswer) {
+			if s := a.GetSurveyed(); s != nil && s.Spec == "" {
 				change(s)
 			}
 		}
@@ -127,10 +134,9 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"want 5 with", head(func(s *moriensv1.CellsSurveyed) { s.Bursts = 5 })},
 		{"has 3 dimensions", head(func(s *moriensv1.CellsSurveyed) { s.Dimensions = "a,b,c" })},
 		{"is there twice", head(func(s *moriensv1.CellsSurveyed) { s.Dimensions = "a,a" })},
-		{"group 1 of 1", head(func(s *moriensv1.CellsSurveyed) {
-			s.Before, s.After, s.Example, s.BeforePath, s.AfterPath = s.Before[:1], s.After[:1], s.Example[:1], s.BeforePath[:1], s.AfterPath[:1]
-			s.BeforeFunction, s.AfterFunction = s.BeforeFunction[:1], s.AfterFunction[:1]
-		})},
+		{"group 1 of 1", rest(func(s *moriensv1.CellsSurveyed) { *s = moriensv1.CellsSurveyed{Survey: s.Survey} })},
+		{"groups of survey 2 in survey 1", rest(func(s *moriensv1.CellsSurveyed) { s.Survey++ })},
+		{"columns of groups", rest(func(s *moriensv1.CellsSurveyed) { s.BeforePath = nil })},
 		{"entries of squares_high", told(func(u *moriensv1.CellsUnits) { u.SquaresHigh = nil })},
 		{"entries of read", told(func(u *moriensv1.CellsUnits) { u.Read = append(u.Read, 1) })},
 		{"could not be split", told(func(u *moriensv1.CellsUnits) { u.Unknown = []uint32{0} })},
@@ -184,6 +190,7 @@ func TestSpoiltAnswers(t *testing.T) {
 		{"entries of function", sums(func(s *moriensv1.CellsSums) { s.Function = nil })},
 		{"entries of counter_max", sums(func(s *moriensv1.CellsSums) { s.CounterMax = nil })},
 		{"records of", sums(func(s *moriensv1.CellsSums) { s.Records[0]++ })},
+		{"records of", sums(func(s *moriensv1.CellsSums) { s.MaxNs[0] = s.TotalNs[0] + 1 })},
 		{"has label -4", sums(func(s *moriensv1.CellsSums) { s.Label[0] = -4 })},
 		{"counter 0 is of", sums(func(s *moriensv1.CellsSums) { s.Read[0], s.CounterMin[0] = 1, 1 })},
 	} {

@@ -42,7 +42,7 @@ func (a *account) takeSums(agent uint64, m *moriensv1.CellsSums) error {
 		row := profile.Row{
 			Key:   profile.Key{Kind: profile.Computation, Path: a.frozen.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], Phase: -1},
 			Count: whole(m.Count[i]),
-			Time:  sumOf(m.Records[i], int64(min(m.TotalNs[i], math.MaxInt64)), m.SquaresHigh[i], m.SquaresLow[i], int64(m.MinNs[i]), int64(m.MaxNs[i])),
+			Time:  sumOf(m.Records[i], whole(m.TotalNs[i]), m.SquaresHigh[i], m.SquaresLow[i], whole(m.MinNs[i]), whole(m.MaxNs[i])),
 		}
 		if m.Call[i] {
 			row.Kind, row.Cluster = profile.MPI, 0

@@ -163,3 +163,30 @@ func TestAskWhomever(t *testing.T) {
 		}
 	})
 }
+
+// An answer of another kind than what was asked is dropped, whatever its number is: what was asked waits for its own.
+func TestAnswerOfAnotherKind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := New()
+		agent := joined(d, 1)
+		a := ask(t.Context(), d, 1)
+		number := agent.asked(t).Number
+		agent.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Kept{Kept: &moriensv1.Kept{Number: number}}})
+		agent.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowPart{WindowPart: &moriensv1.WindowPart{Number: number}}})
+		agent.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_WindowsEnd{WindowsEnd: &moriensv1.WindowsEnd{Number: number, Parts: 1}}})
+		agent.answer(part(number, true, 4))
+		if err := <-a.done; err != nil || !slices.Equal(a.units, []uint32{4}) {
+			t.Errorf("got %v, %v; want the answer to what was asked", a.units, err)
+		}
+		kept := make(chan []Kept, 1)
+		go func() { kept <- d.Keep(t.Context(), moriensv1.Keep_WHY_PINNED, "", nil) }()
+		<-agent.woken
+		r := new(moriensv1.ReportResponse)
+		agent.Ask(r)
+		agent.answer(part(r.Keep.Number, true, 5))
+		agent.Take(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Kept{Kept: &moriensv1.Kept{Number: r.Keep.Number, Held: 3}}})
+		if list := <-kept; len(list) != 1 || list[0].Held != 3 || list[0].Err != nil {
+			t.Errorf("%+v: want 3 held", list)
+		}
+	})
+}

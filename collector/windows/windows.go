@@ -71,6 +71,10 @@ type question struct {
 	cells *moriensv1.CellsAsk
 }
 
+func (q question) isKeep() bool  { return q.keep != nil }
+func (q question) isFetch() bool { return q.fetch != nil }
+func (q question) isCells() bool { return q.cells != nil }
+
 // numbered is the question with its number.
 func (q question) numbered(number uint64) question {
 	switch {
@@ -183,15 +187,15 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 		l.desk.mu.Unlock()
 		return false
 	case *moriensv1.ReportRequest_Kept:
-		l.answered(b.Kept.Number, func(*request) result { return result{kept: b.Kept} })
+		l.answered(b.Kept.Number, question.isKeep, func(*request) result { return result{kept: b.Kept} })
 	case *moriensv1.ReportRequest_WindowPart:
 		l.desk.mu.Lock()
-		if r := l.asked(b.WindowPart.Number); r != nil {
+		if r := l.asked(b.WindowPart.Number, question.isFetch); r != nil {
 			r.parts = append(r.parts, b.WindowPart)
 		}
 		l.desk.mu.Unlock()
 	case *moriensv1.ReportRequest_WindowsEnd:
-		l.answered(b.WindowsEnd.Number, func(r *request) result {
+		l.answered(b.WindowsEnd.Number, question.isFetch, func(r *request) result {
 			if b.WindowsEnd.Parts != uint64(len(r.parts)) && b.WindowsEnd.Error == "" {
 				return result{err: fmt.Errorf("%d parts of windows were sent, %d came", b.WindowsEnd.Parts, len(r.parts))}
 			}
@@ -199,12 +203,12 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 		})
 	case *moriensv1.ReportRequest_CellsAnswer:
 		l.desk.mu.Lock()
-		if r := l.asked(b.CellsAnswer.Number); r != nil {
+		if r := l.asked(b.CellsAnswer.Number, question.isCells); r != nil {
 			r.cellParts, r.heard = append(r.cellParts, b.CellsAnswer), time.Now()
 		}
 		l.desk.mu.Unlock()
 		if b.CellsAnswer.Last {
-			l.answered(b.CellsAnswer.Number, func(r *request) result { return result{answer: r.answer} })
+			l.answered(b.CellsAnswer.Number, question.isCells, func(r *request) result { return result{answer: r.answer} })
 		}
 	default:
 		return false
@@ -212,21 +216,21 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// asked is the request that an answer on this stream is to, with the desk's lock held.
-func (l *Line) asked(number uint64) *request {
+// asked is the request that an answer on this stream is to, if its question is of that kind, with the desk's lock held.
+func (l *Line) asked(number uint64, kind func(question) bool) *request {
 	if l.agent.line != l || len(l.agent.queue) == 0 {
 		return nil
 	}
 	r := l.agent.queue[0]
-	if !r.sent || r.number != number {
+	if !r.sent || r.number != number || !kind(r.question) {
 		return nil
 	}
 	return r
 }
 
-func (l *Line) answered(number uint64, with func(*request) result) {
+func (l *Line) answered(number uint64, kind func(question) bool, with func(*request) result) {
 	l.desk.mu.Lock()
-	r := l.asked(number)
+	r := l.asked(number, kind)
 	if r == nil {
 		l.desk.mu.Unlock()
 		return

@@ -331,7 +331,7 @@ func (*CellsAnswer_Sequences) isCellsAnswer_Body() {}
 
 func (*CellsAnswer_Sums) isCellsAnswer_Body() {}
 
-// CellsSurvey asks what came since a survey: a CellsSurveyed, and CellsUnits.
+// CellsSurvey asks what came since a survey: a CellsSurveyed, more of them where many groups are new, and CellsUnits.
 type CellsSurvey struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	After         uint64                 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"` // the survey that was taken last; 0, or one that the agent does not know: everything is told
@@ -376,7 +376,8 @@ func (x *CellsSurvey) GetAfter() uint64 {
 	return 0
 }
 
-// CellsSurveyed is about the node as a whole, since the agent began.
+// CellsSurveyed is about the node as a whole, since the agent began. Of several in one answer the first says all but the groups for which it has no room; the others have these,
+// and the number of the survey, alone.
 type CellsSurveyed struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Survey     uint64                 `protobuf:"varint,1,opt,name=survey,proto3" json:"survey,omitempty"` // number of this survey, above 0
