@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,19 @@ func Output(env []string, command ...string) (string, error) {
 		return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, stderr.String())
 	}
 	return stdout.String(), nil
+}
+
+// Numbers reads the value of an option that is a list of whole numbers from 1 up, by commas.
+func Numbers(option, list string) ([]int, error) {
+	var all []int
+	for field := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(field)
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("%s %s: want numbers from 1 up", option, list)
+		}
+		all = append(all, n)
+	}
+	return all, nil
 }
 
 // Quartiles returns the quartiles of a list that is not empty.

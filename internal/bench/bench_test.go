@@ -2,6 +2,7 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,16 @@ func TestOutput(t *testing.T) {
 	}
 	if _, err := Output(nil, "sh", "-c", "echo oh >&2; exit 3"); err == nil || !strings.Contains(err.Error(), "oh") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	if list, err := Numbers("-ranks", "1,20,300"); err != nil || !slices.Equal(list, []int{1, 20, 300}) {
+		t.Errorf("%v, %v", list, err)
+	}
+	for _, bad := range []string{"", "0", "1,-2", "1,,2", "1, 2", "x"} {
+		if list, err := Numbers("-ranks", bad); err == nil || !strings.Contains(err.Error(), "-ranks "+bad+": want") {
+			t.Errorf("%q: %v, %v", bad, list, err)
+		}
 	}
 }

@@ -24,6 +24,9 @@ func TestUsage(t *testing.T) {
 	if after.Peak < after.Resident-4<<20 || after.Shared >= 48<<20 || after.Switches < before.Switches {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
+	if now, err := CPU(); err != nil || now < after.CPU {
+		t.Errorf("%g s after %g s: %v", now, after.CPU, err)
+	}
 	if big[len(big)-1] != 255 {
 		t.Error("not kept")
 	}

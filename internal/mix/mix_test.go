@@ -31,3 +31,26 @@ func TestEveryBitCounts(t *testing.T) {
 		}
 	}
 }
+
+// TestNormal compares the first four moments of many numbers with those of the distribution, and its ends with what they have to be.
+func TestNormal(t *testing.T) {
+	const numbers = 1 << 16
+	var moments [4]float64
+	for n := range uint64(numbers) {
+		x, power := Normal(Bits(n)), 1.0
+		for k := range moments {
+			power *= x
+			moments[k] += power / numbers
+		}
+	}
+	for k, want := range [4]float64{0, 1, 0, 3} {
+		if math.Abs(moments[k]-want) > .1 {
+			t.Errorf("moment %d is %v, want %v", k+1, moments[k], want)
+		}
+	}
+	for _, hash := range []uint64{0, math.MaxUint64} {
+		if x := Normal(hash); math.IsNaN(x) || math.Abs(x) > 7 {
+			t.Errorf("Normal(%#x) = %v", hash, x)
+		}
+	}
+}

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,13 +35,13 @@ func main() {
 
 // run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of processor time the least and the greatest too.
 func run(out io.Writer, bins []string, rankList string, rate, rounds int, warm, span time.Duration) error {
+	list, err := bench.Numbers("-ranks", rankList)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(out, "| ranks | calls/s of each | programs | agent, % of a core per rank | least … greatest | us a call | sleeps/s | MiB at most | of it rings, MiB | collector, us a call |")
 	fmt.Fprintln(out, "|"+strings.Repeat("---|", 10))
-	for _, field := range strings.Split(rankList, ",") {
-		ranks, err := strconv.Atoi(field)
-		if err != nil || ranks < 1 {
-			return fmt.Errorf("-ranks %s: want numbers from 1 up", rankList)
-		}
+	for _, ranks := range list {
 		costs := make([][]cost, len(bins))
 		for range rounds {
 			for i, bin := range bins {

@@ -87,10 +87,7 @@ func (j job) nodes() int              { return (j.ranks + ranksOfNode - 1) / ran
 
 // normal is a standard normal number that depends on nothing but a burst's place.
 func normal(rank, iteration, place int) float64 {
-	x := mix.Bits(uint64(rank)<<40 ^ uint64(iteration)<<8 ^ uint64(place))
-	// Box and Muller, of two halves.
-	u, v := (float64(x>>32)+.5)/(1<<32), float64(x&math.MaxUint32)/(1<<32)
-	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
+	return mix.Normal(mix.Bits(uint64(rank)<<40 ^ uint64(iteration)<<8 ^ uint64(place)))
 }
 
 // columns are calls of a rank that follow each other, with the burst before each.

@@ -14,7 +14,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 
 	"moriens/internal/bench"
 	"moriens/internal/retention"
@@ -38,11 +37,11 @@ func main() {
 }
 
 func run(out io.Writer, burstList, rankList string, counters bool, keep retention.Options, one bool, profile, dir string) error {
-	bursts, err := numbers("-bursts", burstList)
+	bursts, err := bench.Numbers("-bursts", burstList)
 	if err != nil {
 		return err
 	}
-	ranks, err := numbers("-ranks", rankList)
+	ranks, err := bench.Numbers("-ranks", rankList)
 	if err != nil {
 		return err
 	}
@@ -68,16 +67,4 @@ func run(out io.Writer, burstList, rankList string, counters bool, keep retentio
 		}
 	}
 	return printTables(out, ends)
-}
-
-func numbers(option, list string) ([]int, error) {
-	var all []int
-	for _, field := range strings.Split(list, ",") {
-		n, err := strconv.Atoi(field)
-		if err != nil || n < 1 {
-			return nil, fmt.Errorf("%s %s: want numbers from 1 up", option, list)
-		}
-		all = append(all, n)
-	}
-	return all, nil
 }

@@ -1,14 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
+	"moriens/internal/bench"
 	"moriens/internal/stage"
 )
 
@@ -28,7 +24,7 @@ func watch(stages *stage.Stages, stop <-chan struct{}) <-chan watched {
 	done := make(chan watched, 1)
 	go func() {
 		var w watched
-		last, err := processorSeconds()
+		last, err := bench.CPU()
 		w.err = err
 		began := 0
 		for ended := false; w.err == nil && !ended; {
@@ -63,7 +59,7 @@ type watched struct {
 
 // took gives the latest stage what was used since the time before.
 func (w *watched) took(last *float64) error {
-	now, err := processorSeconds()
+	now, err := bench.CPU()
 	if err != nil {
 		return err
 	}
@@ -78,29 +74,11 @@ func (w *watched) took(last *float64) error {
 	return nil
 }
 
-// peakSince returns the most memory that this process had since the last call, and begins anew (proc(5), clear_refs and VmHWM).
+// peakSince returns the most memory that this process had since the last call, and begins anew (proc(5), clear_refs).
 func peakSince() (bytes float64, err error) {
-	text, err := os.ReadFile("/proc/self/status")
+	u, err := bench.UsageOf(os.Getpid())
 	if err != nil {
 		return 0, err
 	}
-	lines := strings.Split(string(text), "\n")
-	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "VmHWM:") })
-	if i < 0 {
-		return 0, fmt.Errorf("/proc/self/status has no VmHWM")
-	}
-	kib, err := strconv.ParseFloat(strings.Fields(lines[i])[1], 64)
-	if err != nil {
-		return 0, fmt.Errorf("/proc/self/status: %w", err)
-	}
-	return kib * 1024, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
-}
-
-// processorSeconds is what all threads of this process have used.
-func processorSeconds() (float64, error) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, err
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9, nil
+	return u.Peak, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 }

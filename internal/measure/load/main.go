@@ -17,7 +17,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -39,13 +38,13 @@ func main() {
 }
 
 func run(out io.Writer, bin, streamList string, bursts, pace, seconds int) error {
+	nodes, err := bench.Numbers("-streams", streamList)
+	if err != nil {
+		return err
+	}
 	fmt.Fprintln(out, "| nodes | pace | bursts | bursts/s per core | bursts/s | wire, B/burst | resident, B/burst | acknowledged after, ms: median | 99 % |")
 	fmt.Fprintln(out, "|---|---|---|---|---|---|---|---|---|")
-	for _, field := range strings.Split(streamList, ",") {
-		n, err := strconv.Atoi(field)
-		if err != nil || n < 1 {
-			return fmt.Errorf("-streams %s: want numbers from 1 up", streamList)
-		}
+	for _, n := range nodes {
 		if err := measure(out, bin, n, bursts, 0, "full"); err != nil {
 			return err
 		}

@@ -5,13 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"syscall"
 
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/cells"
 	"moriens/analysis/partition"
+	"moriens/internal/bench"
 	"moriens/internal/wire"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -83,7 +83,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 	c.work.Labels += int64(len(ask.GetRelabel().GetUnit()))
 	c.work.SplitUnits += int64(len(ask.GetSplit().GetUnit()))
 	var parts [][]byte
-	began, err := cpu()
+	began, err := bench.CPU()
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 	}); err != nil {
 		return err
 	}
-	ended, err := cpu()
+	ended, err := bench.CPU()
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 			return err
 		}
 	}
-	if began, err = cpu(); err != nil {
+	if began, err = bench.CPU(); err != nil {
 		return err
 	}
 	c.work.CompressSeconds += began - ended
@@ -118,7 +118,7 @@ func (c *crowd) Ask(ctx context.Context, agent uint64, ask *moriensv1.CellsAsk, 
 			return err
 		}
 	}
-	ended, err = cpu()
+	ended, err = bench.CPU()
 	c.work.TakeSeconds += ended - began
 	return err
 }
@@ -184,13 +184,4 @@ func (c *crowd) taken() work {
 	w := c.work
 	c.work = work{}
 	return w
-}
-
-// cpu is what all threads of this process have used, in seconds.
-func cpu() (float64, error) {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0, err
-	}
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9, nil
 }

@@ -1,4 +1,4 @@
-// Simulate drives the end of a run whose bursts stay with the agents, without a network: as many agents as are asked for, each a real one with the messages of ranks of a synthetic program, the
+// Command simulate drives the end of a run whose bursts stay with the agents, without a network: as many agents as are asked for, each a real one with the messages of ranks of a synthetic program, the
 // collector's part, and the clustering. It prints what each stage takes, on the model's curve of docs/design/scale.md, and whether what was planted was found.
 package main
 
@@ -110,12 +110,9 @@ func judged(ends []*end) error {
 func (o *options) jobs() ([]job, []float64, error) {
 	var lists [3][]int
 	for i, list := range []struct{ name, text string }{{"-agents", o.Agents}, {"-ranks", o.Ranks}, {"-bursts", o.Bursts}} {
-		for _, field := range strings.Split(list.text, ",") {
-			n, err := strconv.Atoi(field)
-			if err != nil || n < 1 {
-				return nil, nil, fmt.Errorf("%s %s: want numbers from 1 up", list.name, list.text)
-			}
-			lists[i] = append(lists[i], n)
+		var err error
+		if lists[i], err = bench.Numbers(list.name, list.text); err != nil {
+			return nil, nil, err
 		}
 	}
 	var sides []float64

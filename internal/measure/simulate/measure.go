@@ -73,7 +73,7 @@ func number(function, path uint32) uint32 { return function<<16 | path }
 // measure has agents keep a job's bursts, and ends the run.
 func measure(j job, o *options) (*end, error) {
 	r := &run{job: j, options: o, end: &end{Job: j, Bursts: j.all()}, sums: make(map[int32]int64)}
-	began, err := cpu()
+	began, err := bench.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func measure(j job, o *options) (*end, error) {
 		return nil, err
 	}
 	runtime.GC()
-	filled, err := cpu()
+	filled, err := bench.CPU()
 	if err != nil {
 		return nil, err
 	}
@@ -128,13 +128,13 @@ func (r *run) held() {
 
 // begin begins a stage: what was done until now is of the one before.
 func (r *run) begin() (err error) {
-	r.latest, err = cpu()
+	r.latest, err = bench.CPU()
 	return err
 }
 
 // took gives a stage what was done since begin.
 func (r *run) took(name string, asked int) error {
-	now, err := cpu()
+	now, err := bench.CPU()
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ var phases = [2][]kind{
 	},
 }
 
-// Of these kinds a slow rank's bursts are half as long again, one's at the boundary half as long, and rare ones eight times as long as the median.
+// How long bursts are of a slow rank, of one at the boundary, and rare ones, as multiples of the median of their kind.
 const slowFactor, boundaryFactor, rareFactor = 1.6, .5, 8
 
 // A class is how a burst differs from most of its place in the program.
@@ -103,10 +103,7 @@ func (j job) classOf(rank, iteration, place int) class {
 
 // normal is a standard normal number that depends on nothing but a burst's place.
 func normal(rank, iteration, place int) float64 {
-	x := mix.Bits(mix.Bits(uint64(rank)) ^ uint64(iteration)<<8 ^ uint64(place))
-	// Box and Muller, of two halves.
-	u, v := (float64(x>>32)+.5)/(1<<32), float64(x&math.MaxUint32)/(1<<32)
-	return math.Sqrt(-2*math.Log(u)) * math.Cos(2*math.Pi*v)
+	return mix.Normal(mix.Bits(mix.Bits(uint64(rank)) ^ uint64(iteration)<<8 ^ uint64(place)))
 }
 
 // lengthNS is that of a rank's burst.

@@ -77,13 +77,9 @@ func measure(out io.Writer, tasks []task, sizes, launcher string, repeats int) e
 	if repeats < 1 {
 		return fmt.Errorf("-repeats %d: want at least 1", repeats)
 	}
-	var members []int
-	for field := range strings.SplitSeq(sizes, ",") {
-		n, err := strconv.Atoi(field)
-		if err != nil || n < 1 {
-			return fmt.Errorf("-members %s: want numbers from 1 up", sizes)
-		}
-		members = append(members, n)
+	members, err := bench.Numbers("-members", sizes)
+	if err != nil {
+		return err
 	}
 	self, err := os.Executable()
 	if err != nil {

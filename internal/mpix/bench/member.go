@@ -6,11 +6,11 @@ import (
 	"io"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/team"
+	"moriens/internal/bench"
 	"moriens/internal/mpix"
 )
 
@@ -68,7 +68,11 @@ func run(m mpix.Transport, t task, process bool) (r result, err error) {
 	if err := m.Barrier(); err != nil {
 		return r, err
 	}
-	start, before := time.Now(), processor()
+	before, err := bench.CPU()
+	if err != nil {
+		return r, err
+	}
+	start := time.Now()
 	shared, err := dbscan.NewShared(m, p, 1)
 	if err != nil {
 		return r, err
@@ -84,7 +88,11 @@ func run(m mpix.Transport, t task, process bool) (r result, err error) {
 	costs := shared.Costs()
 	sums, seconds := make([]int64, 2+len(costs)), make([]int64, len(costs))
 	if process {
-		sums[0] = int64(processor() - before)
+		after, err := bench.CPU()
+		if err != nil {
+			return r, err
+		}
+		sums[0] = int64(1e9 * (after - before))
 	}
 	for _, label := range found.Labels {
 		if label == dbscan.Noise {
@@ -102,13 +110,4 @@ func run(m mpix.Transport, t task, process bool) (r result, err error) {
 		r.Stages = append(r.Stages, stage{c.Name, float64(seconds[i]) / 1e9, c.Calls, sums[2+i]})
 	}
 	return r, nil
-}
-
-// processor is the time that this process has had of processors so far.
-func processor() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		panic(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
