@@ -39,7 +39,7 @@ func windowAt(f *represent.Found, number int) *represent.Window {
 	return &f.Anomalies[number-len(f.Windows)]
 }
 
-// A stretch is bursts of a thread that a part holds: First ≤ i < Behind.
+// A stretch is bursts of a thread that a part holds: first ≤ i < behind.
 type stretch struct{ first, behind int32 }
 
 // stretches gives each part what of its threads no part before it has: by part and thread of it.

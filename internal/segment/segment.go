@@ -7,6 +7,7 @@
 package segment
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -146,12 +147,7 @@ func list(dir string) ([]File, error) {
 		}
 		files = append(files, File{number, info.Size()})
 	}
-	slices.SortFunc(files, func(a, b File) int {
-		if a.Number < b.Number {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.Number, b.Number) })
 	return files, nil
 }
 
