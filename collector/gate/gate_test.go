@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -81,22 +82,34 @@ func (d *door) expect(want map[Cause]uint64) {
 	}
 }
 
+// Who shows its token at the last moment stays, who does not is closed then and not before.
 func TestSilentIsClosed(t *testing.T) {
-	d := newDoor(t, 10, 50*time.Millisecond)
-	silent, _ := d.come()
-	trusted, server := d.come()
-	server.Trust()
-	if !closed(silent) {
-		t.Error("who says nothing stays")
-	}
-	if !open(trusted, server) {
-		t.Error("who is trusted goes")
-	}
-	server.Close()
-	d.expect(map[Cause]uint64{Silent: 1})
-	if d.strangers.Len() != 0 {
-		t.Errorf("%d strangers", d.strangers.Len())
-	}
+	synctest.Test(t, func(t *testing.T) {
+		d := newDoor(t, 10, patience)
+		silent, silentServer := net.Pipe()
+		d.admit(silentServer)
+		trusted, trustedServer := net.Pipe()
+		server := d.admit(trustedServer)
+		time.Sleep(patience - 1)
+		server.Trust()
+		d.expect(nil)
+		time.Sleep(1)
+		synctest.Wait()
+		d.expect(map[Cause]uint64{Silent: 1})
+		if !closed(silent) {
+			t.Error("who says nothing stays")
+		}
+		time.Sleep(patience)
+		go server.Write([]byte{1})
+		if _, err := trusted.Read(make([]byte, 1)); err != nil {
+			t.Error("who is trusted goes")
+		}
+		server.Close()
+		d.expect(map[Cause]uint64{Silent: 1})
+		if d.strangers.Len() != 0 {
+			t.Errorf("%d strangers", d.strangers.Len())
+		}
+	})
 }
 
 // In a crowd the oldest stranger goes; those who are trusted do not count.
