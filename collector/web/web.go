@@ -32,8 +32,7 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 60 * time.Second
 	maxHeader     = 16 << 10
-	// hearTimeout is how long those who look may take to hear the end.
-	hearTimeout = time.Second
+	hearTimeout   = time.Second
 )
 
 // Config says where to listen and what to tell.
@@ -56,6 +55,7 @@ type Server struct {
 	scheme   string
 	viewer   viewer.Page
 	http     http.Server
+	hear     time.Duration // how long those who look may take to hear the end
 	done     sync.WaitGroup
 }
 
@@ -67,7 +67,7 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page at %s: %w", config.Listen, err)
 	}
-	s := &Server{config: config, listener: listener, scheme: "http", viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
+	s := &Server{config: config, listener: listener, scheme: "http", hear: hearTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET "+PackPath, s.pack)
@@ -110,7 +110,7 @@ func (s *Server) URL(hostPort string) string { return s.scheme + "://" + hostPor
 
 // Close stops listening, has those who look hear how the run has ended, if Config.End says so, and ends what else is under way.
 func (s *Server) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), hearTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), s.hear)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.config.Log.Debug("a page did not hear the end", "error", err)
