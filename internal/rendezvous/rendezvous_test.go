@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/metadata"
@@ -74,16 +75,18 @@ func TestReadRefuses(t *testing.T) {
 
 func TestWait(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Wait(dir, time.Millisecond); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("Wait for nothing: %v", err)
-	}
-	go func() {
-		time.Sleep(50 * time.Millisecond)
-		Write(dir, sound)
-	}()
-	if got, err := Wait(dir, 10*time.Second); !got.Equal(sound) || err != nil {
-		t.Errorf("Wait = %+v, %v", got, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := Wait(dir, time.Millisecond); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Wait for nothing: %v", err)
+		}
+		go func() {
+			time.Sleep(9 * time.Second)
+			Write(dir, sound)
+		}()
+		if got, err := Wait(dir, 10*time.Second); !got.Equal(sound) || err != nil {
+			t.Errorf("Wait = %+v, %v", got, err)
+		}
+	})
 }
 
 func TestCheckToken(t *testing.T) {

@@ -246,7 +246,7 @@ func TestBrowserGetsNoToken(t *testing.T) {
 	const url = "http://127.0.0.1:1/?token=s3cret"
 	done := browse(url, slog.New(slog.DiscardHandler))
 	var text []byte
-	for deadline := time.Now().Add(time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); len(text) == 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		text, _ = os.ReadFile(told)
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
