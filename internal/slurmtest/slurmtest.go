@@ -9,6 +9,7 @@ package slurmtest
 import (
 	"crypto/rand"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -23,7 +24,7 @@ import (
 )
 
 // startGrace is how long a part of Slurm may take to answer on a busy machine.
-const startGrace = 60 * time.Second
+const startGrace = 3 * time.Minute
 
 // A Cluster is a Slurm of nodes n1, n2, ….
 type Cluster struct {
@@ -150,19 +151,24 @@ func (c *Cluster) configure(t testing.TB, nodes, cpus int) {
 	c.write(t, "hosts", hosts, 0o644)
 }
 
+// Ports of Slurm are below those that the kernel hands out, which may go to somebody else before a node listens, or while it is cut.
+const firstPort, kernelPorts = 20000, 32768
+
 // freePorts finds ports that nobody listens on.
 func freePorts(t testing.TB, n int) []int {
 	t.Helper()
 	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
+	for _, i := range mathrand.Perm(kernelPorts - firstPort) {
+		if len(ports) == n {
+			return ports
 		}
-		defer l.Close() // not before all are found
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", firstPort+i)); err == nil {
+			l.Close()
+			ports = append(ports, firstPort+i)
+		}
 	}
-	return ports
+	t.Fatalf("Slurm: %d free ports from %d to %d, want %d", len(ports), firstPort, kernelPorts-1, n)
+	return nil
 }
 
 func (c *Cluster) await(t testing.TB, what string, done func() bool) {

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // The nodes are hosts of their own, what runs on one ends when it is cut, and it comes back.
@@ -25,7 +24,7 @@ func TestCluster(t *testing.T) {
 	c.Cut(t, "n2")
 	c.Up(t, "n2")
 	job.Signal(t, "KILL")
-	if s := job.Wait(t, time.Minute); s == "RUNNING" {
+	if s := job.Wait(t, startGrace); s == "RUNNING" {
 		t.Errorf("job is %s", s)
 	}
 	c.await(t, "second node", func() bool { return strings.Contains(c.ask("sinfo", "-h", "-t", "idle", "-o", "%D"), "2") })
