@@ -72,6 +72,8 @@ func (r rank) run() error {
 		}
 		rings, truths = append(rings, ring), append(truths, t)
 	}
+	// As MPI_Init does: an agent takes a job for over when none of its ranks is there for a while.
+	awaitRanks(r.Truth, r.Size, r.Threads)
 	call, path := mpicall.Allreduce, p.Path(ringwriter.Frame{Offset: 16})
 	var all sync.WaitGroup
 	for thread, ring := range rings {
@@ -145,6 +147,15 @@ func newTruth(path string) (*truth, error) {
 	return &truth{
 		begun: (*atomic.Uint64)(unsafe.Pointer(&memory[0])), ended: (*atomic.Uint64)(unsafe.Pointer(&memory[8])), drops: drops,
 	}, f.Close()
+}
+
+// awaitRanks waits until all ranks have got as far as to record.
+func awaitRanks(dir string, ranks, threads int) {
+	for rank := range ranks {
+		for !begun(dir, rank, threads) {
+			time.Sleep(time.Millisecond)
+		}
+	}
 }
 
 // begun says whether a rank has got as far as to record.

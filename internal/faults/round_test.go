@@ -122,7 +122,7 @@ func startRound(t *testing.T, moriens string, withDisk bool) *round {
 	return r
 }
 
-// happen lets an incident happen. A rank is killed as soon as it records.
+// happen lets an incident happen. A rank is killed when all have come, for the others wait for it.
 func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
 	switch i.fault {
 	case killAgent:
@@ -130,9 +130,7 @@ func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
 	case killCollector:
 		r.collector.kill(i.lasts)
 	case killRank:
-		for !begun(r.truth, i.rank, p.threads) {
-			time.Sleep(time.Millisecond)
-		}
+		awaitRanks(r.truth, p.ranks, p.threads)
 		ranks[i.rank].Process.Kill()
 	case freezeCollector, freezeAgent:
 		frozen := r.collector
