@@ -140,7 +140,7 @@ func TestSharedIsTheReference(t *testing.T) {
 func TestSharedCellsAreTheReference(t *testing.T) {
 	dbscan.GatherUpTo(t, -1)
 	tried, numbered := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	property := func(t *rapid.T) {
 		p, eps := drawPoints(t, 4, 120)
 		if p.Len() == 0 {
 			return
@@ -164,7 +164,11 @@ func TestSharedCellsAreTheReference(t *testing.T) {
 		if err := sameResult(got, reference(p, eps, minPts)); err != nil {
 			t.Fatal(err)
 		}
-	})
+	}
+	// Chance may draw as few as a short test takes with points mostly too far apart for cells.
+	for try := 0; (tried == 0 || numbered < tried/2) && try < 100; try++ {
+		rapid.Check(t, property)
+	}
 	if numbered < tried/2 {
 		t.Errorf("in %d of %d cases only there are cells", numbered, tried)
 	}
