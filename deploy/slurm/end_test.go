@@ -3,34 +3,37 @@ package slurm_test
 import (
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"moriens/collector/health"
 	"moriens/internal/mpitest"
 	"moriens/internal/slurmtest"
 	"moriens/trace/rundir"
 )
 
 // endless submits a job of 16 ranks that does not end by itself, and returns when all of them are at work.
-func (b *batch) endless(t *testing.T, mpi mpitest.MPI, options ...string) slurmtest.Job {
+func (b *batch) endless(t *testing.T, mpi mpitest.MPI, options []string, args ...string) slurmtest.Job {
 	t.Helper()
-	job := b.submit(t, append([]string{"--nodes=4", "--ntasks-per-node=4"}, options...), script(t, "sidecar.sbatch"), mpi.App(t, "endless"))
+	job := b.submit(t, append([]string{"--nodes=4", "--ntasks-per-node=4"}, options...), script(t, "sidecar.sbatch"), append([]string{mpi.App(t, "endless")}, args...)...)
 	b.reports(t, job, 16)
 	return job
 }
 
-// reports waits until so many ranks have said what they have called.
+// reports waits until so many ranks have said what they have called, and the collector knows of all of them.
 func (b *batch) reports(t *testing.T, job slurmtest.Job, ranks int) {
 	t.Helper()
 	for deadline := time.Now().Add(jobTime); ; time.Sleep(50 * time.Millisecond) {
 		if found, _ := filepath.Glob(filepath.Join(b.dir, "counts", "counts.*")); len(found) == ranks {
-			return
+			break
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("job %s: the ranks are not at work\n%s", job.State(), b.output(job))
 		}
 	}
+	b.page(t, job, func(p *health.Page) bool { return p.Ranks.Recorded == ranks })
 }
 
 // holds checks that a result has 16 ranks and at least the calls that they had made by a moment, and lost no record.
@@ -52,11 +55,12 @@ func (b *batch) holds(t *testing.T, job slurmtest.Job, made map[string]int64) *r
 func TestNodeDies(t *testing.T) {
 	c := slurmtest.Start(t, 4, 4)
 	b := newBatch(t, c, "pmix")
-	job := b.endless(t, mpitest.OpenMPI)
+	// After so many rounds the ranks do nothing more. What they have called is with the collector when their node dies.
+	const rounds = 100
+	job := b.endless(t, mpitest.OpenMPI, nil, "1000", strconv.Itoa(rounds))
+	b.page(t, job, func(p *health.Page) bool { return p.Calls == 16*(1+rounds) })
 	made := calls(t, filepath.Join(b.dir, "counts"))
-	time.Sleep(time.Second) // a call may wait 0.2 s on its node until its message fills
 	c.Cut(t, "n3")
-	time.Sleep(time.Second)
 	if s := job.State(); s == "RUNNING" { // the others wait for the dead
 		job.Signal(t, "TERM", "--batch")
 	}
@@ -91,14 +95,16 @@ func TestSignals(t *testing.T) {
 	}{
 		{"batch script alone", nil, []string{"--batch"}, 0},
 		{"ranks and agents", nil, []string{}, 16},
-		{"time limit", []string{"--time=1", "--signal=B:TERM@55"}, nil, 0},
+		{"time limit", []string{"--time=60", "--signal=B:TERM@1500"}, nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newBatch(t, c, "pmix")
-			job := b.endless(t, mpitest.OpenMPI, tt.options...)
+			job := b.endless(t, mpitest.OpenMPI, tt.options)
 			made := calls(t, filepath.Join(b.dir, "counts"))
 			if tt.signal != nil {
 				job.Signal(t, "TERM", tt.signal...)
+			} else {
+				job.Limit(t, 20*time.Minute) // less than 25 are left, and Slurm sends the signal
 			}
 			job.Wait(t, jobTime)
 			m := b.holds(t, job, made)

@@ -2,7 +2,9 @@
 package slurm_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +13,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/collector/health"
+	"moriens/internal/control"
 	"moriens/internal/mpitest"
+	"moriens/internal/rendezvous"
 	"moriens/internal/slurmtest"
 	"moriens/trace/rundir"
 )
 
 // jobTime is how long a job may take on a machine that does other things too.
-const jobTime = 3 * time.Minute
+const jobTime = 10 * time.Minute
 
 // both are the MPI libraries, each with the way in which Slurm starts it.
 var both = []struct {
@@ -122,6 +127,42 @@ func (b *batch) manifestIn(t *testing.T, job slurmtest.Job, dir string) *rundir.
 		t.Fatal(err)
 	}
 	return m
+}
+
+// page waits until the collector of a job says of all that it is as wanted. Its host has a name on the nodes alone.
+func (b *batch) page(t *testing.T, job slurmtest.Job, wanted func(*health.Page) bool) {
+	t.Helper()
+	var page *health.Page
+	var err error
+	for deadline := time.Now().Add(jobTime); ; time.Sleep(50 * time.Millisecond) {
+		if page, err = b.ask(t, job); err == nil && wanted(page) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("job %s: %v, the page is %+v\n%s", job.State(), err, page, b.output(job))
+		}
+	}
+}
+
+func (b *batch) ask(t *testing.T, job slurmtest.Job) (*health.Page, error) {
+	t.Helper()
+	meet, err := rendezvous.Read(b.run(job))
+	if err != nil {
+		return nil, err
+	}
+	_, port, err := net.SplitHostPort(meet.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	meet.Address = net.JoinHostPort("127.0.0.1", port)
+	client, err := control.Dial(meet)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	return client.Status(ctx)
 }
 
 // calls adds up the MPI calls that the ranks of mini-apps say they have made.

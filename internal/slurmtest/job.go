@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,9 @@ type Job struct {
 
 // A State is how a job stands or has ended: RUNNING, COMPLETED, FAILED, TIMEOUT, CANCELLED, NODE_FAIL, ….
 type State string
+
+// ended are the states in which nothing more comes of a job. Those on the way are more: SIGNALING, while it is sent a signal.
+var ended = []State{"BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "TIMEOUT"}
 
 // Submit gives a script to sbatch, with more options and with env added to its environment; args are the script's.
 func (c *Cluster) Submit(t testing.TB, env []string, args ...string) Job {
@@ -78,15 +82,20 @@ func (j Job) Task(t testing.TB, task int) Job {
 func (j Job) Wait(t testing.TB, limit time.Duration) State {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; time.Sleep(100 * time.Millisecond) {
-		switch s := j.State(); s {
-		case "", "PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUED":
-			if time.Now().After(deadline) {
-				t.Fatalf("job %s is still %s after %v\n%s", j.ID, s, limit, j.cluster.ask("squeue", "-s"))
-			}
-		default:
+		s := j.State()
+		if slices.Contains(ended, s) {
 			return s
 		}
+		if time.Now().After(deadline) {
+			t.Fatalf("job %s is still %s after %v\n%s", j.ID, s, limit, j.cluster.ask("squeue", "-s"))
+		}
 	}
+}
+
+// Limit gives a job another time limit.
+func (j Job) Limit(t testing.TB, limit time.Duration) {
+	t.Helper()
+	j.cluster.must(t, "scontrol", "update", "JobId="+j.ID, fmt.Sprintf("TimeLimit=%d", int(limit.Minutes())))
 }
 
 // Environ is the environment in which Slurm's commands reach this cluster.

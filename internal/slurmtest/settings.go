@@ -1,7 +1,7 @@
 package slurmtest
 
 // settings is slurm.conf but for the nodes. Steps are scheduled at once, and nothing of the machine is asked for: no cgroups,
-// no accounting, no affinity.
+// no accounting, no affinity. Its parts wait longer for each other than the usual 2 to 10 s, for they share a busy machine.
 const settings = `ClusterName=test
 SlurmctldHost=@HOST@(127.0.0.1)
 SlurmctldPort=@PORT@
@@ -28,6 +28,9 @@ SchedulerParameters=sched_interval=1,batch_sched_delay=0,bf_interval=1,sched_min
 SlurmdParameters=config_overrides
 ReturnToService=2
 KillWait=5
+MessageTimeout=60
+TCPTimeout=30
+BatchStartTimeout=60
 InactiveLimit=0
 MinJobAge=600
 MailProg=/bin/true

@@ -24,7 +24,7 @@ import (
 )
 
 // startGrace is how long a part of Slurm may take to answer on a busy machine.
-const startGrace = 3 * time.Minute
+const startGrace = 5 * time.Minute
 
 // A Cluster is a Slurm of nodes n1, n2, ….
 type Cluster struct {

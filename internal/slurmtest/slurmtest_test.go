@@ -24,7 +24,7 @@ func TestCluster(t *testing.T) {
 	c.Cut(t, "n2")
 	c.Up(t, "n2")
 	job.Signal(t, "KILL")
-	if s := job.Wait(t, startGrace); s == "RUNNING" {
+	if s := job.Wait(t, startGrace); s != "CANCELLED" {
 		t.Errorf("job is %s", s)
 	}
 	c.await(t, "second node", func() bool { return strings.Contains(c.ask("sinfo", "-h", "-t", "idle", "-o", "%D"), "2") })
