@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"moriens/agent/ring"
@@ -38,7 +39,7 @@ func measure(bin string, l load) (c cost, err error) {
 		return c, err
 	}
 	defer collector.kill() // its analysis is not what is measured
-	meet, err := rendezvous.Wait(out, 30*time.Second)
+	meet, err := rendezvous.Wait(out, 2*time.Minute)
 	if err != nil {
 		return c, fmt.Errorf("%w\n%s", err, collector.said.String())
 	}
@@ -51,8 +52,10 @@ func measure(bin string, l load) (c cost, err error) {
 		return c, err
 	}
 	defer agent.kill()
-	done := make(chan error, 1)
-	go func() { done <- ranks.run() }()
+	done, over := make(chan error, 1), make(chan struct{})
+	end := sync.OnceFunc(func() { close(over) })
+	defer end()
+	go func() { done <- ranks.run(over) }()
 
 	time.Sleep(l.warm)
 	began := time.Now()
@@ -66,6 +69,7 @@ func measure(bin string, l load) (c cost, err error) {
 		return c, err
 	}
 	seconds := time.Since(began).Seconds()
+	end()
 	if err := <-done; err != nil {
 		return c, err
 	}

@@ -20,11 +20,9 @@ const (
 	every = 10 * time.Millisecond
 	// slots is the usual size of a ring, 2 MiB.
 	slots = 1 << 16
-	// slack is for how long ranks run longer than is measured.
-	slack = time.Second
 )
 
-// A load says what ranks do, and for how long.
+// A load says what ranks do, and what of it is measured.
 type load struct {
 	ranks, rate int
 	warm, span  time.Duration
@@ -64,36 +62,40 @@ func newRanks(dir string, l load) (*ranks, error) {
 	return r, nil
 }
 
-// run has all ranks call MPI until what is to be measured is over, and end.
-func (r *ranks) run() error {
+// run has all ranks call MPI until over is closed, and end.
+func (r *ranks) run(over <-chan struct{}) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(r.list))
 	began := time.Now()
 	for i, x := range r.list {
-		all.Go(func() { errs[i] = x.run(r.load, began) })
+		all.Go(func() { errs[i] = x.run(r.load, began, over) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-func (x *rank) run(l load, began time.Time) error {
+func (x *rank) run(l load, began time.Time, over <-chan struct{}) error {
 	random := rand.New(rand.NewPCG(uint64(x.number), 1))
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	last, err := ticks.Now(ticks.Usual())
-	for past := time.Duration(0); err == nil && past < l.warm+l.span+slack; past = time.Since(began) {
+	for ended := false; err == nil && !ended; {
 		var now uint64
 		if now, err = ticks.Now(ticks.Usual()); err != nil {
 			break
 		}
-		due := int(past.Seconds()*float64(l.rate)) - x.calls
+		due := int(time.Since(began).Seconds()*float64(l.rate)) - x.calls
 		for i := range due { // evenly since the last time
 			x.call(last+(now-last)*uint64(i)/uint64(due), l.ranks, random)
 		}
 		if due > 0 {
 			last = now
 		}
-		<-tick.C
+		select {
+		case <-tick.C:
+		case <-over:
+			ended = true
+		}
 	}
 	if err != nil {
 		return err
