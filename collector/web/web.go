@@ -32,7 +32,7 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 60 * time.Second
 	maxHeader     = 16 << 10
-	hearTimeout   = time.Second
+	hearTimeout   = tellTimeout
 )
 
 // Config says where to listen and what to tell.
