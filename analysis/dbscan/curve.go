@@ -83,21 +83,8 @@ func (c *Curve) Knee() (knee Knee, ok bool, err error) {
 	return Knee{Index: at, Range: at - line.from, Eps: eps[0]}, true, nil
 }
 
-// gather gives all members the whole curve.
-func (c *Curve) gather() ([]float64, error) {
-	if c.part == nil {
-		return c.whole, nil
-	}
-	all, err := team.Gather(c.team, c.part)
-	if err != nil {
-		return nil, err
-	}
-	curve := slices.Concat(all...)
-	slices.Reverse(curve)
-	return curve, nil
-}
-
-// Curve is KDistance without every member getting the whole curve where that is as long as all have points.
+// Curve is Index.KDistance on the points of all members. In 1-D, where it is as long as all have points, each member has a part of it.
+// From 2-D on points stay where they are, and distances to those that are asked about are exchanged.
 func (x *Shared) Curve(k, queries int) (*Curve, error) {
 	defer x.team.stage("")
 	if x.index == nil && x.points.Dims == 1 && k >= 1 && int64(k) < x.n {

@@ -18,7 +18,7 @@ import (
 // Beyond its own points a member needs memory for what it is told of: cells near its own, their open points, and the smallest
 // point of each cluster.
 //
-// All methods but Len and Costs are collective (see team.Team): every member calls them, with the same arguments.
+// All methods but Costs are collective (see team.Team): every member calls them, with the same arguments.
 type Shared struct {
 	points  Points
 	rows    []int64 // of each among all; nil = one after the other from first on
@@ -45,7 +45,7 @@ func NewShared(t team.Team, p Points, threads int) (*Shared, error) {
 }
 
 // NewSharedRows is NewShared for points that come in another order: rows, ascending, says for each point of this member which one of all
-// members' it is. Together they are 0 … n-1. KDistance asks about the same points as an Index of them in that order.
+// members' it is. Together they are 0 … n-1. Curve asks about the same points as an Index of them in that order.
 func NewSharedRows(t team.Team, p Points, rows []int64, threads int) (*Shared, error) {
 	err := checkShape(p)
 	if err == nil && len(rows) != p.Len() {
@@ -229,9 +229,6 @@ func (x *Shared) gatherAll() error {
 	x.index = newIndex(all, x.threads)
 	return nil
 }
-
-// Len returns the number of points of all members.
-func (x *Shared) Len() int64 { return x.n }
 
 // Costs returns what the calls so far have cost this member, by stage.
 func (x *Shared) Costs() []StageCost { return slices.Clone(x.team.costs) }

@@ -387,7 +387,7 @@ func TestSharedByRank(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		got, err := x.KDistance(5, 0)
+		got, _, err := wholeCurve(x, 5, 0)
 		if err != nil {
 			return err
 		}

@@ -59,9 +59,9 @@ func TestSharedBreaksDown(t *testing.T) {
 		"grid":             {2, func(x *dbscan.Shared) error { _, err := x.ClusterOnGrid(.02, 8); return err }},
 		"regions":          {5, func(x *dbscan.Shared) error { _, err := x.Cluster(.1, 8); return err }},
 		"line":             {1, func(x *dbscan.Shared) error { c, err := x.Curve(9, 0); return errors.Join(err, knee(c)) }},
-		"nearest":          {2, func(x *dbscan.Shared) error { _, err := x.KDistance(9, 50); return err }},
-		"many neighbours":  {2, func(x *dbscan.Shared) error { _, err := x.KDistance(1200, 50); return err }},
-		"a curve of parts": {1, func(x *dbscan.Shared) error { _, err := x.KDistance(9, 0); return err }},
+		"nearest":          {2, func(x *dbscan.Shared) error { _, _, err := wholeCurve(x, 9, 50); return err }},
+		"many neighbours":  {2, func(x *dbscan.Shared) error { _, _, err := wholeCurve(x, 1200, 50); return err }},
+		"a curve of parts": {1, func(x *dbscan.Shared) error { _, _, err := wholeCurve(x, 9, 0); return err }},
 	} {
 		p := dbscan.Crowds(rand.New(rand.NewPCG(4, 4)), 3_000, c.dims, .02, 0)
 		for calls := 1; ; calls++ {

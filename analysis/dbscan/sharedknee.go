@@ -17,16 +17,6 @@ const (
 	nearFew = 64
 )
 
-// KDistance is Index.KDistance on the points of all members: all get the whole curve, which in 1-D is as long as all have points (Curve
-// is not). From 2-D on points stay where they are, and distances to those that are asked about are exchanged.
-func (x *Shared) KDistance(k, queries int) ([]float64, error) {
-	c, err := x.Curve(k, queries)
-	if err != nil {
-		return nil, err
-	}
-	return c.gather()
-}
-
 // wholeCurve is the curve where all members get it.
 func (x *Shared) wholeCurve(k, queries int) ([]float64, error) {
 	if k < 1 {
