@@ -306,7 +306,7 @@ func TestAutoFilter(t *testing.T) {
 		}
 	}
 	short := want.Selection.Bursts[space.Short]
-	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != want.Selection.Share(space.Short) {
+	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != partition.Share(r.Filtered.TimeNS, want.Selection.TotalNS()) {
 		t.Errorf("%+v are filtered, want %d", r.Filtered, short)
 	}
 	// The limit is within a kind that stays whole; units are two and a half hundredths wide.

@@ -406,7 +406,7 @@ func checkSums(t *rapid.T, b partition.Bursts, r *partition.Result) {
 	if r.Noise.Bursts != count[-1] || r.Noise.TimeNS != time[-1] {
 		t.Fatalf("noise %+v, by its labels %d bursts of %d ns", r.Noise, count[-1], time[-1])
 	}
-	all := r.Noise.Share + r.Clustered.Share + r.Selection.Share(space.Missing) + r.Selection.Share(space.Short)
+	all := r.Noise.Share + r.Clustered.Share + partition.Share(r.Selection.TimeNS[space.Missing]+r.Selection.TimeNS[space.Short], r.TotalNS)
 	if r.TotalNS > 0 && math.Abs(all-1) > 1e-9 {
 		t.Fatalf("the shares of time add up to %v", all)
 	}

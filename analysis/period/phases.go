@@ -49,7 +49,7 @@ func (f *finder) loopOf(p part, t *Thread, s *sequence, floor int32) Loop {
 			begins[k] = t.beginOf(a)
 		}
 		own = s.over(begins[0], begins[len(begins)-1])
-		p.section.loosen(begins, own, t)
+		p.section.loosen(begins, own)
 	case p.section.anchors != nil:
 		begins = make([]int32, len(p.section.begins))
 		for k, at := range p.section.begins {
@@ -85,7 +85,7 @@ func (f *finder) loopOf(p part, t *Thread, s *sequence, floor int32) Loop {
 
 // loosen moves the first begin and the last, where the reference has these at no anchors, to where the thread's own section has them, else
 // to where an iteration of usual length would have them.
-func (s *section) loosen(begins []int32, own *section, t *Thread) {
+func (s *section) loosen(begins []int32, own *section) {
 	n := len(begins) - 1
 	usual := int32(medianGap(begins[1:n]))
 	if s.looseFirst {
@@ -98,8 +98,8 @@ func (s *section) loosen(begins []int32, own *section, t *Thread) {
 	if s.looseLast {
 		high := begins[n]
 		begins[n] = min(high, begins[n-1]+usual)
-		if end := int32(0); own != nil {
-			if end = own.begins[own.iterations()]; end <= high && end > begins[n-1] {
+		if own != nil {
+			if end := own.begins[own.iterations()]; end <= high && end > begins[n-1] {
 				begins[n] = end
 			}
 		}

@@ -59,15 +59,6 @@ func (s *Selection) TotalNS() int64 {
 	return total
 }
 
-// Share is the share of the computing time of all bursts that those with a status have, 0–1; 0 if
-// there is no computing time.
-func (s *Selection) Share(status Status) float64 {
-	if total := s.TotalNS(); total > 0 {
-		return float64(s.TimeNS[status]) / float64(total)
-	}
-	return 0
-}
-
 // ErrTooLong says that the time of all bursts cannot be summed up.
 var ErrTooLong = errors.New("with this one all bursts together last over 292 years")
 

@@ -60,10 +60,7 @@ func badFile(path string, err error) error {
 
 var errEmpty = errors.New("no points in it")
 
-// Read reads points to the end of r.
-func Read(r io.Reader) (Matrix, error) { return read(r, 0) }
-
-// read is told the size of r in bytes, where it is known.
+// read reads points to the end of r, and is told its size in bytes, where that is known.
 func read(r io.Reader, size int64) (Matrix, error) {
 	b := bufio.NewReaderSize(r, 1<<20)
 	start, err := b.Peek(len(npyMagic))
