@@ -8,7 +8,6 @@
 package cell
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -145,13 +144,6 @@ func (s *Set) Cells() []Cell {
 	for _, c := range s.cells {
 		list = append(list, *c)
 	}
-	slices.SortFunc(list, func(a, b Cell) int {
-		for j := range s.dims {
-			if a.Key[j] != b.Key[j] {
-				return cmp.Compare(a.Key[j], b.Key[j])
-			}
-		}
-		return 0
-	})
+	slices.SortFunc(list, func(a, b Cell) int { return slices.Compare(a.Key[:s.dims], b.Key[:s.dims]) })
 	return list
 }

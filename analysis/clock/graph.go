@@ -1,6 +1,9 @@
 package clock
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A graph has the nodes and, for each, its pairs.
 type graph struct {
@@ -18,7 +21,7 @@ func newGraph(nodes int, pairs []*pair) *graph {
 	for i := range nodes {
 		g.first[i+1] += g.first[i]
 	}
-	next := append([]int32(nil), g.first...)
+	next := slices.Clone(g.first)
 	for k, p := range pairs {
 		for _, node := range [2]int{p.a, p.b} {
 			g.edges[next[node]] = int32(k)
@@ -40,7 +43,7 @@ const gain = 1e-3
 func (g *graph) shorten(distance []float64, from []int, weight, back func(p *pair) float64, unit float64) *circle {
 	n := len(distance)
 	var (
-		queue   = append([]int(nil), from...)
+		queue   = slices.Clone(from)
 		waiting = make([]bool, n)
 		steps   = make([]int, n)
 		came    = make([]int32, n)

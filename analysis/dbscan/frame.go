@@ -2,6 +2,7 @@ package dbscan
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 )
 
@@ -189,7 +190,7 @@ func corners(p Points, threads int) (lo, hi []float64) {
 	threads = threadsFor(n, threads)
 	los, his := make([][]float64, threads), make([][]float64, threads)
 	inChunks(n, threads, func(t, begin, end int) {
-		l, h := append([]float64(nil), p.Coords[begin*d:begin*d+d]...), append([]float64(nil), p.Coords[begin*d:begin*d+d]...)
+		l, h := slices.Clone(p.Coords[begin*d:begin*d+d]), slices.Clone(p.Coords[begin*d:begin*d+d])
 		for at := begin * d; at < end*d; at += d {
 			widen(l, h, p.Coords[at:at+d])
 		}

@@ -1,6 +1,9 @@
 package dbscan
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A grid clusters points of up to gridDims dimensions through the cells that they lie in. Its idea is
 // that of Gunawan, TU Eindhoven 2013, and of Wang, Gu and Shun, SIGMOD'20, taken further: points
@@ -231,7 +234,7 @@ func (g *grid) tooMuchToCompare() bool {
 func (g *grid) cluster() *Result {
 	g.gatherOpen()
 	g.around = newNeighbourhoods(g.keys, g.stencil, g.threads)
-	g.core = append([]bool(nil), g.full...)
+	g.core = slices.Clone(g.full)
 	g.linked = make([]bool, len(g.keys))
 	g.sets = newForest(len(g.keys))
 	g.requests = newRequests(len(g.fulls))

@@ -1,5 +1,7 @@
 package dbscan
 
+import "slices"
+
 // Evidence is what two cells with core points are linked by, and what is done where it does not
 // suffice.
 type evidence uint8
@@ -201,19 +203,10 @@ func (g *grid) askForBorders() {
 				}
 			}
 			for _, b := range open {
-				if !contains(reached, g.sets.find(b)) {
+				if !slices.Contains(reached, g.sets.find(b)) {
 					g.ask(b, &p.relative, &p.relative)
 				}
 			}
 		}
 	})
-}
-
-func contains(list []int32, v int32) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }

@@ -76,12 +76,8 @@ func (m *meter) AllReduce(values []int64, op team.Op) error {
 
 // every reports whether something is so at all members.
 func (m *meter) every(is bool) (bool, error) {
-	not := []int64{1}
-	if is {
-		not[0] = 0
-	}
-	err := m.AllReduce(not, team.Max)
-	return not[0] == 0, err
+	not, err := team.Any(m, !is)
+	return !not, err
 }
 
 // A route leads from elements of lists that members have to elements of lists that others have.

@@ -257,7 +257,7 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	if err := s.fetchOpen(); err != nil {
 		return nil, err
 	}
-	s.core = append([]bool(nil), s.full...)
+	s.core = slices.Clone(s.full)
 	s.linked = make([]bool, len(s.keys))
 	s.sets = newForest(len(s.keys))
 	s.requests = newRequests(len(s.fulls))

@@ -210,11 +210,7 @@ func same(threads []Thread, threadsAtWork int) []group {
 	for i := range threads {
 		sizes[i] = len(threads[i].Symbols)
 	}
-	// No piece fails.
-	_ = workers.Each(sizes, threadsAtWork, func(i, _ int) error {
-		hashes[i] = hashOf(threads[i].Symbols)
-		return nil
-	})
+	workers.Every(sizes, threadsAtWork, func(i int) { hashes[i] = hashOf(threads[i].Symbols) })
 	var groups []group
 	byHash := make(map[uint64][]int)
 next:

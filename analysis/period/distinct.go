@@ -63,16 +63,7 @@ func inBatches(threads []Thread, count int, work func(t int)) {
 	for t := range threads {
 		sizes[t] = len(threads[t].Symbols) + 1
 	}
-	each(sizes, count, work)
-}
-
-// each calls work once for every piece, whose sizes are in bursts.
-func each(sizes []int, count int, work func(i int)) {
-	// The only error that Each knows is the work's own.
-	_ = workers.Each(sizes, count, func(i, _ int) error {
-		work(i)
-		return nil
-	})
+	workers.Every(sizes, count, work)
 }
 
 // numbering gives symbols numbers in the order in which a thread has them, so that nothing depends on how they were

@@ -1,5 +1,7 @@
 package period
 
+import "slices"
+
 // takePlaces is the share of a thread's bursts up to which symbols may stand for each other. Where more than every fourth burst is
 // now this and now that, as with tasks that come in any order, iterations would be alike only in what matters least.
 const takePlaces = 1. / 4
@@ -13,7 +15,7 @@ func either(t tokens, symbols int) []int32 {
 	for k := range one {
 		one[k] = int32(k)
 	}
-	kinds := append([]int32(nil), t.kind...)
+	kinds := slices.Clone(t.kind)
 	changed := false
 	for more := true; more; { // what is one now may be the regular neighbour of others
 		more = false

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 func check(threads []Thread, calls []uint32) error {
@@ -110,7 +111,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 // viewOf gives the threads with other numbers for their symbols.
 func (f *finder) viewOf(numbers []uint32) []Thread {
 	view := slices.Clone(f.threads)
-	each(f.sizes(), f.workers, func(i int) {
+	workers.Every(f.sizes(), f.workers, func(i int) {
 		view[i].Symbols = renumber(f.threads[i].Symbols, numbers)
 	})
 	return view
@@ -134,7 +135,7 @@ func (f *finder) look(view []Thread, pool *sync.Pool, byCalls bool) way {
 	for i, m := range models {
 		sizes[i] = len(m.view.Symbols) + 1
 	}
-	each(sizes, f.workers, func(i int) {
+	workers.Every(sizes, f.workers, func(i int) {
 		s := w.sequences[i]
 		for _, t := range s.threads {
 			if !f.Mine(t) {
@@ -203,7 +204,7 @@ func (f *finder) assemble() {
 	for i := range phases {
 		phases[i] = Phase{Threads: make([]Loop, len(f.threads)), Correlation: math.NaN()}
 	}
-	each(f.sizes(), f.workers, func(t int) {
+	workers.Every(f.sizes(), f.workers, func(t int) {
 		if f.Mine(t) {
 			f.partition(t, parts, phases)
 		}
@@ -214,9 +215,9 @@ func (f *finder) assemble() {
 		jobs[i] = 1
 	}
 	times := make([]iterationTimes, len(parts))
-	each(jobs, f.workers, func(i int) { times[i] = f.timesOf(&phases[i], parts[i]) })
+	workers.Every(jobs, f.workers, func(i int) { times[i] = f.timesOf(&phases[i], parts[i]) })
 	f.shareTimes(times)
-	each(jobs, f.workers, func(i int) { f.describe(&phases[i], parts[i], &times[i]) })
+	workers.Every(jobs, f.workers, func(i int) { f.describe(&phases[i], parts[i], &times[i]) })
 	f.result.Phases = slices.DeleteFunc(phases, func(p Phase) bool {
 		return !slices.ContainsFunc(p.Threads, func(l Loop) bool { return l.To > l.From })
 	})

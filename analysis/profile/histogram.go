@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sync"
@@ -23,7 +24,7 @@ func newHistograms(rows []Row, buckets int) []Histogram {
 		}
 		list[k].MinNS, list[k].MaxNS = min(list[k].MinNS, r.Time.Min), max(list[k].MaxNS, r.Time.Max)
 	}
-	slices.SortFunc(list, func(a, b Histogram) int { return int(a.Cluster) - int(b.Cluster) })
+	slices.SortFunc(list, func(a, b Histogram) int { return cmp.Compare(a.Cluster, b.Cluster) })
 	for k := range list {
 		n := buckets
 		if list[k].width() == 0 {

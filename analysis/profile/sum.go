@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -20,16 +21,11 @@ func Sum(threads []Thread, o Options) (*Profile, error) {
 	for i := range threads {
 		sizes[i] = len(threads[i].DurationNS) + len(threads[i].Calls.Path)
 	}
-	each := func(work func(i int) error) error {
-		return workers.Each(sizes, o.Workers, func(i, _ int) error {
-			if !o.Team.Mine(i) {
-				return nil
-			}
-			return work(i)
-		})
-	}
 	rows := make([][]Row, len(threads))
-	err := each(func(i int) error {
+	err := workers.Each(sizes, o.Workers, func(i, _ int) error {
+		if !o.Team.Mine(i) {
+			return nil
+		}
 		if err := threads[i].check(o.Counters); err != nil {
 			return fmt.Errorf("profile: thread %d: %w", i, err)
 		}
@@ -48,12 +44,14 @@ func Sum(threads []Thread, o Options) (*Profile, error) {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
 	var mu sync.Mutex // of the sums of all threads, which are whole numbers: any order gives the same
-	_ = each(func(i int) error {
+	workers.Every(sizes, o.Workers, func(i int) {
+		if !o.Team.Mine(i) {
+			return
+		}
 		fillHistograms(p.Histograms, &threads[i], &mu)
 		for k := range p.Curves {
 			p.Curves[k].add(&threads[i], k, &mu)
 		}
-		return nil
 	})
 	return p, p.addUp(o.Team)
 }
@@ -91,11 +89,11 @@ func (p *Profile) addUp(t team.Team) error {
 func (t *Thread) check(counters int) error {
 	n := len(t.DurationNS)
 	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.Region != nil && len(t.Region) != n || len(t.Counters) != counters {
-		return fmt.Errorf("columns of the bursts differ in length")
+		return errors.New("columns of the bursts differ in length")
 	}
 	for _, column := range t.Counters {
 		if len(column) != n {
-			return fmt.Errorf("columns of the bursts differ in length")
+			return errors.New("columns of the bursts differ in length")
 		}
 	}
 	for k, d := range t.DurationNS {
@@ -128,7 +126,7 @@ func (c *Calls) check() error {
 	fits := func(length int, missing bool) bool { return missing || length == n }
 	if len(c.EnterNS) != n || len(c.ExitNS) != n || !fits(len(c.Count), c.Count == nil) || !fits(len(c.Region), c.Region == nil) ||
 		!fits(len(c.Phase), c.Phase == nil) || !fits(len(c.Sent), c.Sent == nil) || !fits(len(c.Received), c.Received == nil) {
-		return fmt.Errorf("columns of the calls differ in length")
+		return errors.New("columns of the calls differ in length")
 	}
 	for k, enter := range c.EnterNS {
 		if d := c.ExitNS[k] - enter; d < 0 {

@@ -68,12 +68,7 @@ func (r *refinement) run() error {
 
 // over says whether a member wants the refinement to end.
 func (r *refinement) over() (bool, error) {
-	over := []int64{0}
-	if r.options.Stop != nil && r.options.Stop() {
-		over[0] = 1
-	}
-	err := r.bursts.Team.AllReduce(over, team.Max)
-	return over[0] != 0, err
+	return team.Any(r.bursts.Team, r.options.Stop != nil && r.options.Stop())
 }
 
 // begin puts every burst where it is before the first step: in no cluster.

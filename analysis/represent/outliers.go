@@ -48,7 +48,7 @@ func (c *Classes) medians(r *Ranks, threads int) []spread {
 	for q := range sizes {
 		sizes[q] = r.Len()
 	}
-	_ = workers.Each(sizes, threads, func(q, _ int) error {
+	workers.Every(sizes, threads, func(q int) {
 		var values []float64
 		for i, class := range c.Classes {
 			values = values[:0]
@@ -68,7 +68,6 @@ func (c *Classes) medians(r *Ranks, threads int) []spread {
 				list[i].mad[q] = max(list[i].mad[q], all)
 			}
 		}
-		return nil
 	})
 	return list
 }
@@ -131,7 +130,7 @@ func (u *Unlike) differs(r *Ranks, v *vectors, m spread, floor float64) bool {
 		}
 		value := r.row(u.Thread)[q]
 		d, scale := math.Abs(value-m.median[q]), v.scale[of.scale()]
-		if d < minShare*scale || d < floor*m.median[q] || d <= madLimit*1.4826*m.mad[q] {
+		if d < minShare*scale || d < floor*m.median[q] || d <= madLimit*toStandard*m.mad[q] {
 			continue
 		}
 		effect := 0

@@ -1,6 +1,7 @@
 package represent
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -94,15 +95,7 @@ func (v *vectors) reduced() dbscan.Points {
 			varied = append(varied, d)
 		}
 	}
-	slices.SortStableFunc(varied, func(a, b int) int {
-		switch {
-		case variance[a] > variance[b]:
-			return -1
-		case variance[a] < variance[b]:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(varied, func(a, b int) int { return cmp.Compare(variance[b], variance[a]) })
 	if len(varied) <= dbscan.MaxDims {
 		p := dbscan.Points{Dims: max(1, len(varied)), Coords: make([]float64, 0, v.n*max(1, len(varied)))}
 		for _, t := range all {

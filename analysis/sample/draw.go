@@ -85,17 +85,11 @@ func Draw(threads []Thread, o Options) (*Sample, error) {
 		s.Rows += x.rows
 		s.Of += x.N
 	}
-	_ = workers.Each(groupSizes, o.Workers, func(k, _ int) error {
-		groups[k].draw(threads)
-		return nil
-	})
+	workers.Every(groupSizes, o.Workers, func(k int) { groups[k].draw(threads) })
 	if err := shareBursts(o.Team, all); err != nil {
 		return nil, fmt.Errorf("sample: %w", err)
 	}
-	_ = workers.Each(groupSizes, o.Workers, func(k, _ int) error {
-		groups[k].weigh(s.Threads)
-		return nil
-	})
+	workers.Every(groupSizes, o.Workers, func(k int) { groups[k].weigh(s.Threads) })
 	return s, nil
 }
 

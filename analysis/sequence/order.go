@@ -29,11 +29,7 @@ func (a *aligner) order(segments []segment) error {
 			}
 		}
 	})
-	open := []int64{0}
-	if tied.Load() {
-		open[0] = 1
-	}
-	if err := a.Team.AllReduce(open, team.Max); err != nil || open[0] == 0 {
+	if open, err := team.Any(a.Team, tied.Load()); err != nil || !open {
 		return err
 	}
 	return a.settleAll(segments)

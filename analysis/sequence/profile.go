@@ -91,14 +91,11 @@ func (p *profile) join(x *piece, at []int32) {
 
 // alignAll aligns the segments, each by itself.
 func (a *aligner) alignAll(segments []segment) error {
-	differ := []int64{0}
-	if slices.ContainsFunc(segments, func(s segment) bool { return len(s.pieces) > 1 }) {
-		differ[0] = 1
-	}
-	if err := a.Team.AllReduce(differ, team.Max); err != nil {
+	differ, err := team.Any(a.Team, slices.ContainsFunc(segments, func(s segment) bool { return len(s.pieces) > 1 }))
+	if err != nil {
 		return err
 	}
-	if differ[0] != 0 {
+	if differ {
 		a.weigh()
 		if err := a.signLabels(segments); err != nil {
 			return err

@@ -111,5 +111,3 @@ func parseQuantity(name string) (num, den string, err error) {
 	}
 	return num, den, nil
 }
-
-func joined(names []string) string { return strings.Join(names, ", ") }

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/team"
@@ -106,7 +107,7 @@ func (e *UnknownCounterError) Error() string {
 	if len(e.Have) == 0 {
 		return fmt.Sprintf("no counter %s: the bursts have none", e.Name)
 	}
-	return fmt.Sprintf("no counter %s: the bursts have %s", e.Name, joined(e.Have))
+	return fmt.Sprintf("no counter %s: the bursts have %s", e.Name, strings.Join(e.Have, ", "))
 }
 
 func (s *Space) find(num, den string) (quantity, error) {
