@@ -25,13 +25,15 @@ package dbscan
 import (
 	"fmt"
 	"math"
+
+	"moriens/analysis/cell"
 )
 
 // Noise is the label of a point that is in no cluster.
 const Noise int32 = -1
 
 // MaxDims is the largest number of dimensions of a point.
-const MaxDims = 8
+const MaxDims = cell.MaxDims
 
 // Points are the rows of a matrix.
 type Points struct {
@@ -122,15 +124,17 @@ func checkShape(p Points) error {
 	return nil
 }
 
+// mostWeight is how many points rows or cells may stand for, all together.
+const mostWeight = 1 << 48
+
 func checkWeights(p Points, weights []int64) error {
-	const most = 1 << 48
 	if len(weights) != p.Len() {
 		return fmt.Errorf("dbscan: %d weights for %d points", len(weights), p.Len())
 	}
 	var sum int64
 	for i, w := range weights {
-		if w < 1 || w > most-sum {
-			return fmt.Errorf("dbscan: row %d has weight %d: want at least 1, and all together at most %d", i, w, int64(most))
+		if w < 1 || w > mostWeight-sum {
+			return fmt.Errorf("dbscan: row %d has weight %d: want at least 1, and all together at most %d", i, w, int64(mostWeight))
 		}
 		sum += w
 	}

@@ -33,8 +33,8 @@ type weightedAsk struct {
 }
 
 // Weighted clusters cells as Cluster would cluster their points, on up to threads threads. Boxes need not
-// come from one set of cells. eps and minPts are as for Cluster. Cells without points and boxes that are
-// not finite or the wrong way round are errors. cells must not change before AtMeans is asked for.
+// come from one set of cells. eps and minPts are as for Cluster. Cells without points or with more than 1<<48 together, and boxes
+// that are not finite or the wrong way round, are errors. cells must not change before AtMeans is asked for.
 func Weighted(dims int, cells []cell.Cell, eps float64, minPts, threads int) (*Weighting, error) {
 	if err := checkParameters(eps, minPts); err != nil {
 		return nil, err
@@ -65,10 +65,16 @@ func checkCells(cells []cell.Cell, dims int) error {
 	if dims < 1 || dims > MaxDims {
 		return fmt.Errorf("dbscan: %d dimensions: want 1 to %d", dims, MaxDims)
 	}
+	var sum int64
 	for i := range cells {
-		if err := checkCell(&cells[i], dims); err != nil {
+		c := &cells[i]
+		if err := checkCell(c, dims); err != nil {
 			return fmt.Errorf("dbscan: cell %d: %w", i, err)
 		}
+		if c.Count > mostWeight-sum {
+			return fmt.Errorf("dbscan: cell %d: %d points: want at most %d in all cells together", i, c.Count, int64(mostWeight))
+		}
+		sum += c.Count
 	}
 	return nil
 }

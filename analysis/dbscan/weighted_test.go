@@ -369,6 +369,7 @@ func TestWeightedMistakes(t *testing.T) {
 		{2, func(*cell.Cell) {}, -1, 1, "Eps -1"},
 		{2, func(*cell.Cell) {}, 1, 0, "MinPts 0"},
 		{2, func(c *cell.Cell) { c.Count = 0 }, 1, 1, "cell 1: 0 points"},
+		{2, func(c *cell.Cell) { c.Count = math.MaxInt64 }, 1, 1, "cell 1: 9223372036854775807 points"},
 		{2, func(c *cell.Cell) { c.Lo[1] = 7 }, 1, 1, "cell 1: dimension 1: from 7 to 2"},
 		{2, func(c *cell.Cell) { c.Hi[0] = math.NaN() }, 1, 1, "cell 1: dimension 0: from 1 to NaN"},
 		{2, func(c *cell.Cell) { c.Hi[0] = math.Inf(1) }, 1, 1, "cell 1: dimension 0: from 1 to +Inf"},

@@ -280,6 +280,8 @@ func TestRefuses(t *testing.T) {
 		"counter":    func(in *Input) { in.Threads[0].Kept.Counters = [][]int64{{}} },
 		"weights":    func(in *Input) { in.Threads[0].Kept.Weight = []float64{1} },
 		"weight":     func(in *Input) { in.Threads[0].Kept.Weight = []float64{1, 0, 1, 1} },
+		"no weight":  func(in *Input) { in.Threads[0].Kept.Weight = []float64{1, math.NaN(), 1, 1} },
+		"all weight": func(in *Input) { in.Threads[0].Kept.Weight = []float64{1, math.Inf(1), 1, 1} },
 		"cluster":    func(in *Input) { in.Threads[0].Kept.Symbol = []uint32{1, 2, 4, 2} },
 		"sequence":   func(in *Input) { in.Threads[0].Sequence = []uint32{9} },
 		"unknown":    func(in *Input) { in.Clusters = []int32{-1, 1, 9, -1} },

@@ -1,6 +1,7 @@
 package fidelity
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -133,11 +134,11 @@ func (l *labels) newSource() *source { return &source{counters: make([]count, l.
 func (l *labels) fill(b *Bursts, sampled bool, thread, class int32, to ...stock) error {
 	n := len(b.Symbol)
 	if len(b.DurationNS) != n || b.Weight != nil && len(b.Weight) != n || len(b.Counters) != l.counters && n > 0 {
-		return fmt.Errorf("columns of the kept bursts differ in length")
+		return errors.New("columns of the kept bursts differ in length")
 	}
 	for _, column := range b.Counters {
 		if len(column) != n {
-			return fmt.Errorf("columns of the kept bursts differ in length")
+			return errors.New("columns of the kept bursts differ in length")
 		}
 	}
 	for k, symbol := range b.Symbol {
@@ -149,8 +150,8 @@ func (l *labels) fill(b *Bursts, sampled bool, thread, class int32, to ...stock)
 		if b.Weight != nil {
 			weight = b.Weight[k]
 		}
-		if weight <= 0 {
-			return fmt.Errorf("burst %d has weight %v", k, weight)
+		if !(weight > 0) || math.IsInf(weight, 1) {
+			return fmt.Errorf("burst %d has weight %v: want one above 0 and finite", k, weight)
 		}
 		number := int32(l.rulers[cluster].Bucket(b.DurationNS[k]))
 		put := func(in map[place]*source, at place) {

@@ -3,6 +3,7 @@ package space
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 )
 
@@ -66,13 +67,16 @@ func (h *Durations) MarshalBinary() ([]byte, error) {
 // UnmarshalBinary reads what MarshalBinary has written.
 func (h *Durations) UnmarshalBinary(text []byte) error {
 	*h = Durations{}
-	next := func() (n uint64, err error) {
+	next := func() (int64, error) {
 		n, size := binary.Uvarint(text)
-		if size <= 0 {
+		switch {
+		case size <= 0:
 			return 0, errors.New("a histogram of durations ends in the middle")
+		case n > math.MaxInt64:
+			return 0, fmt.Errorf("a histogram of durations has a number of %d", n)
 		}
 		text = text[size:]
-		return n, nil
+		return int64(n), nil
 	}
 	count, err := next()
 	if err != nil {
@@ -86,7 +90,7 @@ func (h *Durations) UnmarshalBinary(text []byte) error {
 		h.sums = make([]int64, bucket(math.MaxInt64)+1)
 	}
 	h.count, h.zeros = int(count), zeros != 0
-	for at := uint64(0); len(text) > 0; {
+	for at := int64(0); len(text) > 0; {
 		distance, err := next()
 		if err != nil {
 			return err
@@ -95,11 +99,15 @@ func (h *Durations) UnmarshalBinary(text []byte) error {
 		if err != nil {
 			return err
 		}
-		if at += distance; at >= uint64(len(h.sums)) {
+		if distance >= int64(len(h.sums))-at {
 			return errors.New("a histogram of durations has a bucket too many")
 		}
-		h.sums[at] += int64(sum)
-		h.total += int64(sum)
+		if sum > math.MaxInt64-h.total {
+			return errors.New("a histogram of durations has more than 292 years")
+		}
+		at += distance
+		h.sums[at] += sum
+		h.total += sum
 	}
 	return nil
 }

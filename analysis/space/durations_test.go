@@ -1,6 +1,8 @@
 package space
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 	"testing"
 
@@ -67,9 +69,18 @@ func TestMergeDurations(t *testing.T) {
 		}
 	})
 	var h Durations
-	for _, text := range [][]byte{nil, {1}, {1, 0, 5}, {1, 0, 255, 255, 255, 127, 1}, {0, 0, 1, 1}} {
+	numbers := func(list ...uint64) (text []byte) {
+		for _, n := range list {
+			text = binary.AppendUvarint(text, n)
+		}
+		return text
+	}
+	for _, text := range [][]byte{
+		nil, {1}, {1, 0, 5}, {1, 0, 255, 255, 255, 127, 1}, {0, 0, 1, 1},
+		numbers(1<<63, 0), numbers(1, 0, 1, 1<<63), numbers(2, 0, 1, math.MaxInt64, 1, math.MaxInt64), numbers(2, 0, 1, 1, math.MaxUint64, 1),
+	} {
 		if h.UnmarshalBinary(text) == nil {
-			t.Errorf("%v is read as %+v", text, h)
+			t.Errorf("%v is read as %d durations of %d ns", text, h.count, h.total)
 		}
 	}
 }
