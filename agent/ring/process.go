@@ -40,7 +40,8 @@ const (
 
 // Losses is what a process could not record, besides what its rings dropped.
 type Losses struct {
-	ThreadsFailed int           // threads for which no ring could be made
+	Threads       int           // that have, or should have had, a ring
+	ThreadsFailed int           // of these, those for which no ring could be made
 	Fault         syscall.Errno // why, for the latest of them
 	Unrecorded    uint64        // calls of threads without a ring
 	PathsLost     uint64        // call paths that the log had no room for
@@ -172,6 +173,7 @@ func (p *Process) Threads() (threads int) {
 func (p *Process) Losses() (l Losses) {
 	p.guard(func() {
 		l = Losses{
+			Threads:       int(atomic.LoadUint32(&p.header.Threads)),
 			ThreadsFailed: int(atomic.LoadUint32(&p.header.Threads_failed)),
 			Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
 			Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),

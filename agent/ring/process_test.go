@@ -35,7 +35,7 @@ func TestProcess(t *testing.T) {
 		t.Errorf("alive: %v, %v", alive, err)
 	}
 	w.ThreadFailed(syscall.ENOSPC, 12)
-	wantLosses := ring.Losses{ThreadsFailed: 1, Fault: syscall.ENOSPC, Unrecorded: 12}
+	wantLosses := ring.Losses{Threads: 1, ThreadsFailed: 1, Fault: syscall.ENOSPC, Unrecorded: 12}
 	if got := p.Losses(); got != wantLosses {
 		t.Errorf("losses %+v", got)
 	}
