@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long a test waits for what has to come: no machine is so busy that it takes longer.
-const patience = 10 * time.Minute
+const patience = 20 * time.Minute
 
 // A rig is a collector and a node agent round a directory of rings that the test writes.
 type rig struct {

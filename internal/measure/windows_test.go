@@ -182,6 +182,9 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 		fetched = c.Windows().Fetch(ctx, all)
 		slices.SortFunc(fetched, func(a, b windows.Fetched) int { return len(b.Gone) - len(a.Gone) })
 		for _, f := range fetched {
+			if f.Err != nil {
+				t.Fatal(f.Err)
+			}
 			of := make(map[anchor.Window]int)
 			for at := range lines(f.Parts) {
 				of[at.Window]++
@@ -200,13 +203,10 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 		}
 	}
 	for i, f := range fetched {
-		if f.Err != nil {
-			t.Fatal(f.Err)
-		}
 		got := lines(f.Parts)
 		for at, calls := range got {
-			if d := cmp.Diff(written[at], calls, cmp.AllowUnexported(line{})); d != "" {
-				t.Fatalf("window %+v differs (-want +got):\n%s", at, d)
+			if !slices.Equal(written[at], calls) {
+				t.Fatalf("window %+v differs (-want +got):\n%s", at, cmp.Diff(written[at], calls, cmp.AllowUnexported(line{})))
 			}
 		}
 		if len(got)+len(f.Gone) != perNode*iterations {
