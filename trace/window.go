@@ -34,6 +34,20 @@ func (w Why) String() string {
 	return ""
 }
 
+// Dropped hands out the stretches of the thread's time that lie outside of what is kept of it, one after the other.
+func (t *Thread) Dropped(each func(beginNS, endNS int64)) {
+	fromNS := t.BeginNS
+	for _, s := range t.Kept {
+		if fromNS < s.BeginNS {
+			each(fromNS, s.BeginNS)
+		}
+		fromNS = max(fromNS, s.EndNS)
+	}
+	if fromNS < t.EndNS {
+		each(fromNS, t.EndNS)
+	}
+}
+
 // A Span is time of a thread that is kept in full detail. What happened outside of all spans was dropped: the thread was not idle.
 type Span struct {
 	BeginNS, EndNS int64

@@ -15,6 +15,8 @@ const (
 	// historyBins are so many at most: where there would be more, they become twice as long.
 	historyBins  = 600
 	historyBinNS = int64(1e9)
+	// historyNS is how far they reach: a later time, of a program that has overwritten its ring, is none, and would overflow.
+	historyNS = int64(1) << 62
 )
 
 // A history is what the threads of a job did over time, summed over all of them: by what a burst was when it came.
@@ -28,6 +30,7 @@ func (h *history) add(code int32, fromNS, toNS int64) {
 	if h.binNS == 0 {
 		h.binNS = historyBinNS
 	}
+	toNS = min(toNS, historyNS)
 	for fromNS = max(fromNS, 0); fromNS < toNS; {
 		bin := fromNS / h.binNS
 		if bin >= historyBins {
@@ -45,8 +48,8 @@ func (h *history) add(code int32, fromNS, toNS int64) {
 
 // spread has so much time of several threads together over its bins, evenly from one moment to another. What was before the first bin is in it.
 func (h *history) spread(code int32, fromNS, toNS, ns int64) {
-	fromNS = max(fromNS, 0)
-	toNS = max(toNS, fromNS+1)
+	fromNS = min(max(fromNS, 0), historyNS-1)
+	toNS = min(max(toNS, fromNS+1), historyNS)
 	if h.binNS == 0 {
 		h.binNS = historyBinNS
 	}

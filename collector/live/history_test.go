@@ -46,3 +46,28 @@ func TestHistoryKeepsTime(t *testing.T) {
 		}
 	})
 }
+
+// A time that no job takes, of a program that has overwritten its ring, costs neither the collector nor the time of others.
+func TestHistoryOfImpossibleTimes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var h history
+		h.add(CodeNoise, 0, 1e9)
+		time := rapid.OneOf(rapid.Int64Range(math.MaxInt64-10, math.MaxInt64), rapid.Int64Range(math.MaxInt64/2-10, math.MaxInt64), rapid.Int64())
+		for range rapid.IntRange(1, 4).Draw(t, "times") {
+			from, to := time.Draw(t, "from"), time.Draw(t, "to")
+			if rapid.Bool().Draw(t, "spread") {
+				h.spread(CodeMPI, from, to, 1e9)
+			} else {
+				h.add(CodeMPI, from, to)
+			}
+		}
+		if len(h.bins) > historyBins || h.bins[0][CodeNoise] != 1e9 {
+			t.Fatalf("%d bins, in the first %v", len(h.bins), h.bins[0])
+		}
+		for i, bin := range h.bins {
+			if bin[CodeMPI] < 0 {
+				t.Fatalf("bin %d has %d ns", i, bin[CodeMPI])
+			}
+		}
+	})
+}

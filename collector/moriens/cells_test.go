@@ -285,7 +285,7 @@ func TestCellsWithout(t *testing.T) {
 func TestTroublesOfCells(t *testing.T) {
 	list := func(n int) string {
 		c := rundir.Cells{
-			LostBursts: int64(n), CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
+			LostBursts: int64(n), OutsideBursts: int64(n), Side: .025, CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
 			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
 		}
 		a := &account{cells: c, result: new(microcell.Result)}
@@ -293,6 +293,7 @@ func TestTroublesOfCells(t *testing.T) {
 	}
 	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
 no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
+in no micro-cell, and counted as lacking data: 1 burst; of side 0.025 there are no cells for numbers as large; --cell-side gives another
 the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
 clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
 over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
@@ -341,7 +342,7 @@ func TestCellsOutside(t *testing.T) {
 	if total := r.Clusters.Total; missing != outside || total.MissingBursts != outside {
 		t.Errorf("of all bursts %d lack data, of those that were fetched %d, want %d", total.MissingBursts, missing, outside)
 	}
-	if said, want := strings.Join(r.Manifest.Notes, "\n"), "59 bursts are in no micro-cell, and count as lacking data"; !strings.Contains(said, want) {
+	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, and counted as lacking data: 59 bursts; of side"; !strings.Contains(said, want) {
 		t.Errorf("%q lacks %q", said, want)
 	}
 }

@@ -197,8 +197,8 @@ func (a *account) tellTroubles() (list []string) {
 		list = append(list, fmt.Sprintf("no figure has %s that agents knew before they were started again, and whose windows had been evicted by then", units.Count(c.LostBursts, "burst")))
 	}
 	if c.OutsideBursts > 0 {
-		list = append(list, fmt.Sprintf("%d bursts are in no micro-cell, and count as lacking data: of side %.3g there are no cells for numbers as large; --cell-side gives another",
-			c.OutsideBursts, float64(c.Side)))
+		list = append(list, fmt.Sprintf("in no micro-cell, and counted as lacking data: %s; of side %.3g there are no cells for numbers as large; --cell-side gives another",
+			units.Count(c.OutsideBursts, "burst"), float64(c.Side)))
 	}
 	if c.CallsEvicted > 0 {
 		list = append(list, fmt.Sprintf("the ranks in full lack %s in %s: their nodes had no room for those windows", units.Count(c.CallsEvicted, "MPI call"), units.Count(c.Stretches, "stretch")))

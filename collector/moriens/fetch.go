@@ -2,6 +2,7 @@ package moriens
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"moriens/analysis/team"
@@ -35,7 +36,12 @@ func fetchOwn(ctx context.Context, f *store.Frozen, desk Desk) (missing []string
 		}
 		for _, part := range answer.Parts {
 			for _, m := range part.Messages {
-				d, err := f.Detail(m.GetTransfers())
+				x := m.GetTransfers()
+				if x == nil {
+					missing = append(missing, fmt.Sprintf("sends and receives: a node gave a message that has none: %T", m.Body))
+					continue
+				}
+				d, err := f.Detail(x)
 				if err != nil {
 					missing = append(missing, "sends and receives: "+err.Error())
 					continue

@@ -100,3 +100,19 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 		t.Errorf("%d messages; of calls (-want +got):\n%s", len(r.Run.Messages), d)
 	}
 }
+
+// A part of a window that has no transfers, where these alone were asked for, is said, and what came beside it counts.
+func TestOtherMessagesThanTransfers(t *testing.T) {
+	s, transfers := sendsInTurn(t, 2)
+	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}
+	desk := keeper{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
+	r, err := Conclude(t.Context(), End{
+		Frozen: s.Freeze(), Options: partition.Options{By: partition.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: desk,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node gave a message that has none: *moriensv1.ReportRequest_Done") {
+		t.Errorf("%d messages, %q", len(r.Run.Messages), said)
+	}
+}

@@ -115,20 +115,11 @@ func ReadEvents(in io.ReaderAt, bytes int64, put func(world, rank, thread int, n
 }
 
 // readRows hands every row of a file to each, in batches.
-func readRows[T any](in io.ReaderAt, bytes int64, each func(*T) error) (err error) {
-	// The library panics on some malformed pages.
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("malformed parquet file: %v", p)
-		}
-	}()
-	f, err := pq.OpenFile(in, bytes)
-	if err != nil {
-		return err
-	}
-	if err := checkFormat(f); err != nil {
-		return err
-	}
+func readRows[T any](in io.ReaderAt, bytes int64, each func(*T) error) error {
+	return withFile(in, bytes, func(f *pq.File) error { return eachRow(f, each) })
+}
+
+func eachRow[T any](f *pq.File, each func(*T) error) error {
 	want := pq.SchemaOf(new(T))
 	for _, column := range want.Columns() {
 		a, _ := want.Lookup(column...)

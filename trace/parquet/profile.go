@@ -225,20 +225,18 @@ func ReadProfileFile(path string) (*Profile, error) { return readFile(path, Read
 
 // ReadProfile reads what WriteProfile wrote. Columns of a later version are left out.
 func ReadProfile(in io.ReaderAt, bytes int64) (p *Profile, err error) {
-	// The library panics on some malformed pages.
-	defer func() {
-		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("malformed parquet file: %v", r)
-		}
-	}()
-	f, err := pq.OpenFile(in, bytes)
+	err = withFile(in, bytes, func(f *pq.File) error {
+		p, err = readProfile(f)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	if err := checkFormat(f); err != nil {
-		return nil, err
-	}
-	p = &Profile{Counters: profileCounters(f)}
+	return p, nil
+}
+
+func readProfile(f *pq.File) (*Profile, error) {
+	p := &Profile{Counters: profileCounters(f)}
 	columns, err := profileColumns(p.Counters)
 	if err != nil {
 		return nil, err

@@ -37,19 +37,35 @@ func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, er
 // Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
 // highest rank with a burst; calls, nodes, phases and messages are not in the file, nor are threads without a burst.
 func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
+	err = withFile(in, bytes, func(f *pq.File) error {
+		run, err = readRun(f)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return run, nil
+}
+
+// withFile hands an opened file of the present format to read.
+func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) (err error) {
 	// The library panics on some malformed pages.
 	defer func() {
 		if p := recover(); p != nil {
-			run, err = nil, fmt.Errorf("malformed parquet file: %v", p)
+			err = fmt.Errorf("malformed parquet file: %v", p)
 		}
 	}()
 	f, err := pq.OpenFile(in, bytes)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := checkFormat(f); err != nil {
-		return nil, err
+	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
+		return fmt.Errorf("format %q, not %d", v, FormatVersion)
 	}
+	return read(f)
+}
+
+func readRun(f *pq.File) (*trace.Run, error) {
 	r := &reader{
 		run:   &trace.Run{CallPaths: []trace.CallPath{{}}},
 		paths: map[string]uint32{trace.CallPath{}.String(): 0}, lineages: map[string]uint32{"": 0},
@@ -74,13 +90,6 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 	}
 	r.run.SummariseClusters()
 	return r.run, nil
-}
-
-func checkFormat(f *pq.File) error {
-	if v, _ := f.Lookup(keyFormat); v != strconv.Itoa(FormatVersion) {
-		return fmt.Errorf("format %q, not %d", v, FormatVersion)
-	}
-	return nil
 }
 
 type reader struct {

@@ -114,15 +114,6 @@ func droppedTime(run *trace.Run, t *trace.Thread) []trace.Pause {
 		return nil
 	}
 	var list []trace.Pause
-	atNS := t.BeginNS
-	for _, s := range t.Kept {
-		if s.BeginNS > atNS {
-			list = append(list, trace.Pause{BeginNS: atNS, EndNS: s.BeginNS})
-		}
-		atNS = max(atNS, s.EndNS)
-	}
-	if atNS < t.EndNS {
-		list = append(list, trace.Pause{BeginNS: atNS, EndNS: t.EndNS})
-	}
+	t.Dropped(func(beginNS, endNS int64) { list = append(list, trace.Pause{BeginNS: beginNS, EndNS: endNS}) })
 	return list
 }

@@ -9,8 +9,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
-	"strings"
 
 	"moriens/trace"
 )
@@ -105,7 +103,7 @@ func (w *writer) wholeRun() {
 			n.int("world", int64(c.World))
 			n.int("id", c.ID)
 			n.text("kind", c.Kind())
-			n.text("ranks", spaced(c.Ranks))
+			n.text("ranks", c.RankList())
 			n.done()
 			w.at(0)
 		}
@@ -116,17 +114,6 @@ func (w *writer) wholeRun() {
 			w.cluster(&w.run.Clusters[i], track)
 		}
 	}
-}
-
-func spaced(numbers []int) string {
-	var b strings.Builder
-	for i, n := range numbers {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(strconv.Itoa(n))
-	}
-	return b.String()
 }
 
 // window gives each window a track of its own: they may overlap.

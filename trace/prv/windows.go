@@ -79,24 +79,6 @@ func keeps(t *trace.Thread, at *int, beginNS, endNS int64) bool {
 	return *at < len(t.Kept) && t.Kept[*at].BeginNS <= beginNS
 }
 
-// dropped gives the stretches of a thread's time that are not kept.
-func dropped(t *trace.Thread, each func(beginNS, endNS int64)) {
-	if len(t.Kept) == 0 {
-		each(t.BeginNS, t.EndNS)
-		return
-	}
-	fromNS := t.BeginNS
-	for _, s := range t.Kept {
-		if fromNS < s.BeginNS {
-			each(fromNS, s.BeginNS)
-		}
-		fromNS = s.EndNS
-	}
-	if fromNS < t.EndNS {
-		each(fromNS, t.EndNS)
-	}
-}
-
 // appendWindows appends what tells kept from dropped time. The begin of a window comes before all else of its time, the end behind; where
 // spans touch, the begin of the next is the end.
 func appendWindows(lines []markLine, run *trace.Run, thread int) []markLine {
@@ -110,9 +92,14 @@ func appendWindows(lines []markLine, run *trace.Run, thread int) []markLine {
 			lines = append(lines, markLine{timeNS: s.EndNS, thread: thread, eventType: typeWindow, value: windowEnd})
 		}
 	}
-	dropped(t, func(beginNS, endNS int64) {
+	state := func(beginNS, endNS int64) {
 		lines = append(lines, markLine{timeNS: beginNS, thread: thread, state: stateDropped, value: endNS})
-	})
+	}
+	if len(t.Kept) == 0 {
+		state(t.BeginNS, t.EndNS) // though it have no length: by it a reader knows that there were windows
+	} else {
+		t.Dropped(state)
+	}
 	return lines
 }
 

@@ -2,8 +2,6 @@ package table
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"moriens/trace"
 )
@@ -149,14 +147,7 @@ func communicators(run *trace.Run) Table {
 			s.Int(int64(c.World))
 			s.Int(c.ID)
 			s.Text(c.Kind())
-			var ranks strings.Builder
-			for i, r := range c.Ranks {
-				if i > 0 {
-					ranks.WriteByte(' ')
-				}
-				ranks.WriteString(strconv.Itoa(r))
-			}
-			s.Text(ranks.String())
+			s.Text(c.RankList())
 			if err := s.End(); err != nil {
 				return err
 			}
