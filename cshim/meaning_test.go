@@ -385,14 +385,14 @@ func TestOrdinalsOfDropped(t *testing.T) {
 
 // drain reads the rings of both ranks of a job when these say that they are full, and tells them so.
 func drain(j job) error {
+	deadline := time.Now().Add(2 * time.Minute)
 	for rank := range 2 {
-		for tries := 0; ; tries++ {
+		for ; ; time.Sleep(10 * time.Millisecond) {
 			if _, err := os.Stat(filepath.Join(j.out, fmt.Sprintf("full.%d", rank))); err == nil {
 				break
-			} else if tries == 3000 {
+			} else if time.Now().After(deadline) {
 				return err
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 	}
 	found, err := ring.NewDirectory(ring.DirectoryPath(j.shm, os.Getuid(), "test")).Scan()

@@ -106,12 +106,11 @@ func whenReady(t *testing.T, j job, meanwhile func(dir string)) outcome {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range 6000 {
+		for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 			if ready, _ := filepath.Glob(filepath.Join(j.out, "ready.*")); len(ready) == 2 {
 				meanwhile(j.shm)
 				break
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 		if err := os.WriteFile(filepath.Join(j.out, "go"), nil, 0o600); err != nil {
 			t.Error(err)

@@ -250,7 +250,7 @@ func expectEnded(t *testing.T, ranks map[int]*process) {
 // expectDead waits for the process to end: launchers can be gone before their ranks are.
 func expectDead(t *testing.T, p *process) {
 	t.Helper()
-	for range 1000 {
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		alive, err := p.Alive()
 		if err != nil {
 			t.Fatal(err)
@@ -258,9 +258,10 @@ func expectDead(t *testing.T, p *process) {
 		if !alive {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		if time.Now().After(deadline) {
+			t.Fatalf("rank %d still lives", p.Rank)
+		}
 	}
-	t.Errorf("rank %d still lives", p.Rank)
 }
 
 func succeed(t *testing.T, o outcome) {

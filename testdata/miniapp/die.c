@@ -28,6 +28,7 @@ static void die(const char *how)
 {
 	int value, flag;
 	pid_t child;
+	clockid_t parents;
 
 	if (strcmp(how, "kill") == 0)
 		kill(getpid(), SIGKILL);
@@ -39,8 +40,11 @@ static void die(const char *how)
 		exit(0);
 	if (strcmp(how, "inside") == 0) {
 		pid_t me = getpid();
+		clock_getcpuclockid(me, &parents);
+		int64_t begin = clock_ns(parents);
 		if (fork() == 0) {
-			usleep(200000);
+			while (clock_ns(parents) < begin + 50000000) /* MPI libraries compute while they wait */
+				usleep(1000);
 			kill(me, SIGKILL);
 			_exit(0);
 		}
@@ -75,7 +79,7 @@ int main(int argc, char **argv)
 		wait_for_the_others(size);
 		die(how);
 	} else if (strcmp(how, "fork") != 0 && strcmp(how, "none") != 0) {
-		sleep(3); /* for the launcher to end the job, which not every one does when a rank just leaves */
+		sleep(strcmp(how, "exit") == 0 ? 3 : 300); /* for the launcher to end the job, which not every one does when a rank just leaves */
 		_exit(0);
 	}
 	MPI(Finalize);

@@ -114,12 +114,17 @@ static inline void report(int rank)
 	planted_close(f, "counts", rank);
 }
 
-static inline int64_t now_ns(void)
+static inline int64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline int64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 #endif

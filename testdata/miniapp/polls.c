@@ -8,7 +8,7 @@
  *	polls pool N [MS]       N MPI_Iprobe in vain by a thread that lives on when MPI is finalised,
  *	                        for MS milliseconds
  *
- * compute writes its bursts as planted.c does. inside keeps, in $MINIAPP_OUT/polling.<rank>, how many calls it
+ * each writes how many ns lie between its first poll and its last to $MINIAPP_OUT/took.<rank>, and compute its bursts as planted.c does. inside keeps, in $MINIAPP_OUT/polling.<rank>, how many calls it
  * has begun and how many have come back, 64 bits each.
  */
 #include "planted.h"
@@ -33,12 +33,13 @@ static void start(int *value)
 	MPI(Irecv, value, 1, MPI_INT, 0, 7, MPI_COMM_SELF, &request[0]);
 }
 
-static void each(long n)
+static void each(long n, int rank)
 {
 	int value = 1, got, flag, index, indices[2];
 	MPI_Message message;
 
 	start(&got);
+	int64_t begin = now_ns();
 	for (long i = 0; i < n; i++) {
 		MPI(Test, &request[0], &flag, MPI_STATUS_IGNORE);
 		expect(flag, 0);
@@ -74,6 +75,10 @@ static void each(long n)
 		MPI(Test, &request[0], &flag, MPI_STATUS_IGNORE);
 		expect(flag, i == n);
 	}
+	int64_t took = now_ns() - begin;
+	FILE *f = planted_open();
+	fprintf(f, "%lld\n", (long long)took);
+	planted_close(f, "took", rank);
 }
 
 static void compute(long n, int64_t ns, int rank)
@@ -123,6 +128,8 @@ static void inside(int rank)
 	volatile uint64_t *polls = mmap(NULL, 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	report(rank);
 	if (fork() == 0) {
+		while (polls[1] < 1000)
+			usleep(1000);
 		usleep(150000);
 		kill(me, SIGKILL);
 		_exit(0);
@@ -158,7 +165,7 @@ int main(int argc, char **argv)
 	MPI(Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (strcmp(what, "each") == 0)
-		each(n);
+		each(n, rank);
 	else if (strcmp(what, "compute") == 0)
 		compute(n, (argc > 3 ? atol(argv[3]) : 1000) * 1000, rank);
 	else if (strcmp(what, "die") == 0)
