@@ -78,7 +78,7 @@ func TestCellsKilled(t *testing.T) {
 	kill(agent)
 	agent, said := start(t, agentArgs...)
 	kept(bursts)
-	contains(t, execute(t, nil, binary(t), "status", out).stdout, "the bursts stay on their nodes, in ", "of threads that have ended")
+	contains(t, execute(t, nil, binary(t), "status", out, "--timeout", "2m").stdout, "the bursts stay on their nodes, in ", "of threads that have ended")
 	end(t, over)
 	if err := job.Wait(); err != nil {
 		t.Errorf("the job: %v", err)

@@ -39,7 +39,7 @@ func pageNow(t *testing.T, out string, wanted func(*health.Page) bool) *health.P
 	t.Helper()
 	var last string
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		o := execute(t, nil, binary(t), "status", out, "--json")
+		o := execute(t, nil, binary(t), "status", out, "--json", "--timeout", "1m")
 		last = o.stdout + o.stderr
 		var state struct{ Collector *health.Page }
 		if json.Unmarshal([]byte(o.stdout), &state) == nil && state.Collector != nil && wanted(state.Collector) {

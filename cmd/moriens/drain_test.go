@@ -22,7 +22,7 @@ import (
 func TestAgentIsGone(t *testing.T) {
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		app := mpi.App(t, "planted")
+		app := mpi.App(t, "until")
 		for _, c := range []struct {
 			name   string
 			signal syscall.Signal
@@ -31,12 +31,12 @@ func TestAgentIsGone(t *testing.T) {
 			{"killed", syscall.SIGKILL},
 		} {
 			t.Run(c.name, func(t *testing.T) {
-				planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
+				planted, shm, out, over := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "over")
 				collect, collectOutput := start(t, "collect", "--keep-bursts", "all", "--out", out)
-				agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--spool", t.TempDir(), "--idle", "500ms", "--wait", "20s")
+				agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--spool", t.TempDir(), "--idle", "500ms", "--wait", "2m")
 				_, meet := readMeeting(t, out, collectOutput)
 
-				args := mpi.Args(2, library, app, "1", "600", "18000", "60000", "100", "10")
+				args := mpi.Args(2, library, app, over)
 				job := exec.Command(args[0], args[1:]...)
 				job.Env = mpitest.Environ("MINIAPP_OUT="+planted, "MORIENS_RUN="+meet.Run, "MORIENS_SHM="+shm, "MORIENS_DRAIN=300")
 				var complaints strings.Builder
@@ -44,9 +44,11 @@ func TestAgentIsGone(t *testing.T) {
 				if err := job.Start(); err != nil {
 					t.Fatal(err)
 				}
+				t.Cleanup(func() { job.Process.Kill() })
 				dir := ring.DirectoryPath(shm, os.Getuid(), meet.Run)
 				waitForReader(t, dir, 2)
 				agent.Process.Signal(c.signal)
+				end(t, over)
 				if err := job.Wait(); err != nil || complaints.Len() != 0 {
 					t.Fatalf("the job noticed: %v\n%s", err, complaints.String())
 				}

@@ -15,7 +15,7 @@ import (
 // TestPreloadAgentKilled: an agent that is killed is started again and goes on where it was; neither the job nor the results notice.
 func TestPreloadAgentKilled(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
+		j := untilOver(t, mpi, "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 		if err := j.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -25,6 +25,7 @@ func TestPreloadAgentKilled(t *testing.T) {
 			pids := j.agents(t)
 			return len(pids) == 2 && pids[0] == parent && pids[1] != agent
 		})
+		end(t, j.over)
 		if err := j.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, &j.stderr)
 		}
@@ -41,8 +42,7 @@ func TestPreloadAgentKilled(t *testing.T) {
 
 // TestPreloadFinish: the user's command ends the measurement, not the job.
 func TestPreloadFinish(t *testing.T) {
-	mpi := mpitest.OpenMPI
-	j := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
+	j := untilOver(t, mpitest.OpenMPI, "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 	if err := j.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,6 +54,7 @@ func TestPreloadFinish(t *testing.T) {
 	if m := readManifest(t, dir); m.Ranks != 2 {
 		t.Errorf("manifest %+v", m)
 	}
+	end(t, j.over)
 	if err := j.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}
@@ -66,13 +67,14 @@ func TestPreloadFinish(t *testing.T) {
 // collector and an agent make results of everything, and leave nothing else.
 func TestPreloadAgentGone(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run"}, long(mpi, t)...)
+		j := untilOver(t, mpi, "MORIENS_TIMEOUT=86400", "MORIENS_DRAIN=0", "MORIENS_DIR=run")
 		if err := j.Start(); err != nil {
 			t.Fatal(err)
 		}
 		parent, agent := j.waitForAgents(t, 2)
 		syscall.Kill(parent, syscall.SIGKILL)
 		syscall.Kill(agent, syscall.SIGKILL)
+		end(t, j.over)
 		if err := j.Wait(); err != nil {
 			t.Errorf("%v\n%s", err, &j.stderr)
 		}

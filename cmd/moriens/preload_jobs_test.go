@@ -46,18 +46,21 @@ func TestPreloadOneAfterAnother(t *testing.T) {
 // TestPreloadAtOnce: two jobs of one user on one node at the same time do not meet.
 func TestPreloadAtOnce(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		first := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_QUIET=1"}, long(mpi, t)...)
+		first := untilOver(t, mpi, "MORIENS_DIR=run", "MORIENS_QUIET=1")
 		second := preloadJobOf(t, []string{"MORIENS_DIR=run", "MORIENS_QUIET=1", "MORIENS_SHM=" + first.shm}, short(mpi, t)...)
 		second.shm = first.shm
-		for _, j := range []*preloadJob{first, second} {
-			if err := j.Start(); err != nil {
-				t.Fatal(err)
-			}
+		if err := first.Start(); err != nil {
+			t.Fatal(err)
+		}
+		first.waitForAgents(t, 2)
+		if err := second.Run(); err != nil || second.stderr.Len() != 0 {
+			t.Fatalf("%v\n%s", err, &second.stderr)
+		}
+		end(t, first.over)
+		if err := first.Wait(); err != nil || first.stderr.Len() != 0 {
+			t.Fatalf("%v\n%s", err, &first.stderr)
 		}
 		for _, j := range []*preloadJob{first, second} {
-			if err := j.Wait(); err != nil || j.stderr.Len() != 0 {
-				t.Fatalf("%v\n%s", err, &j.stderr)
-			}
 			j.checkPreloaded(t, filepath.Join(j.folder, "run"), 2)
 		}
 	})

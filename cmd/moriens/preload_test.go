@@ -22,6 +22,7 @@ import (
 type preloadJob struct {
 	*exec.Cmd
 	folder, shm, counts string
+	over                string // ends a job of untilOver
 	stdout, stderr      bytes.Buffer
 }
 
@@ -31,7 +32,8 @@ func preloadJobOf(t *testing.T, env []string, args ...string) *preloadJob {
 	j := &preloadJob{Cmd: exec.Command(args[0], args[1:]...), folder: t.TempDir(), shm: t.TempDir(), counts: t.TempDir()}
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	j.Dir = j.folder
-	j.Env = mpitest.Environ(append([]string{"LD_PRELOAD=" + library, "MORIENS_SHM=" + j.shm, "MINIAPP_OUT=" + j.counts}, env...)...)
+	// The usual minute for the end can be too little on a machine that does other things too.
+	j.Env = mpitest.Environ(append([]string{"LD_PRELOAD=" + library, "MORIENS_SHM=" + j.shm, "MINIAPP_OUT=" + j.counts, "MORIENS_TIMEOUT=600"}, env...)...)
 	j.Stdout, j.Stderr = &j.stdout, &j.stderr
 	t.Cleanup(func() {
 		for _, pid := range j.agents(t) {
@@ -129,8 +131,18 @@ func short(mpi mpitest.MPI, t *testing.T) []string {
 	return mpi.Args(2, "", mpi.App(t, "planted"), "1", "200", "6000", "20000", "100", "10")
 }
 
-func long(mpi mpitest.MPI, t *testing.T) []string {
-	return mpi.Args(2, "", mpi.App(t, "planted"), "1", "600", "18000", "60000", "100", "10")
+// untilOver is preloadJobOf of a job that lasts until end is called with its over.
+func untilOver(t *testing.T, mpi mpitest.MPI, env ...string) *preloadJob {
+	t.Helper()
+	over := filepath.Join(t.TempDir(), "over")
+	j := preloadJobOf(t, env, mpi.Args(2, "", mpi.App(t, "until"), over)...)
+	j.over = over
+	t.Cleanup(func() {
+		if j.Process != nil {
+			j.Process.Kill()
+		}
+	})
+	return j
 }
 
 // TestPreload: LD_PRELOAD and nothing else gives a run directory. Batch systems kill what a step has left the moment its tasks have
@@ -163,7 +175,7 @@ func TestPreload(t *testing.T) {
 // nobody up; going on, it writes the results.
 func TestPreloadInheritsNothing(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=0", "MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
+		j := untilOver(t, mpi, "MORIENS_TIMEOUT=0", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 		if err := j.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -172,6 +184,7 @@ func TestPreloadInheritsNothing(t *testing.T) {
 		checkAgentProcess(t, agent)
 		syscall.Kill(parent, syscall.SIGSTOP)
 		syscall.Kill(agent, syscall.SIGSTOP)
+		end(t, j.over)
 		if err := j.Wait(); err != nil {
 			t.Fatalf("%v\n%s", err, &j.stderr)
 		}
@@ -238,13 +251,13 @@ func checkAgentProcess(t *testing.T, pid int) {
 
 // TestPreloadTimeout: an agent that is not done in time is waited for no longer, and that is said.
 func TestPreloadTimeout(t *testing.T) {
-	mpi := mpitest.OpenMPI
-	j := preloadJobOf(t, []string{"MORIENS_TIMEOUT=1", "MORIENS_DIR=run", "MORIENS_DRAIN=0"}, long(mpi, t)...)
+	j := untilOver(t, mpitest.OpenMPI, "MORIENS_TIMEOUT=1", "MORIENS_DIR=run", "MORIENS_DRAIN=0")
 	if err := j.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_, agent := j.waitForAgents(t, 2)
 	syscall.Kill(agent, syscall.SIGSTOP)
+	end(t, j.over)
 	if err := j.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, &j.stderr)
 	}

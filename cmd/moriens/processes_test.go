@@ -53,7 +53,7 @@ func TestCollectAndAgent(t *testing.T) {
 		app := mpi.App(t, "planted")
 		planted, shm, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run")
 		collect, collectOutput := start(t, "collect", "--keep-bursts", "all", "--out", out)
-		agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "20s")
+		agent, agentOutput := start(t, "agent", "--dir", out, "--shm", shm, "--idle", "500ms", "--wait", "2m")
 
 		meeting, meet := readMeeting(t, out, collectOutput)
 		if info, err := os.Stat(meeting); err != nil || info.Mode().Perm() != 0o600 {

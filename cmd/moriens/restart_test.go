@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,7 @@ func (a *testAgent) end(t *testing.T, rank int) {
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: id, Calls: uint64(a.sent * restartRows)}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: id, How: moriensv1.ProcessEnd_HOW_FINALIZED}}})
 	a.commit(t, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	if err := errors.Join(a.up.Flush(ctx), a.stop()); err != nil {
 		t.Errorf("rank %d: %v", rank, err)
@@ -149,9 +150,16 @@ func TestCollectorIsKilled(t *testing.T) {
 			}
 		})
 	}
-	for range rounds {
+	var last rendezvous.Rendezvous
+	for round := range rounds {
+		// Every other one has begun to work when it is killed.
+		waitFor(t, "the collector", func() bool {
+			now, err := rendezvous.Read(out)
+			return round%2 == 1 || err == nil && !now.Equal(last)
+		})
 		time.Sleep(time.Duration(random.IntN(200)) * time.Millisecond)
 		kill(collect)
+		last, _ = rendezvous.Read(out)
 		collect, output = start(t, args...)
 	}
 	close(stop)
@@ -272,7 +280,8 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 // A `moriens run` that is killed leaves what its agent has sent, and `moriens collect` makes the results of it.
 func TestRunIsKilled(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
-	run, output := start(t, "run", "--keep-bursts", "all", "--out", out, "--shm", t.TempDir(), "--", "sleep", "60")
+	job := []string{"sh", "-c", `while [ -e "$0" ]; do sleep 0.1; done`, t.TempDir()} // until the test is over
+	run, output := start(t, append([]string{"run", "--keep-bursts", "all", "--out", out, "--shm", t.TempDir(), "--"}, job...)...)
 	lock := filepath.Join(out, rundir.JournalDir, "lock")
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Millisecond) {
 		if _, err := os.Stat(lock); err == nil {
@@ -299,7 +308,7 @@ func TestRunIsKilled(t *testing.T) {
 	}
 	m := readManifest(t, out)
 	text, _ := json.Marshal(m.Notes)
-	if m.Bursts != restartRows-1 || !strings.Contains(string(text), "the moriens that started it was killed") || len(m.Command) != 2 || m.Command[0] != "sleep" {
+	if m.Bursts != restartRows-1 || !strings.Contains(string(text), "the moriens that started it was killed") || !slices.Equal(m.Command, job) {
 		t.Errorf("%+v", m)
 	}
 }

@@ -20,7 +20,7 @@ func TestStatusOfNoCollector(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	collect, output := start(t, "collect", "--out", out)
 	readMeeting(t, out, output)
-	if o := execute(t, nil, binary(t), "status", out); o.status != 0 || !strings.Contains(o.stdout, "collecting") {
+	if o := execute(t, nil, binary(t), "status", out, "--timeout", "2m"); o.status != 0 || !strings.Contains(o.stdout, "collecting") {
 		t.Errorf("while it runs: %+v", o)
 	}
 	collect.Process.Kill()
@@ -95,12 +95,13 @@ func TestSecretsStaySecret(t *testing.T) {
 	testenv.Need(t, mpi.CC, mpi.Launcher)
 	seen, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	script := `cp "$MORIENS_DIR/collector.json" "$0/secrets"
-"$@" &
-sleep 1
+"$@" "$0/over" &
+until [ "$(ls "$MORIENS_SHM"/moriens-*/*.ring 2>/dev/null | wc -l)" = 2 ]; do sleep 0.01; done
 for p in /proc/[0-9]*; do { tr '\0' '\n' <$p/cmdline; tr '\0' '\n' <$p/environ; } >>"$0/processes" 2>/dev/null; done
+: >"$0/over"
 wait $!`
-	args := []string{binary(t), "--log", "debug", "--log-format", "json", "run", "--http", "127.0.0.1:0", "--out", out, "--", "sh", "-c", script, seen}
-	o := execute(t, nil, append(args, mpi.Args(2, "", mpi.App(t, "planted"), "2", "200", "200", "200", "900", "30")...)...)
+	args := []string{binary(t), "--log", "debug", "--log-format", "json", "run", "--http", "127.0.0.1:0", "--out", out, "--shm", t.TempDir(), "--", "sh", "-c", script, seen}
+	o := execute(t, nil, append(args, mpi.Args(2, "", mpi.App(t, "until"))...)...)
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
@@ -116,7 +117,7 @@ wait $!`
 		t.Fatalf("%+v, %v", secrets, err)
 	}
 	processes, err := os.ReadFile(filepath.Join(seen, "processes"))
-	if err != nil || !strings.Contains(string(processes), "MORIENS_RUN=") || !strings.Contains(string(processes), "planted") {
+	if err != nil || !strings.Contains(string(processes), "MORIENS_RUN=") || !strings.Contains(string(processes), "/until\n"+filepath.Join(seen, "over")) {
 		t.Fatalf("the job's processes were not seen: %v", err)
 	}
 	places := map[string]string{"the processes": string(processes), "the output": o.stdout, "the log": o.stderr}

@@ -118,7 +118,7 @@ func TestCtrlC(t *testing.T) {
 			x.waitFor(someBursts)
 			for range times {
 				x.press("\x03")
-				time.Sleep(100 * time.Millisecond)
+				x.waitFor("moriens: interrupt: ")
 			}
 			status, output := x.wait()
 			m := readManifest(t, out)
@@ -163,11 +163,11 @@ func TestSignal(t *testing.T) {
 
 // The status line appears, stays out of what the job prints, and is gone in the end.
 func TestStatusLine(t *testing.T) {
-	app := mpitest.OpenMPI.App(t, "planted")
-	out := filepath.Join(t.TempDir(), "run")
-	x := onTerminal(t, []string{"MINIAPP_OUT=" + t.TempDir()}, append([]string{binary(t), "run", "--out", out, "--"},
-		mpitest.OpenMPI.Args(2, "", app, "40", "200", "6000", "20000", "50", "2")...)...)
+	app := mpitest.OpenMPI.App(t, "until")
+	out, over := filepath.Join(t.TempDir(), "run"), filepath.Join(t.TempDir(), "over")
+	x := onTerminal(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, mpitest.OpenMPI.Args(2, "", app, over)...)...)
 	x.waitFor(someBursts)
+	end(t, over)
 	status, output := x.wait()
 	if status != 0 {
 		t.Errorf("status %d\n%s", status, output)
