@@ -3,11 +3,9 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -112,23 +110,7 @@ func TestKilledCollectors(t *testing.T) {
 	var senders sync.WaitGroup
 	defer senders.Wait()
 	defer end()
-	var agents []*testAgent
-	for rank := range ranks {
-		a := newTestAgent(t, out, meet.Run, rank, ranks)
-		agents = append(agents, a)
-		a.sample(t, 0)
-		senders.Go(func() {
-			for {
-				select {
-				case <-stop:
-					a.end(t, rank)
-					return
-				case <-time.After(2 * time.Millisecond):
-					a.send(t, rank)
-				}
-			}
-		})
-	}
+	agents := sendUntil(t, stop, &senders, out, meet.Run, ranks, 2*time.Millisecond)
 	for i, next := range []int{3, 1, 2, 0} {
 		// Agents have come to each of the present collectors that has any, and those have safe what they have sent.
 		bursts := uint64(0)
@@ -165,14 +147,7 @@ func TestKilledCollectors(t *testing.T) {
 		t.Fatalf("%v\n%s", err, output)
 	}
 	m := readManifest(t, out)
-	want := 0
-	for _, a := range agents {
-		want += a.sent * restartRows
-	}
-	calls := 0
-	for _, n := range slices.Sorted(maps.Values(m.MPICalls)) {
-		calls += n
-	}
+	calls, want := callsOf(m, agents)
 	if m.Ranks != ranks || calls != want || m.Bursts != want-ranks || m.Losses.MessagesRefused != 0 || len(m.Losses.RanksDied) != 0 {
 		t.Errorf("%d ranks, %d calls and %d bursts, want %d, %+v, notes %q", m.Ranks, calls, m.Bursts, want, m.Losses, m.Notes)
 	}

@@ -121,6 +121,40 @@ func meetAgain(t *testing.T, out string, cmd *exec.Cmd, output *strings.Builder)
 	return r
 }
 
+// sendUntil has an agent for each of so many ranks send again and again, with a pause between, and end when stop is closed. senders waits for all.
+func sendUntil(t *testing.T, stop <-chan bool, senders *sync.WaitGroup, out, run string, ranks int, pause time.Duration) []*testAgent {
+	t.Helper()
+	agents := make([]*testAgent, ranks)
+	for rank := range agents {
+		a := newTestAgent(t, out, run, rank, ranks)
+		agents[rank] = a
+		a.sample(t, 0)
+		senders.Go(func() {
+			for {
+				select {
+				case <-stop:
+					a.end(t, rank)
+					return
+				case <-time.After(pause):
+					a.send(t, rank)
+				}
+			}
+		})
+	}
+	return agents
+}
+
+// callsOf counts the calls that a run directory has, and those that agents have sent.
+func callsOf(m manifest, agents []*testAgent) (calls, sent int) {
+	for _, n := range m.MPICalls {
+		calls += n
+	}
+	for _, a := range agents {
+		sent += a.sent * restartRows
+	}
+	return calls, sent
+}
+
 // A collector that is killed again and again, while agents send and while it writes the results, loses nothing that it has acknowledged: an
 // agent would not send that again. Nothing is there twice.
 func TestCollectorIsKilled(t *testing.T) {
@@ -133,23 +167,7 @@ func TestCollectorIsKilled(t *testing.T) {
 
 	stop := make(chan bool)
 	var senders sync.WaitGroup
-	var agents []*testAgent
-	for rank := range ranks {
-		a := newTestAgent(t, out, meet.Run, rank, ranks)
-		agents = append(agents, a)
-		a.sample(t, 0)
-		senders.Go(func() {
-			for {
-				select {
-				case <-stop:
-					a.end(t, rank)
-					return
-				case <-time.After(500 * time.Microsecond):
-					a.send(t, rank)
-				}
-			}
-		})
-	}
+	agents := sendUntil(t, stop, &senders, out, meet.Run, ranks, 500*time.Microsecond)
 	var last rendezvous.Rendezvous
 	for round := range rounds {
 		// Every other one has begun to work when it is killed.
@@ -185,14 +203,7 @@ func TestCollectorIsKilled(t *testing.T) {
 	}
 
 	m := readManifest(t, out)
-	want := 0
-	for _, a := range agents {
-		want += a.sent * restartRows
-	}
-	calls := 0
-	for _, n := range m.MPICalls {
-		calls += n
-	}
+	calls, want := callsOf(m, agents)
 	if m.Ranks != ranks || calls != want || m.Bursts != want-ranks || m.Losses.MessagesRefused != 0 || len(m.Losses.RanksDied) != 0 {
 		t.Errorf("%d ranks, %d calls and %d bursts, want %d, %+v, notes %q", m.Ranks, calls, m.Bursts, want, m.Losses, m.Notes)
 	}
