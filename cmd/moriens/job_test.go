@@ -121,10 +121,11 @@ func sum(counts map[int]map[string]int) map[string]int {
 	return total
 }
 
-// plantedBurst is a burst as the planted mini-app saw it, in CLOCK_MONOTONIC.
+// plantedBurst is a burst as the planted mini-app saw it, in CLOCK_MONOTONIC, ns.
 type plantedBurst struct {
 	kind       int
 	start, end int64
+	away       int64 // of the time since the burst before it the rank did not run; other mini-apps do not say it
 }
 
 func readPlanted(t testing.TB, dir string, rank int) []plantedBurst {
@@ -136,7 +137,7 @@ func readPlanted(t testing.TB, dir string, rank int) []plantedBurst {
 	var list []plantedBurst
 	for line := range strings.Lines(string(text)) {
 		var b plantedBurst
-		if _, err := fmt.Sscan(line, &b.kind, &b.start, &b.end); err != nil {
+		if n, err := fmt.Sscan(line, &b.kind, &b.start, &b.end, &b.away); n < 3 {
 			t.Fatal(err)
 		}
 		list = append(list, b)

@@ -25,7 +25,7 @@ type neighbour struct {
 }
 
 // together runs a job of each neighbour at the same time, with their rings in one directory: each makes its calls only
-// when all have begun.
+// when all have begun, and have looked for their neighbour's rings.
 func together(t *testing.T, mpi mpitest.MPI, app, shm string, neighbours []*neighbour) {
 	t.Helper()
 	meet := filepath.Join(shm, "meet")
@@ -39,8 +39,10 @@ func together(t *testing.T, mpi mpitest.MPI, app, shm string, neighbours []*neig
 	for i, n := range neighbours {
 		// Where the next one is another user, the rings are not to be seen, though it is known where they are.
 		next := neighbours[(i+1)%len(neighbours)].uid
-		wait := fmt.Sprintf(`: >"$0/%d"; until [ $(ls "$0" | wc -l) = %d ]; do sleep 0.02; done
+		wait := fmt.Sprintf(`all() { : >"$0/$1-%d"; until [ $(ls "$0" | grep -c "$1") = %d ]; do sleep 0.02; done; }
+			all begun
 			if [ %d != %d ]; then ls -d %[5]s/moriens-%[4]d-* || exit 8; ls %[5]s/moriens-%[4]d-*/ && exit 9; fi
+			all looked
 			exec "$@"`, i, len(neighbours), n.uid, next, shm)
 		args := append([]string{"run", "--out", n.out, "--shm", shm, "--", "sh", "-c", wait, meet},
 			mpi.Args(2, "", app, "1", "200", "1500", "4500", fmt.Sprint(20+10*i), "5")...)

@@ -25,7 +25,8 @@ func readBursts(t testing.TB, dir string) *trace.Run {
 }
 
 // A real program with planted kinds of bursts: its calls are counted exactly, its bursts have the times
-// that its own clock read, and its kinds are the largest clusters.
+// that its own clock read, and its kinds are the largest clusters. A machine that does other things too makes bursts longer than planned:
+// what is told of kinds is of those that are not.
 func TestPlantedJob(t *testing.T) {
 	mpitest.Each(t, plantedJob)
 }
@@ -34,7 +35,7 @@ func plantedJob(t *testing.T, mpi mpitest.MPI) {
 	app := mpi.App(t, "planted")
 	const ranks = 2
 	planted, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
-	args := append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(ranks, "", app, "2")...)
+	args := append([]string{binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(ranks, "", app, "2")...)
 	o := execute(t, []string{"MINIAPP_OUT=" + planted}, args...)
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
@@ -57,7 +58,7 @@ func plantedJob(t *testing.T, mpi mpitest.MPI) {
 		t.Fatalf("%d threads", len(run.Threads))
 	}
 	var agree, total int
-	kinds := map[int32]map[int]int{} // by cluster, by kind
+	var clustered kinds
 	for rank := range run.Threads {
 		own := readPlanted(t, planted, rank)
 		b := &run.Threads[rank].Bursts
@@ -72,41 +73,80 @@ func plantedJob(t *testing.T, mpi mpitest.MPI) {
 		slices.Sort(shifts)
 		shift := shifts[len(shifts)/2]
 		for i, p := range own {
-			start, duration := b.StartNS[i+1], b.DurationNS[i+1]
-			tolerance := 2_000 + (p.end-p.start)/100
-			if near(start+shift, p.start, tolerance) && near(duration, p.end-p.start, tolerance) {
+			start, duration := b.StartNS[i+1]+shift, b.DurationNS[i+1]
+			// A rank that is made to wait between a call and its own reading of the clock reads it so much later, or has read it so much earlier.
+			tolerance, before, after := 2_000+(p.end-p.start)/100, max(p.away, 0), int64(0)
+			if i+1 < len(own) {
+				after = max(own[i+1].away, 0)
+			}
+			if within(start-p.start, -tolerance-before, tolerance) && within(duration-(p.end-p.start), -tolerance, tolerance+before+after) {
 				agree++
 			}
 			total++
-			c := b.Cluster[i+1]
-			if kinds[c] == nil {
-				kinds[c] = map[int]int{}
-			}
-			kinds[c][p.kind]++
+			clustered.add(p, b.Cluster[i+1])
 		}
 	}
 	if agree*100 < total*99 {
 		t.Errorf("%d of %d bursts agree with the program's own clock", agree, total)
 	}
-	held := 0
-	for id := int32(1); id <= 3; id++ {
-		most, all := 0, 0
-		for _, n := range kinds[id] {
-			most, all = max(most, n), all+n
-		}
-		held += all
-		if all == 0 || most*100 < all*99 {
-			t.Errorf("cluster %d holds kinds %v", id, kinds[id])
-		}
-	}
-	if held*100 < total*95 {
-		t.Errorf("the three largest clusters hold %d of %d planted bursts: %v", held, total, kinds)
-	}
-
+	clustered.check(t)
 	checkTrace(t, out, run)
 }
 
-func near(a, b, tolerance int64) bool { return a-b <= tolerance && b-a <= tolerance }
+// kinds are the planted bursts by cluster and kind: all of them, and those that lasted as planned.
+type kinds struct {
+	all, asPlanned    map[int32][4]int
+	plannedNS, tookNS int64
+}
+
+func (k *kinds) add(p plantedBurst, cluster int32) {
+	if k.all == nil {
+		k.all, k.asPlanned = map[int32][4]int{}, map[int32][4]int{}
+	}
+	planned, took := [4]int64{1: 200_000, 2: 6_000_000, 3: 180_000_000}[p.kind], p.end-p.start
+	count := func(m map[int32][4]int) {
+		n := m[cluster]
+		n[p.kind]++
+		m[cluster] = n
+	}
+	count(k.all)
+	if took < planned+planned/20 {
+		count(k.asPlanned)
+	}
+	k.plannedNS, k.tookNS = k.plannedNS+planned, k.tookNS+took
+}
+
+// check sees that the bursts of a kind that lasted as planned are in a cluster, which has no other kind, if nine of ten did: a few are none. These clusters are the
+// largest where all took little longer than planned.
+func (k *kinds) check(t *testing.T) {
+	t.Helper()
+	held, total := 0, 0
+	for kind := 1; kind <= 3; kind++ {
+		of, most, asPlanned, made := int32(0), 0, 0, 0
+		for c, n := range k.all {
+			p := k.asPlanned[c][kind]
+			asPlanned, made = asPlanned+p, made+n[kind]
+			if p > most {
+				of, most = c, p
+			}
+		}
+		if asPlanned*10 < made*9 {
+			continue
+		}
+		held, total = held+most, total+asPlanned
+		if all := k.all[of]; of < 1 || all[kind]*100 < (all[1]+all[2]+all[3])*99 {
+			t.Errorf("most bursts of kind %d are in cluster %d, which holds %v", kind, of, all)
+		}
+		if k.tookNS < k.plannedNS+k.plannedNS/20 && (of < 1 || of > 3) {
+			t.Errorf("the cluster of kind %d is %d", kind, of)
+		}
+	}
+	if held*100 < total*95 {
+		t.Errorf("the clusters of the three kinds hold %d of %d planted bursts: %v of %v", held, total, k.asPlanned, k.all)
+	}
+}
+
+func within(x, least, most int64) bool { return least <= x && x <= most }
 
 // checkTrace sees that trace.prv holds the same bursts, calls and times as bursts.parquet and manifest.json.
 func checkTrace(t *testing.T, dir string, bursts *trace.Run) {

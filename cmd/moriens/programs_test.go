@@ -25,7 +25,7 @@ func TestLAMMPS(t *testing.T) {
 	job := mpitest.OpenMPI.Args(2, "", "lmp", "-in", input, "-log", "none", "-var", "steps", "200")
 	plain := execute(t, nil, job...)
 	out := filepath.Join(t.TempDir(), "run")
-	measured := execute(t, nil, append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, job...)...)
+	measured := execute(t, nil, append([]string{binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"}, job...)...)
 	if plain.status != 0 || measured.status != 0 {
 		t.Fatalf("status %d without, %d with\n%s", plain.status, measured.status, measured.stderr)
 	}
@@ -92,7 +92,7 @@ func TestHPCC(t *testing.T) {
 	// Its ring patterns make ten thousand calls a millisecond for longer than a ring of the usual size lasts where the reader has no
 	// core of its own.
 	t.Setenv("MORIENS_RING", "16777216")
-	got := checks(binary(t), "run", "--keep-bursts", "all", "--out", out, "--")
+	got := checks(binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--")
 	if len(want) < 10 || !slices.Equal(want, got) {
 		t.Errorf("checks without:\n%s\nwith:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
@@ -156,7 +156,7 @@ func TestQuantumESPRESSO(t *testing.T) {
 	var manifests []manifest
 	for _, name := range []string{"first", "second"} {
 		out := filepath.Join(dir, name)
-		if got := execute(binary(t), "run", "--keep-bursts", "all", "--out", out, "--"); !slices.Equal(want, got) {
+		if got := execute(binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"); !slices.Equal(want, got) {
 			t.Errorf("results without:\n%s\nwith:\n%s", text, strings.Join(got, "\n"))
 		}
 		m := readManifest(t, out)

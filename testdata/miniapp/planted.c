@@ -7,26 +7,31 @@
  * MPI_Barrier, and one long one before an MPI_Bcast. By default the kinds are 30 times apart and each has
  * about a third of the time: 900 of 0.2 ms, 30 of 6 ms and one of 180 ms.
  *
- * Every rank writes a line "kind start_ns end_ns" per burst, in CLOCK_MONOTONIC, to $MINIAPP_OUT/bursts.<rank>:
- * the readings enclose the work and lie just after the call before it and just before the call after it.
+ * Every rank writes a line "kind start_ns end_ns away_ns" per burst, in CLOCK_MONOTONIC, to $MINIAPP_OUT/bursts.<rank>:
+ * the readings enclose the work and lie just after the call before it and just before the call after it. For away_ns of the time
+ * since the burst before it the kernel had the rank not run.
  */
 #include "planted.h"
 
 static struct burst {
 	int kind;
-	int64_t start, end;
+	int64_t start, end, away;
 } *bursts;
 static long made;
 
 static void work(int kind, int64_t ns)
 {
+	static int64_t ran; /* until the burst before this one ended */
 	struct burst *b = &bursts[made++];
 
 	b->kind = kind;
 	b->start = now_ns();
-	do
-		b->end = now_ns();
-	while (b->end - b->start < ns);
+	if (made > 1)
+		b->away = b->start - b[-1].end - (clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran);
+	while (now_ns() - b->start < ns)
+		;
+	ran = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	b->end = now_ns();
 }
 
 int main(int argc, char **argv)
@@ -67,7 +72,7 @@ int main(int argc, char **argv)
 
 	FILE *f = planted_open();
 	for (long i = 0; i < made; i++)
-		fprintf(f, "%d %lld %lld\n", bursts[i].kind, (long long)bursts[i].start, (long long)bursts[i].end);
+		fprintf(f, "%d %lld %lld %lld\n", bursts[i].kind, (long long)bursts[i].start, (long long)bursts[i].end, (long long)bursts[i].away);
 	planted_close(f, "bursts", rank);
 	free(bursts);
 	report(rank);
