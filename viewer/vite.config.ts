@@ -22,8 +22,10 @@ export default defineConfig({
   test: {
     include: ['test/**/*.spec.ts'],
     globalSetup: ['test/build.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // What takes a moment here can take minutes on a machine that does other things too; only what hangs takes longer.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     fileParallelism: false,
   },
 });

@@ -10,11 +10,19 @@ import { embed } from './pack';
 
 const EXECUTABLE = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 
+// PATIENCE is how long the browser may take over anything on a machine that does other things too, in ms.
+const PATIENCE = 120_000;
+
 export async function launch(): Promise<Browser> {
-  return chromium.launch({
+  const browser = await chromium.launch({
     executablePath: EXECUTABLE,
+    timeout: PATIENCE,
     args: ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'],
   });
+  browser.on('context', (context) => {
+    context.setDefaultTimeout(PATIENCE);
+  });
+  return browser;
 }
 
 // report makes what report.html is: the page with its script, style and pack inside. null leaves the pack out.

@@ -225,8 +225,7 @@ test('what is no message of a collector changes nothing', async () => {
   collector.say('page', '{"health":');
   collector.say('page', '[1]');
   collector.say('page', '{"health":null,"profile":{"codes":"x","seconds":7},"clusters":[null],"points":[{"duration":"1e999"}],"overhead":{}}');
-  await page.waitForTimeout(200);
-  expect(await page.locator('main').innerText()).toContain('No burst has been clustered yet.');
+  await expect.poll(() => page.locator('main').innerText()).toContain('No burst has been clustered yet.');
   collector.say('page', pageOf(4));
   await expect.poll(() => drawn(page)).toMatchObject({ bins: 4 });
   expect(errors).toEqual([]);

@@ -34,7 +34,7 @@ beforeAll(async () => {
   dir = join(work, 'run');
   await promisify(execFile)('go', ['run', './internal/measure/endbench', '-one', '-all', '-ranks', `${RANKS}`, '-bursts', '200000', '-dir', dir], { cwd: ROOT });
   tables = await tablesOf(dir);
-}, 300_000);
+});
 afterAll(async () => {
   rmSync(work, { recursive: true, force: true });
   await browser.close();
@@ -44,7 +44,7 @@ const read = async (page: Page) => (await page.evaluate(() => window.__moriens?.
 
 async function drawn(page: Page, good: (d: Drawn) => boolean): Promise<Drawn> {
   let d: Drawn | undefined;
-  await expect.poll(async () => (d = await read(page)) !== undefined && good(d), { timeout: 60_000 }).toBe(true);
+  await expect.poll(async () => (d = await read(page)) !== undefined && good(d)).toBe(true);
   if (!d) throw new Error('nothing is drawn');
   return d;
 }

@@ -36,7 +36,7 @@ beforeAll(async () => {
   tables = await tablesOf(run.dir);
   clusters = run.read('clusters.json') as Clusters;
   manifest = run.read('manifest.json') as Manifest;
-}, 300_000);
+});
 afterAll(async () => {
   run.remove();
   await browser.close();
@@ -46,7 +46,7 @@ const open = (hash: string): Promise<Opened> => openAt(browser, `file://${join(r
 
 async function drawn<T>(page: Page, view: string, good: (d: T) => boolean = () => true): Promise<T> {
   let d: T | undefined;
-  await expect.poll(async () => (d = (await page.evaluate((v) => window.__moriens?.drawn[v], view)) as T | undefined) !== undefined && good(d), { timeout: 30_000 }).toBe(true);
+  await expect.poll(async () => (d = (await page.evaluate((v) => window.__moriens?.drawn[v], view)) as T | undefined) !== undefined && good(d)).toBe(true);
   if (d === undefined) throw new Error(`${view} is not drawn`);
   return d;
 }
