@@ -109,15 +109,9 @@ func referenceOf(t *testing.T, p dbscan.Points, k int) []float64 {
 func TestAtMeans(t *testing.T) {
 	efforts := 0
 	property := func(t *rapid.T) {
-		p, eps := drawPoints(t, 4, 80)
-		minPts := rapid.IntRange(1, 10).Draw(t, "minPts")
-		side := eps / rapid.SampledFrom([]float64{.5, 1, 2, 4, 16}).Draw(t, "fineness")
-		if !(side > 0) || math.IsInf(side, 0) {
-			side = .1
-		}
-		cells, of := summed(t, p, side)
+		p, eps, minPts, cells, of := drawSummed(t)
 		if of == nil {
-			return // too far out for cells of this side
+			return
 		}
 		input := slices.Clone(cells)
 		first, err := dbscan.Weighted(p.Dims, cells, eps, minPts, 1)

@@ -254,17 +254,7 @@ func TestClusterAtTheThreshold(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for trial := range 600 {
 		dims := 1 + trial%4
-		p := dbscan.Points{Dims: dims, Coords: make([]float64, (50+random.IntN(250))*dims)}
-		kinds := 1 + random.IntN(4)
-		width := []float64{.02, .2, 1}[random.IntN(3)]
-		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
-		for i := range p.Coords {
-			x := float64(i/dims%kinds) + width*random.Float64()
-			if lattice != 0 {
-				x = math.Round(x*lattice) / lattice
-			}
-			p.Coords[i] = x
-		}
+		p, _ := kindsOfPoints(random, 50+random.IntN(250), dims)
 		minPts := 2 + random.IntN(9)
 		if trial%5 == 0 {
 			minPts = 20 + random.IntN(40) // more than a leaf of the tree holds
@@ -282,4 +272,20 @@ func TestClusterAtTheThreshold(t *testing.T) {
 			}
 		}
 	}
+}
+
+// kindsOfPoints gives points of some kinds, each in a box of the width, on a lattice or anywhere.
+func kindsOfPoints(random *rand.Rand, n, dims int) (p dbscan.Points, width float64) {
+	p = dbscan.Points{Dims: dims, Coords: make([]float64, n*dims)}
+	kinds := 1 + random.IntN(4)
+	width = []float64{.02, .2, 1}[random.IntN(3)]
+	lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
+	for i := range p.Coords {
+		x := float64(i/dims%kinds) + width*random.Float64()
+		if lattice != 0 {
+			x = math.Round(x*lattice) / lattice
+		}
+		p.Coords[i] = x
+	}
+	return p, width
 }

@@ -183,17 +183,7 @@ func TestSharedAtTheThreshold(t *testing.T) {
 	for trial := range 100 {
 		dbscan.PileUp(t, []int{2, 5, 64}[trial%3])
 		dims := 1 + trial%7
-		p := dbscan.Points{Dims: dims, Coords: make([]float64, (50+random.IntN(250))*dims)}
-		kinds := 1 + random.IntN(4)
-		width := []float64{.02, .2, 1}[random.IntN(3)]
-		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
-		for i := range p.Coords {
-			x := float64(i/dims%kinds) + width*random.Float64()
-			if lattice != 0 {
-				x = math.Round(x*lattice) / lattice
-			}
-			p.Coords[i] = x
-		}
+		p, _ := kindsOfPoints(random, 50+random.IntN(250), dims)
 		minPts := 2 + random.IntN(9)
 		if trial%5 == 0 {
 			minPts = 20 + random.IntN(40)
@@ -272,7 +262,9 @@ func TestSharedMistakes(t *testing.T) {
 	for want, own := range map[string]func(rank int) (dbscan.Points, []int64){
 		"points of 2 dimensions here, of 1 to 2": func(rank int) (dbscan.Points, []int64) { return dbscan.Points{Dims: 1 + rank}, nil },
 		"1 rows for 0 points":                    func(rank int) (dbscan.Points, []int64) { return dbscan.Points{Dims: 1}, make([]int64, rank) },
-		"half a row":                             nil,
+		"3 coordinates are no whole number": func(rank int) (dbscan.Points, []int64) {
+			return dbscan.Points{Dims: 2, Coords: make([]float64, 3*rank)}, nil
+		},
 		"point 1 is row 0": func(rank int) (dbscan.Points, []int64) {
 			return dbscan.Points{Dims: 1, Coords: make([]float64, 2*rank)}, []int64{1, 0}[:2*rank]
 		},
@@ -280,12 +272,6 @@ func TestSharedMistakes(t *testing.T) {
 			return dbscan.Points{Dims: 1, Coords: make([]float64, rank)}, []int64{1}[:rank]
 		},
 	} {
-		if own == nil {
-			want = "3 coordinates are no whole number"
-			own = func(rank int) (dbscan.Points, []int64) {
-				return dbscan.Points{Dims: 2, Coords: make([]float64, 3*rank)}, nil
-			}
-		}
 		errs := make([]error, 2)
 		_ = together(2, func(t team.Team) error {
 			p, rows := own(t.Rank())

@@ -34,20 +34,26 @@ func summed(t rapid.TB, p dbscan.Points, side float64) (cells []cell.Cell, of []
 	return cells, of
 }
 
+// drawSummed draws points, what to ask about them, and their cells; of is nil if they are too far out for cells of their side.
+func drawSummed(t *rapid.T) (p dbscan.Points, eps float64, minPts int, cells []cell.Cell, of []int) {
+	p, eps = drawPoints(t, 4, 80)
+	minPts = rapid.IntRange(1, 10).Draw(t, "minPts")
+	side := eps / rapid.SampledFrom([]float64{.5, 1, 2, 4, 16}).Draw(t, "fineness")
+	if !(side > 0) || math.IsInf(side, 0) {
+		side = .1
+	}
+	cells, of = summed(t, p, side)
+	return p, eps, minPts, cells, of
+}
+
 // An answer that is said to be exact is; and where it is not, the points of the cells in question make it
 // so within a few rounds.
 func TestWeightedIsExact(t *testing.T) {
 	firstTime, rounds := 0, 0
 	property := func(t *rapid.T) {
-		p, eps := drawPoints(t, 4, 80)
-		minPts := rapid.IntRange(1, 10).Draw(t, "minPts")
-		side := eps / rapid.SampledFrom([]float64{.5, 1, 2, 4, 16}).Draw(t, "fineness")
-		if !(side > 0) || math.IsInf(side, 0) {
-			side = .1
-		}
-		cells, of := summed(t, p, side)
+		p, eps, minPts, cells, of := drawSummed(t)
 		if of == nil {
-			return // too far out for cells of this side
+			return
 		}
 		want := reference(p, eps, minPts)
 		for round := 0; ; round++ {
@@ -246,16 +252,7 @@ func TestWeightedIsTheReference(t *testing.T) {
 	exact, open := 0, make(map[bool]int)
 	for trial := range 4000 {
 		dims := 1 + trial%4
-		p := dbscan.Points{Dims: dims, Coords: make([]float64, (10+random.IntN(120))*dims)}
-		kinds, width := 1+random.IntN(4), []float64{.02, .2, 1}[random.IntN(3)]
-		lattice := []float64{0, 4, 20, 100}[random.IntN(4)]
-		for i := range p.Coords {
-			x := float64(i/dims%kinds) + width*random.Float64()
-			if lattice != 0 {
-				x = math.Round(x*lattice) / lattice
-			}
-			p.Coords[i] = x
-		}
+		p, width := kindsOfPoints(random, 10+random.IntN(120), dims)
 		eps := width * []float64{.02, .1, .3, 1.5}[random.IntN(4)]
 		minPts := []int{1, 2, 4, 10, 50}[random.IntN(5)]
 		var cells []cell.Cell

@@ -281,15 +281,7 @@ func TestOneMemberStopsAll(t *testing.T) {
 	}
 }
 
-var countersDims = mustParse("PAPI_TOT_INS:log,IPC")
-
-func mustParse(spec string) []space.Dim {
-	dims, err := space.Parse(spec)
-	if err != nil {
-		panic(err)
-	}
-	return dims
-}
+var countersDims = partition.MustParse("PAPI_TOT_INS:log,IPC")
 
 func TestErrorsReachAllMembers(t *testing.T) {
 	good := planted(40, 2, 1)

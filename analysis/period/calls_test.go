@@ -28,21 +28,26 @@ func findByCalls(t *testing.T, list ...*script) *period.Result {
 	return r
 }
 
+// noisyIterations gives six iterations of 150 bursts, of which one in so many is noise; 0: none is.
+func noisyIterations(random *rand.Rand, oneIn int) *script {
+	s := new(script).do("ABC", 1)
+	for range 6 {
+		for k := range uint32(150) {
+			if oneIn > 0 && random.IntN(oneIn) == 0 {
+				k += 200
+			}
+			s.burst(20+k, 3000)
+		}
+	}
+	return s.do("DE", 1)
+}
+
 // TestCallsWhereClustersAreNoisy has six iterations of 150 bursts, one in twenty of which is noise: hardly two iterations are equal by their symbols, all are by their calls.
 func TestCallsWhereClustersAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var list []*script
 	for range 3 {
-		s := new(script).do("ABC", 1)
-		for range 6 {
-			for k := range uint32(150) {
-				if random.IntN(20) == 0 {
-					k += 200
-				}
-				s.burst(20+k, 3000)
-			}
-		}
-		list = append(list, s.do("DE", 1))
+		list = append(list, noisyIterations(random, 20))
 	}
 	r := findByCalls(t, list...)
 	for thread := range list {
@@ -59,17 +64,8 @@ func TestCallsWhereClustersAreNoisy(t *testing.T) {
 func TestCallsWhereClustersOfSomeThreadsAreNoisy(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	var list []*script
-	for thread := range 3 {
-		s := new(script).do("ABC", 1)
-		for range 6 {
-			for k := range uint32(150) {
-				if thread > 0 && random.IntN(20) == 0 {
-					k += 200
-				}
-				s.burst(20+k, 3000)
-			}
-		}
-		list = append(list, s.do("DE", 1))
+	for _, oneIn := range []int{0, 20, 20} {
+		list = append(list, noisyIterations(random, oneIn))
 	}
 	r := findByCalls(t, list...)
 	for thread := range list {

@@ -10,6 +10,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
+	"moriens/analysis/sequence"
 	"moriens/analysis/team"
 )
 
@@ -249,10 +250,7 @@ func TestBadInput(t *testing.T) {
 		{"Eps -1", func(b *refine.Bursts, _ *refine.Options) { b.Groups[0].Eps[0] = -1 }},
 		{"thread 1 end at 1", func(b *refine.Bursts, _ *refine.Options) { b.Ends[1] = 1 }},
 		{"last thread ends at burst 2 of 4", func(b *refine.Bursts, _ *refine.Options) { b.Ends = b.Ends[:1] }},
-		{"anchors of 0 threads", func(b *refine.Bursts, _ *refine.Options) {
-			b.Anchors = b.Anchors[:0:0]
-			b.Anchors = append(b.Anchors, nil)[:0]
-		}},
+		{"anchors of 0 threads", func(b *refine.Bursts, _ *refine.Options) { b.Anchors = [][]sequence.Anchor{} }},
 		{"freezing threshold NaN", func(_ *refine.Bursts, o *refine.Options) { o.Freeze = math.NaN() }},
 		{"tolerance -1", func(_ *refine.Bursts, o *refine.Options) { o.Tolerance = -1 }},
 	} {

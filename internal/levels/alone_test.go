@@ -2,6 +2,8 @@ package levels
 
 import (
 	"moriens/analysis/loops"
+	"moriens/analysis/period"
+	"moriens/analysis/profile"
 	"moriens/analysis/team"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -19,6 +21,22 @@ func symbolsOf(t fataler, run *trace.Run, workers int) *Table {
 		t.Fatal(err)
 	}
 	return table
+}
+
+func profileOf(t fataler, run *trace.Run, phases []period.Phase, workers int) *profile.Profile {
+	p, err := Profile(run, alone, phases, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func structureOf(t fataler, run *trace.Run, table *Table, workers int) *loops.Structure {
+	s, err := Structure(run, alone, table, workers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 func describe(t fataler, run *trace.Run, s *loops.Structure, table *Table) *rundir.Structure {

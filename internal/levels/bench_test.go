@@ -34,10 +34,7 @@ func BenchmarkLevels(b *testing.B) {
 				table := symbolsOf(b, run, 2)
 				step("symbols", nil)
 				if phases == nil {
-					var err error
-					if phases, err = periodsOf(run, table); err != nil {
-						b.Fatal(err)
-					}
+					phases = periodsOf(b, run, table)
 					last = processorTime(b)
 				}
 				p, err := Profile(run, alone, phases, 2)

@@ -23,14 +23,8 @@ func TestEpoch(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := symbolsOf(t, run, 2)
-	phases, err := periodsOf(run, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Profile(run, alone, phases, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	phases := periodsOf(t, run, table)
+	p := profileOf(t, run, phases, 2)
 	var sent, received, want int64
 	for i := range p.Rows {
 		sent, received = sent+p.Rows[i].Sent, received+p.Rows[i].Received
@@ -47,10 +41,7 @@ func TestEpoch(t *testing.T) {
 	if sent != want || received != want || want == 0 {
 		t.Errorf("beside collective calls %d bytes sent and %d received, messages of %d", sent, received, want)
 	}
-	s, err := Structure(run, alone, table, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := structureOf(t, run, table, 2)
 	var lost, all int64
 	for i, of := range s.Of {
 		// It does not repeat itself enough to be kept exactly, but all of its bursts are counted.

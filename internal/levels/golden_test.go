@@ -16,18 +16,9 @@ import (
 func TestWords(t *testing.T) {
 	run := halo(2, 50, 1, 20)
 	table := symbolsOf(t, run, 1)
-	phases, err := periodsOf(run, table)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := Profile(run, alone, phases, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Structure(run, alone, table, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	phases := periodsOf(t, run, table)
+	p := profileOf(t, run, phases, 1)
+	s := structureOf(t, run, table, 1)
 	dir := t.TempDir()
 	if _, err := rundir.WriteLevels(dir, &rundir.Levels{Structure: describe(t, run, s, table)}); err != nil {
 		t.Fatal(err)
@@ -57,14 +48,8 @@ func TestWords(t *testing.T) {
 func TestNothing(t *testing.T) {
 	for name, run := range map[string]*trace.Run{"no threads": {CallPaths: []trace.CallPath{{}}}, "one of everything": tracetest.Small()} {
 		table := symbolsOf(t, run, 1)
-		p, err := Profile(run, alone, nil, 1)
-		if err != nil {
-			t.Fatal(name, err)
-		}
-		s, err := Structure(run, alone, table, 1)
-		if err != nil {
-			t.Fatal(name, err)
-		}
+		p := profileOf(t, run, nil, 1)
+		s := structureOf(t, run, table, 1)
 		spans := make([][]trace.Span, len(run.Threads))
 		kept, _, err := Keep(run, alone, spans, nil, 0, 1)
 		if err != nil {

@@ -82,14 +82,14 @@ func halo(ranks, iterations, slow, noise int) *trace.Run {
 }
 
 // periodsOf finds the iterations of a run.
-func periodsOf(run *trace.Run, table *Table) ([]period.Phase, error) {
+func periodsOf(t fataler, run *trace.Run, table *Table) []period.Phase {
 	threads := make([]period.Thread, len(run.Threads))
 	for i := range run.Threads {
-		t := &run.Threads[i]
-		threads[i] = period.Thread{Symbols: table.Threads[i], BeginNS: t.Bursts.StartNS, DurationNS: t.Bursts.DurationNS}
+		th := &run.Threads[i]
+		threads[i] = period.Thread{Symbols: table.Threads[i], BeginNS: th.Bursts.StartNS, DurationNS: th.Bursts.DurationNS}
 		burst := 0
-		for _, call := range t.Collectives.Call {
-			for burst < t.Bursts.Len() && t.Bursts.StartNS[burst]+t.Bursts.DurationNS[burst] <= t.Calls.EnterNS[call] {
+		for _, call := range th.Collectives.Call {
+			for burst < th.Bursts.Len() && th.Bursts.StartNS[burst]+th.Bursts.DurationNS[burst] <= th.Calls.EnterNS[call] {
 				burst++
 			}
 			threads[i].Anchors = append(threads[i].Anchors, int32(burst))
@@ -97,7 +97,7 @@ func periodsOf(run *trace.Run, table *Table) ([]period.Phase, error) {
 	}
 	r, err := period.Find(threads, period.Options{})
 	if err != nil {
-		return nil, err
+		t.Fatal(err)
 	}
-	return r.Phases, nil
+	return r.Phases
 }

@@ -24,10 +24,7 @@ import (
 func TestSumsOfAnyRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)
-		p, err := Profile(run, alone, nil, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := profileOf(t, run, nil, 2)
 		type sums struct{ count, ns, sent, received int64 }
 		var want, got [2]sums
 		for i := range run.Threads {
@@ -88,10 +85,7 @@ func TestSumsOfAnyRun(t *testing.T) {
 		}
 
 		table := symbolsOf(t, run, 1)
-		s, err := Structure(run, alone, table, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := structureOf(t, run, table, 2)
 		for i, of := range s.Of {
 			if got := s.Rebuild(int(of)); !slices.Equal(got, table.Threads[i]) {
 				t.Fatalf("thread %d: rebuilt %v, want %v", i, got, table.Threads[i])
@@ -108,10 +102,7 @@ func TestRegions(t *testing.T) {
 		{Iterations: 5, Threads: []period.Loop{{From: 1, To: 11, Begins: []int32{1, 3, 5, 7, 9, 11}}, {From: 1, To: 11, Begins: []int32{1, 3, 5, 7, 9, 11}}}},
 		{Threads: []period.Loop{{From: 11, To: 12}, {From: 11, To: 12}}},
 	}
-	p, err := Profile(run, alone, phases, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := profileOf(t, run, phases, 1)
 	type row struct {
 		kind          profile.Kind
 		path          uint32
@@ -228,10 +219,7 @@ func counts(run *trace.Run, kept []trace.Bursts) map[int32]float64 {
 func TestHalo(t *testing.T) {
 	run := halo(8, 1000, 5, 0)
 	table := symbolsOf(t, run, 2)
-	phases, err := periodsOf(run, table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	phases := periodsOf(t, run, table)
 	iterating := slices.IndexFunc(phases, func(p period.Phase) bool { return p.Iterations > 900 })
 	if iterating < 0 {
 		t.Fatalf("no iterations found: %+v", phases)
@@ -239,14 +227,8 @@ func TestHalo(t *testing.T) {
 	begins := phases[iterating].Threads[0].Begins
 	spans := spansOf(run, []int{0, 5}, int(begins[400]), int(begins[402]))
 	classes := []int32{0, 0, 0, 0, 0, 1, 0, 0}
-	p, err := Profile(run, alone, phases, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Structure(run, alone, table, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := profileOf(t, run, phases, 2)
+	s := structureOf(t, run, table, 2)
 	kept, drawn, err := Keep(run, alone, spans, classes, 200, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -284,14 +266,8 @@ func TestJudgeEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		run := tracetest.Run(t)
 		table := symbolsOf(t, run, 1)
-		p, err := Profile(run, alone, nil, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Structure(run, alone, table, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := profileOf(t, run, nil, 1)
+		s := structureOf(t, run, table, 1)
 		spans := make([][]trace.Span, len(run.Threads))
 		for i := range run.Threads {
 			spans[i] = []trace.Span{{BeginNS: math.MinInt64, EndNS: math.MaxInt64}}
@@ -321,18 +297,9 @@ func TestFiles(t *testing.T) {
 	for _, c := range []struct{ iterations, noise int }{{100, 0}, {10_000, 0}, {10_000, 30}} {
 		run := halo(4, c.iterations, 1, c.noise)
 		table := symbolsOf(t, run, 2)
-		phases, err := periodsOf(run, table)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Profile(run, alone, phases, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Structure(run, alone, table, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		phases := periodsOf(t, run, table)
+		p := profileOf(t, run, phases, 2)
+		s := structureOf(t, run, table, 2)
 		dir := t.TempDir()
 		l := &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(t, run, s, table)}
 		files, err := rundir.WriteLevels(dir, l)
