@@ -2,9 +2,9 @@ package clock
 
 import (
 	"fmt"
-	"sync"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A Thread is the MPI calls of one thread, one a row, in time order.
@@ -86,11 +86,11 @@ func (t *Traffic) Check(threads []Thread, of team.Threads) error {
 }
 
 // Bounds are what traffic between nodes says of their clocks, in the order of the traffic, as far as credible says that the clocks can have had the
-// times; refused counts those of which one had not. workers collectives are looked at side by side.
+// times; refused counts those of which one had not. atOnce collectives are looked at side by side.
 //
 // Of a collective it is what the node of one member and each other node say of each other, the tightest each way: all of a node's members have
 // one clock, so the last to come and the first to leave say it for all of them. Whoever came last bounds all, whichever node is asked.
-func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) bool, workers int) (bounds []Bound, refused int) {
+func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) bool, atOnce int) (bounds []Bound, refused int) {
 	nodes := 0
 	for i := range threads {
 		nodes = max(nodes, threads[i].Node+1)
@@ -99,19 +99,14 @@ func (t *Traffic) Bounds(threads []Thread, credible func(node int, ns int64) boo
 	for _, m := range t.Messages {
 		l.between(m.Send, m.Recv)
 	}
-	parts := make([]boundList, max(1, min(workers, len(t.Collectives))))
-	var wg sync.WaitGroup
-	for k := range parts {
-		from, to := k*len(t.Collectives)/len(parts), (k+1)*len(t.Collectives)/len(parts)
-		wg.Go(func() {
-			part := boundList{threads: threads, credible: credible, ends: make([]ends, nodes)}
-			for i := from; i < to; i++ {
-				part.collective(&t.Collectives[i])
-			}
-			parts[k] = part
-		})
-	}
-	wg.Wait()
+	parts := make([]boundList, max(1, min(atOnce, len(t.Collectives))))
+	workers.Chunks(len(t.Collectives), len(parts), func(k, from, to int) {
+		part := boundList{threads: threads, credible: credible, ends: make([]ends, nodes)}
+		for i := from; i < to; i++ {
+			part.collective(&t.Collectives[i])
+		}
+		parts[k] = part
+	})
 	for k := range parts {
 		l.bounds = append(l.bounds, parts[k].bounds...)
 		l.refused += parts[k].refused

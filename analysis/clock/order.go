@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sync"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // An Ordered says what Order had to do.
@@ -67,7 +67,7 @@ func (o *ordering) goOn() {
 	for len(o.ready) > 0 {
 		if o.workers > 1 && len(o.ready) >= sideBySide {
 			running, o.ready = o.ready, running[:0]
-			o.runAll(running, o.workers)
+			o.runAll(running)
 			for _, i := range running {
 				if o.tell(i); o.settle(i) {
 					o.ready = append(o.ready, i)
@@ -216,18 +216,13 @@ type ordering struct {
 const sideBySide = 256
 
 // runAll goes on with threads, side by side.
-func (o *ordering) runAll(threads []int32, workers int) {
-	parts := make([]Ordered, workers)
-	var wg sync.WaitGroup
-	for k := range parts {
-		own := threads[k*len(threads)/workers : (k+1)*len(threads)/workers]
-		wg.Go(func() {
-			for _, i := range own {
-				o.run(i, &parts[k])
-			}
-		})
-	}
-	wg.Wait()
+func (o *ordering) runAll(threads []int32) {
+	parts := make([]Ordered, o.workers)
+	workers.Chunks(len(threads), o.workers, func(k, from, to int) {
+		for _, i := range threads[from:to] {
+			o.run(i, &parts[k])
+		}
+	})
 	for _, p := range parts {
 		o.Late += p.Late
 		o.LargestNS = max(o.LargestNS, p.LargestNS)

@@ -1,6 +1,10 @@
 package dbscan
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"moriens/analysis/workers"
+)
 
 // A forest holds disjoint sets of cells, which threads may find and join at once (Anderson and Woll,
 // STOC'91): parents only ever become smaller, so that the first cell of a set is its root, whatever
@@ -50,7 +54,7 @@ func (f forest) union(i, j int32) {
 
 // flatten makes every cell point to its root. No other thread may join sets meanwhile.
 func (f forest) flatten(threads int) {
-	inChunks(len(f), threadsFor(len(f), threads), func(_, begin, end int) {
+	workers.Chunks(len(f), threadsFor(len(f), threads), func(_, begin, end int) {
 		for i := begin; i < end; i++ {
 			atomic.StoreInt32(&f[i], f.find(int32(i)))
 		}

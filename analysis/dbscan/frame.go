@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"sync/atomic"
+
+	"moriens/analysis/workers"
 )
 
 // gridDims is the largest number of dimensions for which grids are used: the cells that may hold a
@@ -168,7 +170,7 @@ func sampledCorners(p Points) (lo, hi []float64, all bool) {
 	lo, hi = append(lo, p.Coords[:d]...), append(hi, p.Coords[:d]...)
 	rows := min(n, sampleRows)
 	for i := range rows {
-		begin, _ := chunk(n, rows, i)
+		begin, _ := workers.Chunk(n, rows, i)
 		widen(lo, hi, p.Coords[begin*d:begin*d+d])
 	}
 	return lo, hi, rows == n
@@ -189,7 +191,7 @@ func corners(p Points, threads int) (lo, hi []float64) {
 	n, d := p.Len(), p.Dims
 	threads = threadsFor(n, threads)
 	los, his := make([][]float64, threads), make([][]float64, threads)
-	inChunks(n, threads, func(t, begin, end int) {
+	workers.Chunks(n, threads, func(t, begin, end int) {
 		l, h := slices.Clone(p.Coords[begin*d:begin*d+d]), slices.Clone(p.Coords[begin*d:begin*d+d])
 		for at := begin * d; at < end*d; at += d {
 			widen(l, h, p.Coords[at:at+d])
@@ -211,7 +213,7 @@ type census struct {
 	before []int32   // points in the cells before each, and of all
 	ids    []int32   // per point
 	tables [][]int32 // per thread, or one for all of them
-	// The points of each thread are those of inChunks.
+	// The points of each thread are those of workers.Chunks.
 	threads int
 }
 
@@ -236,7 +238,7 @@ func (f *frame) countDense(p Points, c *census, threads int) bool {
 	width := int(f.cells[1])
 	counts := make([][]int32, threads)
 	var outside atomic.Bool
-	inChunks(p.Len(), threads, func(t, begin, end int) {
+	workers.Chunks(p.Len(), threads, func(t, begin, end int) {
 		count := make([]int32, int(f.total()))
 		counts[t] = count
 		ids, q := c.ids[begin:end], p.Coords[2*begin:2*end]
@@ -279,7 +281,7 @@ func (f *frame) countDense(p Points, c *census, threads int) bool {
 func (f *frame) countHashed(p Points, c *census, threads int) bool {
 	tables := make([]*cellTable, threads)
 	var outside atomic.Bool
-	inChunks(p.Len(), threads, func(t, begin, end int) {
+	workers.Chunks(p.Len(), threads, func(t, begin, end int) {
 		tables[t] = newCellTable()
 		if !f.hash(p, begin, end, tables[t], c.ids) {
 			outside.Store(true)

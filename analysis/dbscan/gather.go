@@ -3,6 +3,8 @@ package dbscan
 import (
 	"math"
 	"sync"
+
+	"moriens/analysis/workers"
 )
 
 // gathered are points of some cells, copied together by cell and, within a cell, in their order in
@@ -28,7 +30,7 @@ type pick struct{ cell, row int32 }
 func (g *gathered) fill(p Points, picks [][]pick) {
 	cells := len(g.first) - 1
 	next := make([][]int32, len(picks)) // per thread and cell: where its next point goes
-	inChunks(len(picks), len(picks), func(_, begin, end int) {
+	workers.Chunks(len(picks), len(picks), func(_, begin, end int) {
 		for t := begin; t < end; t++ {
 			next[t] = make([]int32, cells)
 			for _, k := range picks[t] {
@@ -46,7 +48,7 @@ func (g *gathered) fill(p Points, picks [][]pick) {
 	g.first[cells] = sum
 	d := p.Dims
 	g.allocate(d)
-	inChunks(len(picks), len(picks), func(_, begin, end int) {
+	workers.Chunks(len(picks), len(picks), func(_, begin, end int) {
 		for t := begin; t < end; t++ {
 			next, rows, coords := next[t], g.rows, g.coords
 			for _, k := range picks[t] {

@@ -3,6 +3,8 @@ package dbscan
 import (
 	"math"
 	"slices"
+
+	"moriens/analysis/workers"
 )
 
 // A grid clusters points of up to gridDims dimensions through the cells that they lie in. Its idea is
@@ -214,7 +216,7 @@ func (g *grid) tooMuchToCompare() bool {
 	var points, compared float64
 	var spans []span
 	for i := range asked {
-		at, _ := chunk(len(open), asked, i)
+		at, _ := workers.Chunk(len(open), asked, i)
 		c := open[at]
 		key := g.stencil.base(g.keys[c])
 		spans = newWalk(g.keys, g.stencil.near, key).around(spans[:0], key)

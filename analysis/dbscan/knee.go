@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/workers"
 	"moriens/internal/mix"
 )
 
@@ -75,7 +76,7 @@ func queriesAmong(n int64, queries int) int {
 // queryRow is the point, of n in the order of their rows, that a query is about: one of each of so many stretches of them, so that bursts are asked about
 // as they are many, at all times of all threads.
 func queryRow(n int64, queries, i int) int64 {
-	first, behind := chunk(int(n), queries, i)
+	first, behind := workers.Chunk(int(n), queries, i)
 	return int64(first) + int64(mix.Bits(uint64(i))%uint64(behind-first))
 }
 

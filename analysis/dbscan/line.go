@@ -1,6 +1,10 @@
 package dbscan
 
-import "sort"
+import (
+	"sort"
+
+	"moriens/analysis/workers"
+)
 
 // A line is 1-D points in ascending order. There every question is a sweep of two ends of a window,
 // and nothing is quadratic, however many points share a place.
@@ -28,7 +32,7 @@ func (l *line) cluster(eps float64, minPts, threads int) *Result {
 	n := len(l.x)
 	r := &Result{Labels: make([]int32, n), Core: make([]bool, n)}
 	core := make([]bool, n) // in the line's order
-	inChunks(n, threadsFor(n, threads), func(_, begin, end int) {
+	workers.Chunks(n, threadsFor(n, threads), func(_, begin, end int) {
 		if begin == end {
 			return
 		}
@@ -83,7 +87,7 @@ func (l *line) cluster(eps float64, minPts, threads int) *Result {
 func (l *line) kDistance(k, threads int) []float64 {
 	n := len(l.x)
 	out := make([]float64, n)
-	inChunks(n, threadsFor(n, threads), func(_, begin, end int) {
+	workers.Chunks(n, threadsFor(n, threads), func(_, begin, end int) {
 		// The point and its k nearest neighbours are a window of k+1 points, which only ever moves to
 		// the right from one point to the next. It has to move while the point that it would gain is
 		// nearer than the one it would lose.

@@ -3,6 +3,8 @@ package dbscan
 import (
 	"math"
 	"sync"
+
+	"moriens/analysis/workers"
 )
 
 // A nest holds points sorted by cells of a side, for several Eps: two cells in each direction are a cell of
@@ -43,7 +45,7 @@ func newNest(p Points, eps float64, threads int) *nest {
 	n := &nest{frame: f, points: p, keys: c.keys, of: c.ids}
 	n.first = make([]int32, len(c.keys)+1)
 	n.fill(p, c.sortAll())
-	inChunks(len(c.ids), c.threads, func(t, begin, end int) {
+	workers.Chunks(len(c.ids), c.threads, func(t, begin, end int) {
 		table := c.table(t)
 		for i, id := range c.ids[begin:end] {
 			c.ids[begin+i] = table[id]
@@ -170,7 +172,7 @@ func (v *level) open(g *grid) {
 		taken, passed := 0, 0
 		v.each(c, func(begin, end int32) {
 			for ; taken < some; taken++ {
-				at, _ := chunk(n, some, taken)
+				at, _ := workers.Chunk(n, some, taken)
 				if at -= passed; at >= int(end-begin) {
 					break
 				}

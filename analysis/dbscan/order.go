@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"moriens/analysis/workers"
 )
 
 const (
@@ -14,13 +16,13 @@ const (
 // sortRows sorts x ascending and moves rows, which may be nil, along. x must hold no NaN.
 func sortRows(x []float64, rows []int32, threads int) {
 	keys := make([]uint64, len(x))
-	inChunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
+	workers.Chunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
 		for i := begin; i < end; i++ {
 			keys[i] = radixKey(x[i])
 		}
 	})
 	sortKeys(keys, rows, threads)
-	inChunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
+	workers.Chunks(len(x), threadsFor(len(x), threads), func(_, begin, end int) {
 		for i := begin; i < end; i++ {
 			x[i] = fromRadixKey(keys[i])
 		}
@@ -45,7 +47,7 @@ func sortKeys(keys []uint64, rows []int32, threads int) {
 		if varying>>shift&(digits-1) == 0 {
 			continue
 		}
-		inChunks(n, threads, func(t, begin, end int) {
+		workers.Chunks(n, threads, func(t, begin, end int) {
 			count := &offsets[t]
 			clear(count[:])
 			for _, v := range from[begin:end] {
@@ -58,7 +60,7 @@ func sortKeys(keys []uint64, rows []int32, threads int) {
 				sum, offsets[t][digit] = sum+offsets[t][digit], sum
 			}
 		}
-		inChunks(n, threads, func(t, begin, end int) {
+		workers.Chunks(n, threads, func(t, begin, end int) {
 			scatter(from, fromRows, to, toRows, &offsets[t], shift, begin, end)
 		})
 		from, to = to, from
@@ -100,7 +102,7 @@ func fromRadixKey(key uint64) float64 {
 
 func varyingBits(keys []uint64, threads int) uint64 {
 	either := make([]uint64, threads)
-	inChunks(len(keys), threads, func(t, begin, end int) {
+	workers.Chunks(len(keys), threads, func(t, begin, end int) {
 		var bits uint64
 		for _, v := range keys[begin:end] {
 			bits |= v ^ keys[0]

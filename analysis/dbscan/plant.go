@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"moriens/analysis/workers"
 )
 
 const (
@@ -92,7 +94,7 @@ func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, dept
 	working := threadsFor(n, threads)
 	numbers := make([]uint16, n)
 	next := make([][1 << scatterBits]int32, working)
-	inChunks(n, working, func(t, begin, end int) {
+	workers.Chunks(n, working, func(t, begin, end int) {
 		count := &next[t]
 		for i := begin; i < end; i++ {
 			k := s.number(from[i*d : i*d+d])
@@ -110,7 +112,7 @@ func (t *tree) scatter(from []float64, fromRows []int32, s splitter, begin, dept
 	}
 	first[boxes] = sum
 	coords, rows := t.coords, t.rows
-	inChunks(n, working, func(t, begin, end int) {
+	workers.Chunks(n, working, func(t, begin, end int) {
 		next := &next[t]
 		for i, k := range numbers[begin:end] {
 			i += begin

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A sharedGrid is a grid whose cells have owners, one member of the team each. An owner knows of its cells, and of those within reach of them
@@ -60,7 +61,7 @@ func (x *Shared) newSharedGrid(eps float64, minPts int) (*sharedGrid, error) {
 	if counted, err := s.every(counted); err != nil || !counted {
 		return nil, err
 	}
-	inChunks(len(s.local.ids), s.local.threads, func(t, begin, end int) {
+	workers.Chunks(len(s.local.ids), s.local.threads, func(t, begin, end int) {
 		table := s.local.table(t)
 		for i, id := range s.local.ids[begin:end] {
 			s.local.ids[begin+i] = table[id]

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A pile is places of a halo that are core points of one cluster.
@@ -148,7 +149,7 @@ func (s *sharedTree) chooseHalos(out [][]int32) {
 			shown := pilePlaces / 2
 			next := 0
 			for k := range shown {
-				at, behind := chunk(len(list), shown, k)
+				at, behind := workers.Chunk(len(list), shown, k)
 				out[m] = append(out[m], list[at])
 				p.rest = append(p.rest, list[at+1:behind]...)
 				next = behind

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // What an owner wants of the points of a cell: some number of them, or:
@@ -123,7 +124,7 @@ func (s *sharedGrid) choose(wanted []uint8, number []int32, box []reachBox) [][]
 	threads, d := s.local.threads, s.dims
 	picks := make([][]pick, threads)
 	least := make([]map[int32]int32, threads) // per thread: the smallest points by number
-	inChunks(len(s.local.ids), threads, func(t, begin, end int) {
+	workers.Chunks(len(s.local.ids), threads, func(t, begin, end int) {
 		left := slices.Clone(wanted)
 		for c, kind := range left {
 			if kind < theLeast { // each thread some

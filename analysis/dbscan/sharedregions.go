@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A limit cuts a part of space in two: below is who has what is below at along the axis, above who has the rest, each a member, or the complement
@@ -25,7 +26,7 @@ func (s *sharedTree) cutSpace() error {
 	n, d := s.places.Len(), s.places.Dims
 	var mine []float64
 	for i := range min(n, regionSamples) {
-		at, _ := chunk(n, min(n, regionSamples), i)
+		at, _ := workers.Chunk(n, min(n, regionSamples), i)
 		mine = append(mine, s.places.Coords[at*d:(at+1)*d]...)
 	}
 	samples, err := team.Gather(s, mine)

@@ -1,6 +1,10 @@
 package dbscan
 
-import "slices"
+import (
+	"slices"
+
+	"moriens/analysis/workers"
+)
 
 // A sortedGrid is for points that counting cells does not tell enough about: their points are sorted by
 // cells of side Eps, and those of a row of three cells, which lie together, are compared with a point in one
@@ -44,7 +48,7 @@ func (g *grid) clusterSorted(eps float64) *Result {
 // sortAll picks every point.
 func (c *census) sortAll() [][]pick {
 	picks := make([][]pick, c.threads)
-	inChunks(len(c.ids), c.threads, func(t, begin, end int) {
+	workers.Chunks(len(c.ids), c.threads, func(t, begin, end int) {
 		table, mine := c.table(t), make([]pick, end-begin)
 		for i, id := range c.ids[begin:end] {
 			mine[i] = pick{table[id], int32(begin + i)}

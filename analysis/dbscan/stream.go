@@ -1,5 +1,7 @@
 package dbscan
 
+import "moriens/analysis/workers"
+
 // A supply gives a grid the points of its cells.
 type supply interface {
 	// open fills g.open and g.samples, that is, it copies the points of open cells and some of full ones.
@@ -35,7 +37,7 @@ func (s stream) open(g *grid) {
 	const all = ^uint8(0)
 	enough := uint8((g.samplesPerCell() + s.threads - 1) / s.threads)
 	open, samples := make([][]pick, s.threads), make([][]pick, s.threads)
-	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
+	workers.Chunks(len(s.ids), s.threads, func(t, begin, end int) {
 		wanted := make([]uint8, len(g.keys))
 		for c, full := range g.full {
 			wanted[c] = all
@@ -79,7 +81,7 @@ func (s stream) shut(g *grid) {
 	}
 	picks := make([][]pick, s.threads)
 	d := g.dims
-	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
+	workers.Chunks(len(s.ids), s.threads, func(t, begin, end int) {
 		var mine []pick
 		var v sieve
 		for ; begin < end; begin += len(v) {
@@ -103,7 +105,7 @@ func (s stream) smallest(g *grid, candidate []int32, smallest [][]float64) {
 		wanted[c] = uint8(min(k, 1))
 	}
 	found := make([][][]float64, s.threads)
-	inChunks(len(s.ids), s.threads, func(t, begin, end int) {
+	workers.Chunks(len(s.ids), s.threads, func(t, begin, end int) {
 		mine := make([][]float64, len(smallest))
 		var v sieve
 		for ; begin < end; begin += len(v) {
@@ -135,7 +137,7 @@ func (s stream) label(g *grid, cells []int32, r *Result) {
 // writeLabels writes the labels of points given their places in a list of twice the label, plus one for core
 // points.
 func writeLabels(of, list []int32, r *Result, threads int) {
-	inChunks(len(of), threadsFor(len(of), threads), func(_, begin, end int) {
+	workers.Chunks(len(of), threadsFor(len(of), threads), func(_, begin, end int) {
 		of, labels, core := of[begin:end], r.Labels[begin:end], r.Core[begin:end]
 		for i, c := range of {
 			v := list[c]

@@ -3,6 +3,8 @@ package dbscan
 import (
 	"math"
 	"slices"
+
+	"moriens/analysis/workers"
 )
 
 // A tree is a k-d tree with tight boxes over points of any number of dimensions (Bentley, CACM
@@ -155,7 +157,7 @@ func (t *tree) split(begin, end, depth int, box []float64) int {
 func (t *tree) sampledMedian(begin, end, axis int) float64 {
 	var sample [31]float64
 	for i := range sample {
-		at, _ := chunk(end-begin, len(sample), i)
+		at, _ := workers.Chunk(end-begin, len(sample), i)
 		sample[i] = t.coords[(begin+at)*t.dims+axis]
 	}
 	slices.Sort(sample[:])

@@ -3,9 +3,9 @@ package represent
 import (
 	"fmt"
 	"math/bits"
-	"sync"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/workers"
 )
 
 const (
@@ -91,25 +91,20 @@ func findCrowds(p dbscan.Points, o ClassOptions) (*crowds, error) {
 }
 
 // join labels those of rest that are within eps of a core, as the first of these.
-func (c *crowds) join(p dbscan.Points, rest, cores []int32, eps float64, workers int) {
-	workers = max(1, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for _, t := range rest[w*len(rest)/workers : (w+1)*len(rest)/workers] {
-				if c.labels[t] != dbscan.Noise {
-					continue
-				}
-				for _, core := range cores {
-					if distance2(point(p, int(t)), point(p, int(core))) <= eps*eps {
-						c.labels[t] = c.labels[core]
-						break
-					}
+func (c *crowds) join(p dbscan.Points, rest, cores []int32, eps float64, threads int) {
+	workers.Chunks(len(rest), threads, func(_, from, to int) {
+		for _, t := range rest[from:to] {
+			if c.labels[t] != dbscan.Noise {
+				continue
+			}
+			for _, core := range cores {
+				if distance2(point(p, int(t)), point(p, int(core))) <= eps*eps {
+					c.labels[t] = c.labels[core]
+					break
 				}
 			}
-		})
-	}
-	wg.Wait()
+		}
+	})
 }
 
 // chooseEps takes the knee of the distances, but neither less than the floor nor much more.

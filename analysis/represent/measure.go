@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // An oddity is the unusual bursts of one cluster in one piece.
@@ -30,7 +30,7 @@ func (o oddity) compare(p oddity) int {
 const mostCells = 1 << 24
 
 // measure fills the pieces of a stretch and the table of their computing times, and returns what is unusual, by piece, the worst first.
-func (s *stretch) measure(run *Run, all []usual, workers int) []oddity {
+func (s *stretch) measure(run *Run, all []usual, threads int) []oddity {
 	s.choose(run, all)
 	s.timeNS = make([]int64, len(s.pieces)*len(s.clusters))
 	column := make([]int32, len(all))
@@ -40,14 +40,10 @@ func (s *stretch) measure(run *Run, all []usual, workers int) []oddity {
 	for i, c := range s.clusters {
 		column[c] = int32(i)
 	}
-	lists := make([][]oddity, workers)
-	var wg sync.WaitGroup
-	for w := range workers { // each has pieces of its own: nothing is shared, and nothing to be merged
-		wg.Go(func() {
-			lists[w] = s.measurePieces(run, all, column, w*len(s.pieces)/workers, (w+1)*len(s.pieces)/workers)
-		})
-	}
-	wg.Wait()
+	lists := make([][]oddity, threads)
+	workers.Chunks(len(s.pieces), threads, func(w, from, to int) { // each has pieces of its own: nothing is shared, and nothing to be merged
+		lists[w] = s.measurePieces(run, all, column, from, to)
+	})
 	s.addUp(run.crew)
 	lengths := make([]float64, len(s.pieces))
 	for i, p := range s.pieces {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 const (
@@ -99,7 +100,7 @@ func (h *histogram) median() (ns, deviation float64) {
 }
 
 // usuals are what clusters, by number, usually are; 0 stands for all bursts that are in none.
-func (r *Run) usuals(stretches []stretch, workers int) []usual {
+func (r *Run) usuals(stretches []stretch, threads int) []usual {
 	highest := []int64{0}
 	for i := range r.Threads {
 		for _, c := range r.Threads[i].Cluster {
@@ -111,39 +112,35 @@ func (r *Run) usuals(stretches []stretch, workers int) []usual {
 	all := make([]usual, clusters+1)
 	durations := make([]histogram, clusters+1)
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			own, ownDurations := make([]usual, clusters+1), make([]histogram, clusters+1)
-			last := make([]int, clusters+1) // one more than the thread that had a cluster last
-			for t := w * len(r.Threads) / workers; t < (w+1)*len(r.Threads)/workers; t++ {
-				thread := &r.Threads[t]
-				for b, c := range thread.Cluster {
-					c = max(c, 0)
-					u := &own[c]
-					u.bursts++
-					u.timeNS += thread.DurationNS[b]
-					if c == 0 {
-						continue
-					}
-					if last[c] != t+1 {
-						last[c] = t + 1
-						u.threads++
-					}
-					ownDurations[c].add(thread.DurationNS[b])
+	workers.Chunks(len(r.Threads), threads, func(_, from, to int) {
+		own, ownDurations := make([]usual, clusters+1), make([]histogram, clusters+1)
+		last := make([]int, clusters+1) // one more than the thread that had a cluster last
+		for t := from; t < to; t++ {
+			thread := &r.Threads[t]
+			for b, c := range thread.Cluster {
+				c = max(c, 0)
+				u := &own[c]
+				u.bursts++
+				u.timeNS += thread.DurationNS[b]
+				if c == 0 {
+					continue
 				}
+				if last[c] != t+1 {
+					last[c] = t + 1
+					u.threads++
+				}
+				ownDurations[c].add(thread.DurationNS[b])
 			}
-			mu.Lock()
-			defer mu.Unlock()
-			for c := range all {
-				all[c].bursts += own[c].bursts
-				all[c].timeNS += own[c].timeNS
-				all[c].threads += own[c].threads
-				durations[c].merge(&ownDurations[c])
-			}
-		})
-	}
-	wg.Wait()
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for c := range all {
+			all[c].bursts += own[c].bursts
+			all[c].timeNS += own[c].timeNS
+			all[c].threads += own[c].threads
+			durations[c].merge(&ownDurations[c])
+		}
+	})
 	addUpUsuals(r.crew, all, durations)
 	pieces := 0
 	for i := range stretches {

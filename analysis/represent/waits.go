@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"sync"
+
+	"moriens/analysis/workers"
 )
 
 // Absent stands for the time of a call that a thread lacks.
@@ -20,7 +22,7 @@ type Waits struct {
 // WaitsAt computes who waited for whom. enterNS[t][k] and exitNS[t][k] are when thread t entered and left the k-th call of all ranks, or Absent;
 // a thread that ended early has fewer. A thread waits, until it leaves or the other is there, for the one that entered last among
 // those that entered before it left: for who came later it cannot have waited. Ties go to the first thread.
-func WaitsAt(enterNS, exitNS [][]int64, workers int) (*Waits, error) {
+func WaitsAt(enterNS, exitNS [][]int64, threads int) (*Waits, error) {
 	if len(enterNS) != len(exitNS) {
 		return nil, fmt.Errorf("represent: calls entered by %d threads, left by %d", len(enterNS), len(exitNS))
 	}
@@ -33,21 +35,16 @@ func WaitsAt(enterNS, exitNS [][]int64, workers int) (*Waits, error) {
 	}
 	n := len(enterNS)
 	all := newWaits(n)
-	workers = max(1, min(workers, calls))
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			c := count{Waits: newWaits(n)}
-			for k := w * calls / workers; k < (w+1)*calls/workers; k++ {
-				c.at(enterNS, exitNS, k)
-			}
-			mu.Lock()
-			all.add(c.Waits)
-			mu.Unlock()
-		})
-	}
-	wg.Wait()
+	workers.Chunks(calls, min(threads, calls), func(_, from, to int) {
+		c := count{Waits: newWaits(n)}
+		for k := from; k < to; k++ {
+			c.at(enterNS, exitNS, k)
+		}
+		mu.Lock()
+		all.add(c.Waits)
+		mu.Unlock()
+	})
 	return all, nil
 }
 

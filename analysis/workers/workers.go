@@ -58,3 +58,23 @@ func Every(sizes []int, workers int, work func(piece int)) {
 	}
 	wg.Wait()
 }
+
+// Chunks cuts 0 … n-1 into one run per worker, and calls work for each of them at once, with the number of the worker, from 0 on.
+// workers below 1 means 1; the cuts depend on n and workers alone. Where there is nothing to share out, worker 0 has it all.
+func Chunks(n, workers int, work func(worker, from, to int)) {
+	if workers <= 1 || n < 2 {
+		work(0, 0, n)
+		return
+	}
+	var wg sync.WaitGroup
+	for w := range workers {
+		from, to := Chunk(n, workers, w)
+		wg.Go(func() { work(w, from, to) })
+	}
+	wg.Wait()
+}
+
+// Chunk is where one of the runs begins and ends that Chunks cuts.
+func Chunk(n, workers, worker int) (from, to int) {
+	return int(int64(n) * int64(worker) / int64(workers)), int(int64(n) * int64(worker+1) / int64(workers))
+}

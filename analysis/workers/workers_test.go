@@ -75,3 +75,25 @@ func TestEverySideBySide(t *testing.T) {
 		both.Wait()
 	})
 }
+
+func TestChunksAreWhole(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 7, 100} {
+		for _, count := range []int{-1, 0, 1, 2, 3, 8} {
+			ends := make([][2]int, max(1, count))
+			workers.Chunks(n, count, func(worker, from, to int) { ends[worker] = [2]int{from, to} })
+			at := 0
+			for w, end := range ends {
+				if end == [2]int{} {
+					continue
+				}
+				if end[0] != at || end[1]-end[0] > n/len(ends)+1 && n > 1 {
+					t.Errorf("%d on %d workers: worker %d has %v", n, count, w, end)
+				}
+				at = end[1]
+			}
+			if at != n {
+				t.Errorf("%d on %d workers: %v", n, count, ends)
+			}
+		}
+	}
+}
