@@ -206,6 +206,8 @@ describe('findings of what the manifest tells', () => {
     const about = (reason: string) => told({ outliers: [{ ...outlier, reason }] }).filter((s) => /^Rank 5 .* more (time )?in cluster/.test(s));
     const twice = "spends 31 % more time in cluster 2 than its class's median (1.31 s, median 1.00 s)";
     expect(about(twice)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
+    const times = "spends 2.31 times the time in cluster 2 of its class's median (2.31 s, median 1.00 s)";
+    expect(told({ outliers: [{ ...outlier, reason: times }] }).filter((s) => /^Rank 5 .* cluster 2 /.test(s))).toEqual([`Rank 5 is unlike its class: it ${times}.`]);
     expect(about("spends 31 % more time in cluster 22 than its class's median (1.31 s, median 1.00 s)")).toHaveLength(2);
   });
 });
@@ -219,6 +221,21 @@ test('losses are told by cause, each with its number', () => {
     'rank 3 ended without MPI_Finalize (signal 9); what it did last is not here',
   ]);
   expect(lossesOf(readManifest({}))).toEqual([]);
+});
+
+test('ranks that died together are told together', () => {
+  const ranks = (how: string, cutOff: boolean, ...of: number[]) => of.map((rank) => ({ world: 0, rank, how, cut_off: cutOff }));
+  const told = (died: object[], worlds = 1) => lossesOf(readManifest({ worlds: Array.from({ length: worlds }, () => ({})), losses: { ranks_died: died } })).map((s) => s.replace(/\u202f/g, ' '));
+  expect(told([...ranks('ended without MPI_Finalize', false, 3, 0, 1, 2, 7), ...ranks('MPI_Abort', false, 4), ...ranks('the agent on n2 did not finish', true, 5, 6)])).toEqual([
+    'ranks 0–3, 7 ended without MPI_Finalize',
+    'rank 4 ended without MPI_Finalize (MPI_Abort)',
+    'ranks 5–6 ended without MPI_Finalize (the agent on n2 did not finish); what they did last is not here',
+  ]);
+  expect(told([...ranks('MPI_Abort', false, 4), { world: 1, rank: 4, how: 'MPI_Abort', cut_off: false }], 2)).toEqual([
+    'world 0 rank 4 ended without MPI_Finalize (MPI_Abort)',
+    'world 1 rank 4 ended without MPI_Finalize (MPI_Abort)',
+  ]);
+  expect(told(ranks('', false, ...Array.from({ length: 20 }, (_, i) => 2 * i)))).toEqual(['20 ranks ended without MPI_Finalize']);
 });
 
 test('every number of manifest.losses has words', () => {

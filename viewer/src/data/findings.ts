@@ -1,5 +1,4 @@
-// What the data say, in sentences, what matters most first. Each figure is computed from the pack; the text of a
-// threshold stands beside it.
+// What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has the thresholds.
 import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
 import type { Cluster } from './clusters';
@@ -34,7 +33,7 @@ export function findings(pack: Pack): Finding[] {
   ];
 }
 
-// paths tells between which calls a cluster's bursts mostly lie.
+// between tells between which calls a cluster's bursts mostly lie.
 export function between({ before, after }: Cluster): string {
   const [from, to] = [before, after].map(([path]) => shortPath(path?.name ?? ''));
   if (!from || !to) return '';
@@ -107,14 +106,15 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
       show: { view: 'ranks', selection: { clusters: [cluster], threads: [[group.first, group.last]] } },
     };
   });
-  if (found.length > 3) told.push({ text: `${count(found.length - 3)} more pairs of rank and cluster are off by over 10 %.`, show: { view: 'ranks', selection: {} } });
+  const rest = found.length - told.length;
+  if (rest > 0) told.push({ text: `${count(rest)} more ${rest === 1 ? 'pair of rank and cluster is' : 'pairs of rank and cluster are'} off by over 10 %.`, show: { view: 'ranks', selection: {} } });
   return told;
 }
 
 // saidOf tells whether the reason for which the manifest has a rank as unlike its class is that it spends more in a cluster: outliers says so.
 function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
   const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
-  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends .* more time in cluster ${cluster} than `).test(o.reason));
+  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends [^;]* time in cluster ${cluster} (than|of) `).test(o.reason));
 }
 
 function classesOf(groups: readonly Group[]): number[][] {
@@ -205,6 +205,7 @@ function unclustered(pack: Pack): Finding[] {
   return [{ text: `Not in a cluster: of the computing time, ${said.join(', ')}.`, show: { view: 'space', selection: { clusters: [-1, -2, -3] } } }];
 }
 
+// outliers tells why ranks are unlike their class, the first of them each.
 function outliers(pack: Pack): Finding[] {
   const m = pack.json.manifest;
   if (!m) return [];
@@ -215,7 +216,7 @@ function outliers(pack: Pack): Finding[] {
     return n < 0 ? { text } : { text, show: { view: 'ranks', selection: { threads: [[n, n]] } } };
   });
   const rest = m.kept.outliers.length - told.length;
-  if (rest > 0) told.push({ text: `${plural(rest, 'more rank')} ${rest === 1 ? 'is' : 'are'} unlike their class.`, show: { view: 'ranks', selection: {} } });
+  if (rest > 0) told.push({ text: `${plural(rest, 'more rank')} ${rest === 1 ? 'is unlike its' : 'are unlike their'} class.`, show: { view: 'ranks', selection: {} } });
   return told;
 }
 

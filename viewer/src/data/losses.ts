@@ -1,7 +1,8 @@
 // What is not in the result, by cause, in words.
 import { bytes, count, plural } from '../format';
 import type { Manifest } from './manifest';
-import { nameOf } from './names';
+import { ranksName } from './names';
+import { rangesOf } from '../state/ranges';
 
 export function lossesOf(m: Manifest): string[] {
   const l = m.losses;
@@ -35,15 +36,23 @@ export function lossesOf(m: Manifest): string[] {
   return said;
 }
 
-// Of many ranks that died the first few are named.
-const NAMED = 5;
+const UNFINISHED = 'ended without MPI_Finalize';
+const RANGES = 8; // beyond, ranks are counted rather than named
 
+// died tells of the ranks that died, those of one world with one reason together: with a node go all ranks that it had.
 function died(m: Manifest): string[] {
-  const ranks = m.losses.ranks_died;
-  const worlds = m.worlds.length > 1;
-  const said = ranks
-    .slice(0, NAMED)
-    .map((r) => `${nameOf({ ...r, thread: 0 }, worlds)} ended without MPI_Finalize${r.how && ` (${r.how})`}${r.cut_off ? '; what it did last is not here' : ''}`);
-  if (ranks.length > NAMED) said.push(`${plural(ranks.length - NAMED, 'more rank')} ended without MPI_Finalize`);
-  return said;
+  const groups = new Map<string, { world: number; how: string; cut_off: boolean; ranks: number[] }>();
+  for (const { rank, ...death } of m.losses.ranks_died) {
+    const key = JSON.stringify(death);
+    const group = groups.get(key) ?? { ...death, ranks: [] };
+    group.ranks.push(rank);
+    groups.set(key, group);
+  }
+  return [...groups.values()].map(({ world, how, cut_off: cutOff, ranks }) => {
+    const ranges = rangesOf(ranks);
+    const who = ranges.length > RANGES ? plural(ranks.length, 'rank') : ranksName(ranges);
+    const why = how && how !== UNFINISHED ? ` (${how})` : '';
+    const lacks = cutOff ? `; what ${ranks.length === 1 ? 'it' : 'they'} did last is not here` : '';
+    return `${m.worlds.length > 1 ? `world ${world} ` : ''}${who} ${UNFINISHED}${why}${lacks}`;
+  });
 }

@@ -23,20 +23,20 @@ export function threadName(pack: Pack, n: number): string {
   return nameOf(threadOf(pack, n), hasWorlds(pack));
 }
 
-// threadsName names the threads of some ranges: "rank 5", "ranks 0–3 and 7", "12 threads".
+// threadsName names the threads of some ranges: "rank 5", "ranks 0–3, 7", "12 threads".
 export function threadsName(pack: Pack, ranges: readonly Range[]): string {
   const [first] = ranges;
   if (first && ranges.length === 1 && first[0] === first[1]) return threadName(pack, first[0]);
   const plain = !hasWorlds(pack) && pack.column('thread.thread').every((t) => t === 0);
   const many = ranges.reduce((sum, [a, b]) => sum + b - a + 1, 0);
   if (!plain || ranges.length > 4) return `${count(many)} ${plain ? 'ranks' : 'threads'}`;
-  const rank = (n: number) => count(threadOf(pack, n).rank);
-  return `ranks ${ranges.map(([a, b]) => (a === b ? rank(a) : `${rank(a)}–${rank(b)}`)).join(', ')}`;
+  return ranksName(ranges.map(([a, b]) => [threadOf(pack, a).rank, threadOf(pack, b).rank]));
 }
 
-// hostOf names the host of a thread, "" where it is not known.
-export function hostOf(pack: Pack, n: number): string {
-  return pack.json.hosts[pack.column('thread.host')[n] ?? -1] ?? '';
+// ranksName names ranks by their numbers: "rank 5", "ranks 0–3, 7".
+export function ranksName(ranges: readonly Range[]): string {
+  const said = ranges.map(([a, b]) => (a === b ? `${a}` : `${a}–${b}`)).join(', ');
+  return `${/^\d+$/.test(said) ? 'rank' : 'ranks'} ${said}`;
 }
 
 // shortPath leaves out of a call path's name what only tells it from others of one place.
