@@ -3,6 +3,9 @@ import { takeToken } from './data/token';
 import { App } from './shell/App';
 import { followPrinting } from './shell/paper';
 import { follow } from './store';
+import './parts/parts.css';
+import './shell/paper.css';
+import './shell/shell.css';
 import './style.css';
 import { followTheme } from './theme';
 

@@ -77,9 +77,9 @@ test('compares two clusters that are selected', async () => {
   await page.locator('tr[data-cluster="2"] button').click({ modifiers: ['Control'] });
   await expect.poll(() => hash(page)).toContain('cluster=1,2');
   expect(await page.getByRole('heading', { name: 'Cluster 1 and cluster 2' }).count()).toBe(1);
-  const row = page.locator('table.facts tr', { hasText: 'MinPts' });
+  const row = page.locator('table.cluster-facts tr', { hasText: 'MinPts' });
   expect(await row.locator('td').count()).toBe(3);
-  const spread = await page.locator('table.facts tr', { hasText: 'duration, mean' }).locator('td').last().innerText();
+  const spread = await page.locator('table.cluster-facts tr', { hasText: 'duration, mean' }).locator('td').last().innerText();
   expect(spread).toMatch(/^(−(4|5)\d(\.\d)?\s%|× 0\.5)/); // 1 ms against 2 ms, one rank 31 % slower
   await expect.poll(() => histogram(page)).toMatchObject({ clusters: [1, 2], bursts: [run.bursts[1], run.bursts[2]] });
   await accessible(page);

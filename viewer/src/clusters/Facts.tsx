@@ -66,7 +66,7 @@ export function Facts({ clusters }: { clusters: readonly Cluster[] }) {
   const more = clusters.length - shown.length;
   return (
     <Panel title={title.replace(/^./, (c) => c.toUpperCase())} note={more > 0 ? `the first two of ${count(clusters.length)} selected` : undefined} tools={<SaveTools name={title} table={table} />}>
-      <table class={second ? 'facts' : 'facts one'}>
+      <table class={second ? 'cluster-facts' : 'cluster-facts one'}>
         {second ? (
           <thead>
             <tr>
