@@ -5,8 +5,8 @@ export const GUTTER = 84;
 export const RIGHT = 12;
 export const AXIS = 26;
 export const STRIP = 8; // kept windows
-const PROFILE = [90, 180] as const; // the least and the most of the profile's height
-const TALLEST = 52; // a thread, so that few threads do not become bars
+const PROFILE = 90; // the least of the profile's height
+const TALLEST = 52; // a thread, or a twelfth of the room, so that few threads do not become bars
 
 export interface Frame {
   profile: number; // height of the profile
@@ -21,8 +21,10 @@ export interface Frame {
 export function frameOf(size: { width: number; height: number }, time: Span, rows: Span): Frame {
   const width = Math.max(50, size.width - GUTTER - RIGHT);
   const room = size.height - AXIS - STRIP - 4;
-  const profile = Math.round(Math.max(PROFILE[0], Math.min(PROFILE[1], room - length(rows) * TALLEST, room / 3)));
-  const height = Math.max(20, Math.min(room - profile, length(rows) * TALLEST));
+  const threads = length(rows) * Math.max(TALLEST, room / 12);
+  // What threads leave, the profile takes, up to two fifths.
+  const profile = Math.round(Math.max(PROFILE, Math.min(room - threads, 0.4 * room)));
+  const height = Math.max(20, Math.min(room - profile, threads));
   return { profile, top: profile + AXIS + STRIP, width, height, time, rows, rowHeight: height / length(rows) };
 }
 
@@ -31,7 +33,7 @@ export const yOf = (f: Frame, thread: number) => (thread - f.rows.from) * f.rowH
 export const timeAt = (f: Frame, x: number) => f.time.from + ((x - GUTTER) / f.width) * length(f.time);
 export const rowAt = (f: Frame, y: number) => f.rows.from + (y - f.top) / f.rowHeight;
 
-export type Zone = 'threads' | 'time' | 'names' | 'outside';
+type Zone = 'threads' | 'time' | 'names' | 'outside';
 
 export function zoneAt(f: Frame, x: number, y: number): Zone {
   if (y > f.top + f.height) return 'outside';
