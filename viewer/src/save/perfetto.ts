@@ -132,11 +132,11 @@ function* messages(pack: Pack, at: (thread: number) => Place): Generator<Event> 
 }
 
 // handOff opens the Perfetto UI in a window of its own and gives it the trace, which stays in the browser. Nobody else
-// can take it: messages go to that origin only.
-export async function handOff(trace: Blob, title: string): Promise<void> {
+// can take it: messages go to that origin only. The trace is made once the window is open: browsers allow one for a few seconds after a click.
+export async function handOff(trace: () => Blob, title: string): Promise<void> {
   const ui = open(UI);
   if (!ui) throw new Error('the browser opened no window: allow this page to open one');
-  const buffer = await trace.arrayBuffer();
+  const buffer = await trace().arrayBuffer();
   await ready(ui);
   ui.postMessage({ perfetto: { buffer, title, fileName: 'moriens.json' } }, UI, [buffer]);
 }

@@ -45,7 +45,7 @@ function Perfetto({ pack }: { pack: Pack }) {
   const trace = () => new Blob(traceOf(pack), { type: 'application/json' });
   const give = () => {
     say('Opening the Perfetto UI …');
-    handOff(trace(), `${runName(pack)} · moriens`).then(
+    handOff(trace, `${runName(pack)} · moriens`).then(
       () => say('The Perfetto UI has the trace.'),
       (err: unknown) => say(`Not opened: ${err instanceof Error ? err.message : String(err)}. Save it, and drag the file into the Perfetto UI.`),
     );
