@@ -1,5 +1,6 @@
 // Numbers as people read them: four figures at most where the value is measured, all of them where it is counted.
 // What is not defined is "–".
+import { FILTERED, MISSING, NOISE } from './data/clusters';
 
 const NONE = '–';
 const THIN = '\u202f'; // narrow, and no line break in it
@@ -90,9 +91,9 @@ export function score(v: number): string {
 }
 
 export function cluster(id: number): string {
-  if (id === -1) return 'noise';
-  if (id === -2) return 'filtered';
-  if (id === -3) return 'missing data';
+  if (id === NOISE) return 'noise';
+  if (id === FILTERED) return 'filtered';
+  if (id === MISSING) return 'missing data';
   return `cluster ${id}`;
 }
 

@@ -1,17 +1,14 @@
 // Colours of clusters and of what is none. A cluster has the colour that clusters.json gives it, the same as in every
 // other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep their hue.
+import { FILTERED, MISSING } from './data/clusters';
 import { rgbOf, type RGB } from './rgb';
 import { nowTheme, type Theme } from './theme';
 
-export const NOISE = -1;
-export const FILTERED = -2;
-export const MISSING = -3;
-
-export type Grey = 'mpi' | 'noise' | 'filtered' | 'missing' | 'dropped';
+type Grey = 'mpi' | 'noise' | 'others' | 'filtered' | 'missing' | 'dropped';
 
 const greys: Record<Theme, Record<Grey, string>> = {
-  light: { mpi: '#e4e4e4', noise: '#6b6b6b', filtered: '#c2c2c2', missing: '#2b2b2b', dropped: '#f4f1e8' },
-  dark: { mpi: '#33363b', noise: '#9a9a9a', filtered: '#5b5e63', missing: '#e6e6e6', dropped: '#25241f' },
+  light: { mpi: '#e4e4e4', noise: '#6b6b6b', others: '#969696', filtered: '#c2c2c2', missing: '#2b2b2b', dropped: '#f4f1e8' },
+  dark: { mpi: '#33363b', noise: '#9a9a9a', others: '#7a7d82', filtered: '#5b5e63', missing: '#e6e6e6', dropped: '#25241f' },
 };
 
 export function greyOf(what: Grey, theme: Theme = nowTheme()): string {

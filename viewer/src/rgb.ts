@@ -7,3 +7,14 @@ export function rgbOf(colour: string): RGB {
   const n = parseInt(digits.length === 3 ? digits.replace(/./g, '$&$&') : digits, 16);
   return [(n >> 16) & 255, (n >> 8) & 255, n & 255];
 }
+
+// mixed lays a share of a colour, 0-1, over a ground.
+export function mixed(colour: RGB, ground: RGB, share: number): RGB {
+  const mix = (v: number, under: number) => Math.round(v * share + under * (1 - share));
+  return [mix(colour[0], ground[0]), mix(colour[1], ground[1]), mix(colour[2], ground[2])];
+}
+
+// wordOf gives a colour as a pixel of ImageData, on a little endian machine, which all that run browsers are.
+export function wordOf([r, g, b]: RGB, alpha = 255): number {
+  return ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
+}

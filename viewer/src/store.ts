@@ -70,11 +70,7 @@ export function useParam(name: string, fallback: string): [string, (value: strin
   return [all.get(name) ?? fallback, set];
 }
 
-export function param(name: string): string | null {
-  return params.value.get(name) ?? null;
-}
-
-export function setParam(name: string, value: string | null): void {
+function setParam(name: string, value: string | null): void {
   if ((params.value.get(name) ?? null) === value) return;
   const next = new Map(params.value);
   if (value === null) next.delete(name);

@@ -42,12 +42,16 @@ test('the table has the clusters of clusters.json, and CSV has their full figure
     expect(cells[0]).toContain(`cluster ${id}`);
     expect(cells[3]).toBe((run.bursts[id] ?? NaN).toLocaleString('en-US'));
   }
+  const noise = (await rows.last().locator('td').allInnerTexts()).map((s) => s.replace(/\s/g, ' '));
+  expect([noise[0]?.trim(), noise[4], noise[5]]).toEqual(['noise', expect.stringMatching(/^[\d.]+ [mµ]s$/), '0.50'] as string[]);
   await page.locator('.panel', { hasText: 'Clusters by time' }).getByRole('button', { name: 'Copy CSV' }).click();
   await expect.poll(() => page.locator('.said', { hasText: 'Copied' }).count()).toBe(1);
   const csv = (await page.evaluate(() => navigator.clipboard.readText())).trim().split(/\r?\n/);
   expect(csv[0]).toBe('cluster,seconds,share,bursts,mean_ns,std_ns,score,before,after');
-  expect(csv).toHaveLength(5);
+  expect(csv).toHaveLength(6);
   expect(Number(csv[2]?.split(',')[1])).toBe(run.seconds[2]);
+  expect(csv[5]).toMatch(/^-1,/);
+  expect(csv[5]?.split(',').slice(3, 8)).toEqual([`${run.bursts[0] ?? NaN}`, expect.any(String), '', '0.5', ''] as string[]);
   expect(errors).toEqual([]);
   await close();
 });

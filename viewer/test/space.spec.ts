@@ -81,7 +81,7 @@ test('takes any two dimensions, linear and logarithmic, and counts what has no p
   const d = await drawn(page, (n) => n.x.to < 10);
   expect(d.x.from).toBeGreaterThan(0);
   await expect.poll(() => hash(page)).toContain('x=IPC%3Alin');
-  await page.getByLabel('Noise').uncheck();
+  await page.getByLabel('Bursts in no cluster').uncheck();
   await drawn(page, (n) => n.of === some.points - 2 - Math.floor(some.points / 50));
   expect(errors).toEqual([]);
   await close();

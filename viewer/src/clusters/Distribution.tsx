@@ -5,7 +5,7 @@ import { Axis } from '../draw/axes';
 import '../draw/canvas.css';
 import { probe } from '../draw/probe';
 import { linearTicks, logTicks } from '../draw/ticks';
-import { cluster, count, plural, quantity } from '../format';
+import { cluster, plural, quantity } from '../format';
 import { colourOf } from '../palette';
 import { Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
@@ -52,7 +52,7 @@ export function Distribution({ ids }: { ids: readonly number[] }) {
   return (
     <Panel
       title="Distribution"
-      note={`${count(stands.reduce((a, v) => a + v, 0))} bursts${within ? ' of what is selected' : ''}${h.notShown > 0 ? `; ${plural(h.notShown, 'kept burst')} without a value${log ? ' above 0' : ''}` : ''}`}
+      note={`${plural(Math.round(stands.reduce((a, v) => a + v, 0)), 'burst')}${within ? ' of what is selected' : ''}${h.notShown > 0 ? `; ${plural(h.notShown, 'kept burst')} without a value${log ? ' above 0' : ''}` : ''}`}
       tools={
         <>
           <label class="field">
@@ -94,7 +94,7 @@ function Bars({ h, ids, unit, title, width, height }: { h: Histogram; ids: reado
       x: e.clientX,
       y: e.clientY,
       title: `${quantity(from, unit)} to ${quantity(to, unit)}`,
-      rows: h.bins.map((row, i) => [cluster(ids[i] ?? 0), `${count(row[bin] ?? 0)} bursts`]),
+      rows: h.bins.map((row, i) => [cluster(ids[i] ?? 0), plural(Math.round(row[bin] ?? 0), 'burst')]),
     });
   };
   return (

@@ -1,11 +1,10 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
-import type { CallPath, Clusters } from '../data/clusters';
+import { SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
 import { briefPath } from '../data/names';
 import { cluster, count, ns, percent, score, seconds } from '../format';
 import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
-import { FILTERED, MISSING, NOISE } from '../palette';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useParam, useSelection } from '../store';
 
@@ -30,7 +29,7 @@ const columns: readonly { key: Key; title: string; says: string; show: (r: Row) 
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
   { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean) },
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread) },
-  { key: 'score', title: 'Score', says: 'share of the threads that do it where one does; 1: all do', show: (r) => score(r.score) },
+  { key: 'score', title: 'Score', says: SCORE, show: (r) => score(r.score) },
 ];
 
 export function rowsOf(c: Clusters): Row[] {
@@ -50,15 +49,9 @@ export function rowsOf(c: Clusters): Row[] {
 
 // restOf are the bursts that are in no cluster; they stay below all clusters.
 function restOf(c: Clusters): Row[] {
-  const t = c.total;
-  const row = (id: number, bursts: number, share: number, score = NaN): Row => ({
-    id, bursts, share, score, seconds: share * t.seconds, mean: (share * t.seconds * 1e9) / bursts, spread: NaN, eps: NaN, minPts: NaN, after: null,
-  });
-  return [
-    row(NOISE, t.noise_bursts, t.noise_share, c.noise_score),
-    row(FILTERED, t.filtered_bursts, t.filtered_share),
-    row(MISSING, t.missing_bursts, t.missing_share),
-  ].filter((r) => r.bursts > 0);
+  return unclustered(c)
+    .filter((r) => r.bursts > 0)
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, eps: NaN, minPts: NaN, after: null }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {
@@ -101,7 +94,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
                 </th>
                 {columns.map((c) => (
                   <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'}>
-                    {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(46 * r.share) / most}px` }} /> : null}
+                    {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(38 * r.share) / most}px` }} /> : null}
                     {c.show(r)}
                   </td>
                 ))}
@@ -120,14 +113,18 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
 function Head(p: { title: string; says: string; name: Key; by: string; sort: (by: string) => void; right?: boolean }) {
   const up = p.by === p.name;
   const down = p.by === `-${p.name}`;
+  const order = (
+    <span aria-hidden="true" class="order">
+      {up ? '↑' : down ? '↓' : ''}
+    </span>
+  );
   const usual = p.name === 'id' ? p.name : `-${p.name}`; // the largest first
   return (
     <th scope="col" class={p.right ? 'n' : ''} aria-sort={up ? 'ascending' : down ? 'descending' : undefined}>
       <button type="button" class="link" title={p.says} onClick={() => p.sort(p.by === usual ? (down ? p.name : `-${p.name}`) : usual)}>
+        {p.right ? order : null}
         {p.title}
-        <span aria-hidden="true" class="order">
-          {up ? '↑' : down ? '↓' : ''}
-        </span>
+        {p.right ? null : order}
       </button>
     </th>
   );

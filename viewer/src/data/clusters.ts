@@ -120,6 +120,27 @@ export type Cluster = Omit<Raw['clusters'][number], 'before' | 'after'> & { read
 export type Group = Omit<Raw['groups'][number], 'before' | 'after'> & { readonly before: string; readonly after: string }; // names of call paths, "" = any
 export type Clusters = Omit<Raw, 'clusters' | 'groups' | 'call_paths'> & { readonly clusters: Cluster[]; readonly groups: Group[] };
 
+export const NOISE = -1;
+export const FILTERED = -2;
+export const MISSING = -3;
+
+// What a cluster's score says.
+export const SCORE = 'share of the threads that do it where one does; 1: all do';
+
+// What is in no cluster, under the id that it has instead of a cluster's.
+export interface Unclustered {
+  readonly id: number;
+  readonly bursts: number;
+  readonly share: number; // of the computing time
+  readonly seconds: number;
+  readonly score: number; // NaN = not defined
+}
+
+export function unclustered({ total: t, noise_score }: Clusters): Unclustered[] {
+  const of = (id: number, bursts: number, share: number, score: number) => ({ id, bursts, share, seconds: share * t.seconds, score });
+  return [of(NOISE, t.noise_bursts, t.noise_share, noise_score), of(FILTERED, t.filtered_bursts, t.filtered_share, NaN), of(MISSING, t.missing_bursts, t.missing_share, NaN)];
+}
+
 // readClusters puts the call paths in the place of their numbers.
 export function readClusters(value: unknown): Clusters {
   const { call_paths: paths, clusters, groups, ...rest } = read(value);

@@ -1,7 +1,7 @@
 // Readers turn what JSON.parse gave into values of a known shape. A field that is missing or of another type becomes
 // a default: pages of older, newer and hostile directories show what they have, and no view has to ask twice.
 
-export type Reader<T> = (value: unknown) => T;
+type Reader<T> = (value: unknown) => T;
 export type Of<R> = R extends Reader<infer T> ? T : never;
 
 // null stands for a number that is not defined.

@@ -1,12 +1,12 @@
 // What the data say, in sentences, what matters most first. Each figure is computed from the pack; docs/viewer.md has the thresholds.
 import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } from '../format';
 import type { Selection } from '../state/hash';
-import type { Cluster } from './clusters';
+import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
 import { groupsOf, median, secondsIn, total, type Group } from './groups';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
 
-export interface Finding {
+interface Finding {
   readonly text: string;
   readonly show?: { readonly view: string; readonly selection: Partial<Selection> };
   readonly cluster?: number;
@@ -29,7 +29,7 @@ export function findings(pack: Pack): Finding[] {
     ...phases(pack),
     ...efficiency(pack),
     ...spread(pack),
-    ...unclustered(pack),
+    ...outside(pack),
   ];
 }
 
@@ -76,7 +76,7 @@ function where(pack: Pack, groups: readonly Group[], most: Group, mean: number):
   if (!c) return '';
   const at = groups.indexOf(most);
   const threads = total(groups.map((g) => g.size));
-  const rows = [...c.clusters, { id: -1, seconds: c.total.noise_share * c.total.seconds }];
+  const rows = [...c.clusters, ...unclustered(c).filter(({ id }) => id === NOISE)];
   const shares = rows.map(({ id, seconds: s }) => ({ id, share: ((secondsIn(pack, id)[at] ?? 0) - s / threads) / (most.computing - mean) }));
   const [first] = shares.sort((x, y) => y.share - x.share);
   return first && first.share > 1 / 3 ? `; of the difference ${percent(Math.min(1, first.share))} is in ${clusterName(first.id)}` : '';
@@ -192,17 +192,12 @@ function spread(pack: Pack): Finding[] {
   }));
 }
 
-function unclustered(pack: Pack): Finding[] {
-  const t = pack.json.clusters?.total;
-  if (!t) return [];
-  const parts: [number, number, number][] = [
-    [-1, t.noise_share, t.noise_bursts],
-    [-2, t.filtered_share, t.filtered_bursts],
-    [-3, t.missing_share, t.missing_bursts],
-  ];
-  const said = parts.filter(([, share]) => share >= 0.01).map(([id, share, n]) => `${percent(share)} is ${clusterName(id)} (${plural(n, 'burst')})`);
-  if (said.length === 0) return [];
-  return [{ text: `Not in a cluster: of the computing time, ${said.join(', ')}.`, show: { view: 'space', selection: { clusters: [-1, -2, -3] } } }];
+function outside(pack: Pack): Finding[] {
+  const c = pack.json.clusters;
+  const parts = c ? unclustered(c).filter(({ share }) => share >= 0.01) : [];
+  if (parts.length === 0) return [];
+  const said = parts.map(({ id, share, bursts }) => `${percent(share)} is ${clusterName(id)} (${plural(bursts, 'burst')})`);
+  return [{ text: `Not in a cluster: of the computing time, ${said.join(', ')}.`, show: { view: 'space', selection: { clusters: [NOISE, FILTERED, MISSING] } } }];
 }
 
 // outliers tells why ranks are unlike their class, the first of them each.

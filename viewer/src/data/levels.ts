@@ -1,13 +1,13 @@
 // The bursts as they are at a step of the refinement: in which node each of them is, and what colour that has. Nodes keep
 // the colours of the clusters that they hold most of, so that a look at another step stays readable.
 import { cluster, count } from '../format';
-import { colourOf, FILTERED, MISSING, NOISE, onTheme, PALETTE } from '../palette';
+import { colourOf, onTheme, PALETTE } from '../palette';
 import type { Theme } from '../theme';
-import type { Clusters } from './clusters';
+import { FILTERED, MISSING, NOISE, unclustered, type Clusters } from './clusters';
 import { nodeAt } from './lineage';
 import type { Pack } from './pack';
 
-export interface Label {
+interface Label {
   readonly name: string;
   readonly colour: string; // on a light page
   readonly bursts: number;
@@ -53,15 +53,8 @@ function answer(pack: Pack): Levels {
 
 // rest are the bursts that are in no cluster.
 function rest(c: Clusters | null): Map<number, Label> {
-  const none = (id: number, bursts = 0, share = 0, score = NaN): [number, Label] => [
-    id,
-    { name: cluster(id), colour: colourOf(id, 'light'), bursts, seconds: share * (c?.total.seconds ?? 0), score },
-  ];
-  return new Map([
-    none(NOISE, c?.total.noise_bursts, c?.total.noise_share, c?.noise_score),
-    none(FILTERED, c?.total.filtered_bursts, c?.total.filtered_share),
-    none(MISSING, c?.total.missing_bursts, c?.total.missing_share),
-  ]);
+  const known = c ? unclustered(c) : [NOISE, FILTERED, MISSING].map((id) => ({ id, bursts: 0, seconds: 0, score: NaN }));
+  return new Map(known.map(({ id, bursts, seconds, score }) => [id, { name: cluster(id), colour: colourOf(id, 'light'), bursts, seconds, score }]));
 }
 
 function atStep(pack: Pack, step: number): Levels | null {

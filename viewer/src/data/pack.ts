@@ -7,7 +7,7 @@ import { readManifest, type Manifest } from './manifest';
 const MAGIC = 'MORIENSPAGE1\n';
 const HEADER_BYTES = 24;
 const REWRITE = 'moriens report DIR writes the page anew.';
-export const FORMAT = 1;
+const FORMAT = 1;
 
 export class PackError extends Error {
   readonly hint: string;

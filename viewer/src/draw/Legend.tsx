@@ -1,7 +1,9 @@
 // The colours of a drawing. Each cluster is a button that selects it; with Ctrl it is added to those selected.
+import { MISSING } from '../data/clusters';
 import type { Levels } from '../data/levels';
 import { percent, seconds } from '../format';
-import { greyOf, MISSING } from '../palette';
+import { greyOf } from '../palette';
+import { Patch } from '../parts/Swatch';
 import { toggleCluster, useSelection } from '../store';
 import { useTheme } from '../theme';
 
@@ -26,26 +28,30 @@ export function Legend({ levels, mpi, kept }: { levels: Levels; mpi?: boolean; k
               title={`${seconds(c.seconds)}, ${percent(c.seconds / total)} of computing time. Click: this one alone; with Ctrl: add it`}
               onClick={(e) => toggleCluster(label, !(e.ctrlKey || e.metaKey))}
             >
-              <Colour fill={levels.colour(label, theme)} /> {c.name}
+              <Patch fill={levels.colour(label, theme)} /> {c.name}
             </button>
           ) : (
             <span>
-              <Colour fill={levels.colour(label, theme)} /> {c.name}
+              <Patch fill={levels.colour(label, theme)} /> {c.name}
             </span>
           )}
         </li>
       ))}
-      {all.length > MOST ? <li>{all.length - MOST} more</li> : null}
+      {all.length > MOST ? (
+        <li>
+          <span>{all.length - MOST} more</span>
+        </li>
+      ) : null}
       {mpi ? (
         <>
           <li>
             <span>
-              <Colour fill={greyOf('mpi', theme)} /> MPI
+              <Patch fill={greyOf('mpi', theme)} /> MPI
             </span>
           </li>
           <li>
             <span>
-              <Colour fill={greyOf('dropped', theme)} hatched /> missing data
+              <Patch fill={greyOf('dropped', theme)} hatched /> missing data
             </span>
           </li>
         </>
@@ -61,14 +67,5 @@ export function Legend({ levels, mpi, kept }: { levels: Levels; mpi?: boolean; k
         </li>
       ) : null}
     </ul>
-  );
-}
-
-function Colour({ fill, hatched }: { fill: string; hatched?: boolean }) {
-  return (
-    <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-      <rect width="10" height="10" rx="2" fill={fill} />
-      {hatched ? <path class="hatch" d="M0 5L5 0M0 10L10 0M5 10L10 5" /> : null}
-    </svg>
   );
 }

@@ -1,4 +1,5 @@
 // A burst in words and figures, as tooltips and the line below a drawing say it.
+import { MISSING } from '../data/clusters';
 import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { cluster, count, ns, quantity } from '../format';
@@ -6,7 +7,7 @@ import { cluster, count, ns, quantity } from '../format';
 export type Row = readonly [label: string, value: string];
 
 export function burstTitle(pack: Pack, row: number): string {
-  return `${cluster(pack.column('points.cluster')[row] ?? -3)} · ${threadName(pack, pack.column('points.thread')[row] ?? 0)}`;
+  return `${cluster(pack.column('points.cluster')[row] ?? MISSING)} · ${threadName(pack, pack.column('points.thread')[row] ?? 0)}`;
 }
 
 export function burstRows(pack: Pack, row: number): Row[] {

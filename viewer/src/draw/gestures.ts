@@ -14,7 +14,7 @@ export interface Drag {
   pan: boolean; // with the middle button or Shift: what is in view moves along
 }
 
-export interface Gestures {
+interface Gestures {
   drag: (drag: Drag, done: boolean) => void;
   cancel: () => void; // a drag that was given up
   click: (at: At, more: boolean) => void; // more: with Ctrl, to add to what is selected

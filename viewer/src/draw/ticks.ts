@@ -8,7 +8,7 @@ export interface Tick {
   label: string; // empty: a mark without a number, for the others would not leave it room
 }
 
-export interface Ticks {
+interface Ticks {
   ticks: Tick[];
   base: string; // what the numbers count from where they would be too long, or empty
 }

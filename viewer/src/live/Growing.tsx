@@ -2,7 +2,7 @@
 import { useRef } from 'preact/hooks';
 import { Axis } from '../draw/axes';
 import { linearTicks, logTicks } from '../draw/ticks';
-import { cluster, count, percent, seconds } from '../format';
+import { cluster, count, percent, plural, seconds } from '../format';
 import { colourOf } from '../palette';
 import { Empty, Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
@@ -41,7 +41,7 @@ export function LiveClusters({ page, ended }: { page: LivePage; ended: boolean }
                 <td class="calls" title={c.after ? `bursts between ${c.before} and ${c.after}` : undefined}>
                   {c.after ? `${c.before} … ${c.after}` : ''}
                 </td>
-                <td class="n">{count(c.bursts)} bursts</td>
+                <td class="n">{plural(c.bursts, 'burst')}</td>
                 <td class="n">{seconds(c.seconds)}</td>
                 <td class="n">{percent(total > 0 ? c.seconds / total : NaN)}</td>
                 <td class="track">

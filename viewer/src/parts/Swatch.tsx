@@ -3,10 +3,15 @@ import { useTheme } from '../theme';
 
 // A Swatch is the colour of a cluster; what it is must be said beside it.
 export function Swatch({ id }: { id: number }) {
-  const theme = useTheme();
+  return <Patch fill={colourOf(id, useTheme())} />;
+}
+
+// A Patch is any colour, under lines where these say that data are missing.
+export function Patch({ fill, hatched }: { fill: string; hatched?: boolean }) {
   return (
     <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-      <rect width="10" height="10" rx="2" fill={colourOf(id, theme)} />
+      <rect width="10" height="10" rx="2" fill={fill} />
+      {hatched ? <path class="hatch" d="M0 5L5 0M0 10L10 0M5 10L10 5" /> : null}
     </svg>
   );
 }

@@ -1,25 +1,17 @@
-// What the codes of a profile are, and their colours: docs/format/page.md lists them.
+// What the codes of a profile are, and their colours: docs/format/overview.md lists them.
+import { clusterOf, MPI, NOTHING, OTHERS } from '../data/codes';
 import type { Levels } from '../data/levels';
 import { cluster } from '../format';
-import { FILTERED, greyOf, MISSING, NOISE } from '../palette';
+import { greyOf } from '../palette';
 import type { Theme } from '../theme';
 import type { Series } from './Stack';
 
-const MPI = 1;
-const OTHERS = 5;
-const FIRST_CLUSTER = 6;
-const none = new Map([
-  [2, NOISE],
-  [3, FILTERED],
-  [4, MISSING],
-]);
-
-// seriesOf puts the time of each code into what it is at a step of the refinement: clusters by number, then what is in none, MPI at the top.
-// 0, nothing, is left out.
+// seriesOf puts the time of each code into what it is at a step of the refinement: clusters by number, then what is in none, MPI at the top; of the
+// code for nothing there is no series.
 export function seriesOf(codes: readonly number[], bins: number, seconds: (bin: number, code: number) => number, levels: Levels, theme: Theme): Series[] {
   const found = new Map<string, { order: number; series: Series }>();
   codes.forEach((code, k) => {
-    if (code === 0) return;
+    if (code === NOTHING) return;
     const { order, name, colour } = meaning(code, levels, theme);
     let to = found.get(name);
     if (!to) found.set(name, (to = { order, series: { name, colour, seconds: new Float64Array(bins) } }));
@@ -30,8 +22,8 @@ export function seriesOf(codes: readonly number[], bins: number, seconds: (bin: 
 
 function meaning(code: number, levels: Levels, theme: Theme): { order: number; name: string; colour: string } {
   if (code === MPI) return { order: 1e9, name: 'MPI', colour: greyOf('mpi', theme) };
-  if (code === OTHERS) return { order: 1e8 - 1, name: 'other clusters', colour: greyOf('dropped', theme) };
-  const id = none.get(code) ?? code - FIRST_CLUSTER + 1;
+  if (code === OTHERS) return { order: 1e8 - 1, name: 'other clusters', colour: greyOf('others', theme) };
+  const id = clusterOf(code);
   const label = levels.fromCluster.get(id) ?? id;
   return { order: label < 1 ? 1e8 - label : label, name: levels.of.get(label)?.name ?? cluster(label), colour: levels.colour(label, theme) };
 }

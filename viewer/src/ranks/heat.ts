@@ -1,6 +1,6 @@
 // The heat map's numbers: how a quantity of each rank and cluster compares, and what colour says so.
 import { median } from '../data/groups';
-import type { RGB } from '../rgb';
+import { mixed, type RGB } from '../rgb';
 import type { Theme } from '../theme';
 
 export interface Heat {
@@ -35,6 +35,5 @@ export function colourAt(value: number, most: number, theme: Theme): RGB {
   const { less, none, more } = ends[theme];
   const t = Math.min(1, Math.abs(value) / most);
   const to = value < 0 ? less : more;
-  const mix = (a: number, b: number) => Math.round(a + t * (b - a));
-  return [mix(none[0], to[0]), mix(none[1], to[1]), mix(none[2], to[2])];
+  return mixed(to, none, t);
 }

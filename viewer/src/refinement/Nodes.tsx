@@ -1,10 +1,11 @@
 // The nodes of one step, by time.
+import { NOISE } from '../data/clusters';
 import { usePack } from '../data/context';
 import { labelsAt } from '../data/levels';
 import { count, percent, ratio, score, seconds } from '../format';
-import { NOISE } from '../palette';
 import { Heads, numbers } from '../parts/Heads';
 import { Panel } from '../parts/Panel';
+import { Patch } from '../parts/Swatch';
 import { SaveTools } from '../save/SaveTools';
 import { useTheme } from '../theme';
 import { nodesOf } from './layout';
@@ -24,6 +25,7 @@ export function Nodes({ step }: { step: number }) {
     const g = groups?.[group];
     return g ? `${g.before} … ${g.after}` : '';
   };
+  const made = nodes.some((n) => n.parents.length > 0 || n.frozen);
   const table = () => ({
     columns: ['node', 'cluster', 'bursts', 'seconds', 'score', 'eps', 'min_pts', 'frozen', 'parents', 'between'],
     rows: nodes.map((n) => [n.id, n.cluster > 0 ? n.cluster : null, n.bursts, n.seconds, n.score, n.eps, n.min_pts, n.frozen ? 1 : 0, n.parents.map((p) => `${p.id}: ${p.bursts}`).join(' '), between(n.group)]),
@@ -32,15 +34,12 @@ export function Nodes({ step }: { step: number }) {
     <Panel title={`Nodes of step ${step}`} note={of ? `${nodesOf(of)} by time${nodes.some((n) => n.id === 0) ? ', and noise' : ''}` : undefined} tools={<SaveTools name={`nodes of step ${step}`} table={table} />}>
       <div class="scroll nodes" tabIndex={0} role="region" aria-label={`Nodes of step ${step}`}>
         <table>
-          <Heads of={['Node', ...['Time', 'Share', 'Bursts', 'Score', 'Eps', 'MinPts'].map((title) => numbers(title)), ...(groups ? ['Between the calls'] : []), 'Made of']} />
+          <Heads of={['Node', ...['Time', 'Share', 'Bursts', 'Score', 'Eps', 'MinPts'].map((title) => numbers(title)), ...(groups ? ['Between the calls'] : []), ...(made ? ['Made of'] : [])]} />
           <tbody>
             {nodes.map((n) => (
               <tr key={n.id}>
                 <th scope="row">
-                  <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
-                    <rect width="10" height="10" rx="2" fill={colour(n.id || NOISE, theme)} />
-                  </svg>{' '}
-                  {nameOf({ node: n })}
+                  <Patch fill={colour(n.id || NOISE, theme)} /> {nameOf({ node: n })}
                 </th>
                 <td class="n">{seconds(n.seconds)}</td>
                 <td class="n">{percent(n.seconds / total)}</td>
@@ -49,13 +48,15 @@ export function Nodes({ step }: { step: number }) {
                 <td class="n">{n.eps > 0 ? ratio(n.eps) : '–'}</td>
                 <td class="n">{n.id > 0 ? count(n.min_pts) : '–'}</td>
                 {groups ? <td class="made">{between(n.group)}</td> : null}
-                <td class="made">
-                  {n.parents.map((p) => {
-                    const from = before.get(p.id);
-                    return `${from ? nameOf({ node: from }) : `node ${p.id}`} (${count(p.bursts)})`;
-                  }).join(', ')}
-                  {n.frozen ? `${n.parents.length > 0 ? '; ' : ''}stays as it is` : ''}
-                </td>
+                {made ? (
+                  <td class="made">
+                    {n.parents.map((p) => {
+                      const from = before.get(p.id);
+                      return `${from ? nameOf({ node: from }) : `node ${p.id}`} (${count(p.bursts)})`;
+                    }).join(', ')}
+                    {n.frozen ? `${n.parents.length > 0 ? '; ' : ''}stays as it is` : ''}
+                  </td>
+                ) : null}
               </tr>
             ))}
           </tbody>

@@ -1,17 +1,17 @@
 // The steps as rows, from the least Eps down. A box is a node, as wide as its time and filled as far up as its score; bands between rows
 // show where its bursts go.
-import type { Clusters } from '../data/clusters';
+import { NOISE, type Clusters } from '../data/clusters';
 import { labelsAt } from '../data/levels';
 import { usePack } from '../data/context';
 import { count, percent, plural, ratio, score, seconds } from '../format';
 import { hideTip, showTip } from '../parts/tooltip';
-import { NOISE } from '../palette';
 import { select } from '../store';
 import { useTheme } from '../theme';
 import type { Box, Flow, Layout } from './layout';
 
 const ROW = 30;
 const BAND = 22;
+const LETTER = 6.1; // px, of a label, on average
 export const heightOf = (steps: number) => steps * ROW + (steps - 1) * BAND + 2;
 
 export function Tree({ layout, width, step, wide }: { layout: Layout; width: number; step: number | null; wide: number }) {
@@ -60,7 +60,7 @@ export function Tree({ layout, width, step, wide }: { layout: Layout; width: num
             {b.node.frozen && w > 6 ? <rect class="frozen" x="1" y="1" width={w - 2} height={ROW - 2} /> : null}
             {w > 34 ? (
               <g>
-                <rect class="plate" x="3" y="8" width={Math.min(w - 6, 7 * label(b, w).length + 8)} height="14" rx="2" />
+                <rect class="plate" x="3" y="8" width={Math.min(w - 6, LETTER * label(b, w).length + 8)} height="14" rx="2" />
                 <text x="7" y="18.5">
                   {label(b, w)}
                 </text>
@@ -81,7 +81,7 @@ export function nameOf({ node }: { node: Box['node'] }): string {
 function label(b: Box, width: number): string {
   const name = b.node.id === 0 ? 'noise' : b.node.cluster > 0 ? `c${b.node.cluster}` : `${b.node.id}`;
   const full = `${name} · ${percent(b.to - b.from)}`;
-  return width > 7 * full.length + 14 ? full : name;
+  return width > LETTER * full.length + 14 ? full : name;
 }
 
 function tell(e: MouseEvent, b: Box): void {

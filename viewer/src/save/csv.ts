@@ -1,6 +1,6 @@
 // Tables as CSV (RFC 4180): whole numbers and full precision, unlike what is shown.
 
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 export interface Table {
   readonly columns: readonly string[]; // names with units: "seconds", "mean_ns"

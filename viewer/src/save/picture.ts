@@ -1,9 +1,9 @@
 // Pictures of what a view shows: canvases and SVG of one box, as PNG or as one SVG.
 
 // A Layer is a canvas or an <svg> of the view; they lie over each other as on the page.
-export type Layer = HTMLCanvasElement | SVGSVGElement;
+type Layer = HTMLCanvasElement | SVGSVGElement;
 
-export function layersOf(box: Element): Layer[] {
+function layersOf(box: Element): Layer[] {
   return [...box.querySelectorAll('canvas, svg')].filter(
     (e): e is Layer => (e instanceof HTMLCanvasElement || e instanceof SVGSVGElement) && !e.closest('[data-no-picture]') && e.getBoundingClientRect().width > 0,
   );

@@ -13,7 +13,7 @@ import { coloursOf } from './colours';
 import { Scatter } from './scatter';
 import { Budget, dots, LEFT, seen, TOP } from './view';
 
-export interface PointsProps {
+interface PointsProps {
   x: Float64Array;
   y: Float64Array;
   order: Uint32Array;

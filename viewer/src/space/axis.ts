@@ -14,8 +14,6 @@ export function coordinates(values: ArrayLike<number>, scale: Scale): Float64Arr
   return out;
 }
 
-export const valueAt = (coordinate: number, scale: Scale) => (scale === 'log' ? Math.exp(coordinate) : coordinate);
-
 // extent is what the coordinates of `rows` span, with a margin; of one value alone, a stretch round it.
 export function extent(at: Float64Array, rows: ArrayLike<number>): Span {
   let from = Infinity;

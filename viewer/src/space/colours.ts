@@ -2,7 +2,7 @@
 import type { Pack } from '../data/pack';
 import type { Levels } from '../data/levels';
 import { greyOf } from '../palette';
-import { rgbOf } from '../rgb';
+import { rgbOf, wordOf } from '../rgb';
 import { holds, type Selection } from '../store';
 import type { Theme } from '../theme';
 
@@ -23,7 +23,7 @@ export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, select
   const words = new Uint32Array(order.length);
   const lit = new Uint8Array(order.length);
   const known = new Map<number, number>();
-  const grey = wordOf(greyOf('noise', theme), UNLIT);
+  const grey = wordOf(rgbOf(greyOf('noise', theme)), UNLIT);
   let count = 0;
   for (let k = 0; k < order.length; k++) {
     const i = order[k]!;
@@ -34,16 +34,10 @@ export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, select
     }
     const label = levels.labels[i]!;
     let word = known.get(label);
-    if (word === undefined) known.set(label, (word = wordOf(levels.colour(label, theme), label > 0 ? LIT : NOISE)));
+    if (word === undefined) known.set(label, (word = wordOf(rgbOf(levels.colour(label, theme)), label > 0 ? LIT : NOISE)));
     words[k] = word;
     lit[k] = 1;
     count++;
   }
   return { rgba: new Uint8Array(words.buffer), lit, count };
-}
-
-// wordOf gives a colour as four bytes, on a little endian machine, which all that run browsers are.
-function wordOf(colour: string, alpha: number): number {
-  const [r, g, b] = rgbOf(colour);
-  return ((alpha << 24) | (b << 16) | (g << 8) | r) >>> 0;
 }

@@ -1,16 +1,16 @@
 // The stacked profile above the threads: how many of them are in each cluster and in MPI.
 import { useMemo, useRef } from 'preact/hooks';
+import { MPI, NOTHING } from '../data/codes';
 import { usePack } from '../data/context';
 import { linearTicks } from '../draw/ticks';
 import { Axis } from '../draw/axes';
 import { css, sized, useFrame, usePixelRatio } from '../draw/surface';
 import { count } from '../format';
-import { rgbOf } from '../rgb';
+import { mixed, rgbOf, wordOf } from '../rgb';
 import { useTheme } from '../theme';
 import { GUTTER, type Frame } from './frame';
-import { wordOf } from './paint';
 import { profileOf } from './profile';
-import { MPI, NOTHING, plain, UNLIT } from './raster';
+import { plain, UNLIT } from './raster';
 
 const TOP = 8;
 
@@ -31,7 +31,7 @@ export function Profile({ frame, colour, coded }: { frame: Frame; colour: (code:
     const context = sized(canvas.current, width, Math.round(height * ratio));
     const rows = profileOf(profile, o.bins, o.codes.length, { from: o.from_ns, to: o.to_ns }, frame.time, width);
     const [ground, shade] = [rgbOf(css('--paper')), 0.2];
-    const words = order.map(({ code }) => wordOf(rgbOf(colour(plain(code))), ground, code & UNLIT ? shade : 1));
+    const words = order.map(({ code }) => wordOf(mixed(rgbOf(colour(plain(code))), ground, code & UNLIT ? shade : 1)));
     const picture = context.createImageData(width, Math.round(height * ratio));
     const pixels = new Uint32Array(picture.data.buffer);
     for (let p = 0; p < width; p++) {

@@ -1,5 +1,6 @@
 // The threads' canvas: what they did, what is not selected under a veil, messages.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { clusterOf } from '../data/codes';
 import { usePack } from '../data/context';
 import { probe } from '../draw/probe';
 import { css, nextFrame, sized, usePixelRatio } from '../draw/surface';
@@ -9,7 +10,7 @@ import { useTheme } from '../theme';
 import { GUTTER, xOf, yOf, type Frame } from './frame';
 import { inView, paintMessages, uncrowded } from './messages';
 import { keptOf, paintRaster } from './paint';
-import { cellWidth, clusterOf, drawRaster, finer, inSight, plain, type Raster, type Source } from './raster';
+import { cellWidth, drawRaster, finer, inSight, plain, type Raster, type Source } from './raster';
 
 // While the view moves, and so many bursts are in it that each picture of them would take too long, the overview alone is drawn.
 const MANY = 150_000;

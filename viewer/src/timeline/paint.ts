@@ -1,9 +1,10 @@
 // Colours the raster and puts it, and what lies over it, on a canvas.
-import { rgbOf, type RGB } from '../rgb';
+import { NO_DATA, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
-import { COARSE, MISSING, NOTHING, plain, UNLIT, type Raster } from './raster';
+import { mixed, rgbOf, wordOf } from '../rgb';
+import { COARSE, plain, UNLIT, type Raster } from './raster';
 
-export interface Look {
+interface Look {
   colour: (code: number) => string;
   ground: string; // behind everything, "#rrggbb"
   hatch: string;
@@ -56,13 +57,7 @@ function pixelOf(code: number, look: Look, kept: number): number {
   if (plain(code) === NOTHING) return 0;
   let share = code & UNLIT ? DIM : 1;
   if (code & COARSE) share *= kept;
-  return wordOf(rgbOf(look.colour(plain(code))), rgbOf(look.ground), share);
-}
-
-// wordOf mixes a colour with the ground, as a pixel of ImageData on a little endian machine, which all that run browsers are.
-export function wordOf(colour: RGB, ground: RGB, share: number): number {
-  const [r, g, b] = colour.map((v, i) => Math.round(v * share + ground[i]! * (1 - share))) as [number, number, number];
-  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+  return wordOf(mixed(rgbOf(look.colour(plain(code))), rgbOf(look.ground), share));
 }
 
 // hatch draws lines over what has no data, so that nobody takes it for a colour.
@@ -72,7 +67,7 @@ function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, h
   for (let line = 0; line < lines; line++) {
     let begin = -1;
     for (let p = 0; p <= width; p++) {
-      const missing = p < width && plain(codes[line * width + p]!) === MISSING;
+      const missing = p < width && plain(codes[line * width + p]!) === NO_DATA;
       if (missing && begin < 0) begin = p;
       if (!missing && begin >= 0) {
         context.fillRect(begin, top + line * height, p - begin, height);

@@ -1,15 +1,7 @@
 // The timeline as an image of codes: a column a pixel, a line for each thread, or for several where there are more threads than pixels.
-
+import { MPI, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
 import { firstAfter, firstStarted, type Lanes } from './lanes';
-
-// Codes are those of overview.profile's columns.
-export const NOTHING = 0;
-export const MPI = 1;
-export const NOISE = 2;
-export const FILTERED = 3;
-export const MISSING = 4;
-export const OTHERS = 5; // clusters that have no code of their own; cluster 1 is 6
 
 // A pixel with this bit is of the overview: what took much of a longer stretch.
 export const COARSE = 0x80000000;
@@ -18,9 +10,6 @@ export const UNLIT = 0x40000000;
 const FLAGS = COARSE | UNLIT;
 
 export const plain = (code: number) => (code & ~FLAGS) >>> 0;
-export const codeOf = (cluster: number) => (cluster > 0 ? OTHERS + cluster : cluster === -1 ? NOISE : cluster === -2 ? FILTERED : MISSING);
-// clusterOf gives the cluster of a code, or 0 where it is none's.
-export const clusterOf = (code: number) => (plain(code) > OTHERS ? plain(code) - OTHERS : ({ [NOISE]: -1, [FILTERED]: -2, [MISSING]: -3 }[plain(code)] ?? 0));
 
 export interface Overview {
   time: Span;

@@ -1,10 +1,11 @@
 // What lies under the pointer or the cursor, in words.
 import { burstRows, burstTitle } from '../draw/burst';
+import { MISSING } from '../data/clusters';
+import { MPI, NO_DATA, OTHERS } from '../data/codes';
 import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { cluster, ns, percent } from '../format';
 import type { Tip } from '../parts/tooltip';
-import { MISSING, MPI, OTHERS, plain } from './raster';
 import type { What } from './what';
 
 // clusterAt is the cluster that a click there selects, or null.
@@ -16,7 +17,7 @@ export function clusterAt(pack: Pack, what: What): number | null {
 export function tipOf(pack: Pack, what: NonNullable<What>, thread: number): Omit<Tip, 'x' | 'y'> {
   switch (what.kind) {
     case 'burst': {
-      const id = pack.column('points.cluster')[what.row] ?? -3;
+      const id = pack.column('points.cluster')[what.row] ?? MISSING;
       return { title: burstTitle(pack, what.row), cluster: id, rows: burstRows(pack, what.row) };
     }
     case 'call': {
@@ -41,9 +42,9 @@ export function tipOf(pack: Pack, what: NonNullable<What>, thread: number): Omit
 }
 
 function cellName(code: number, id: number): string {
-  if (plain(code) === MPI) return 'MPI';
-  if (plain(code) === MISSING) return 'no data: records were dropped';
-  return plain(code) === OTHERS ? 'other clusters' : cluster(id);
+  if (code === MPI) return 'MPI';
+  if (code === NO_DATA) return 'no data: records were dropped';
+  return code === OTHERS ? 'other clusters' : cluster(id);
 }
 
 export function sayWhat(pack: Pack, what: NonNullable<What>, thread: number): string {

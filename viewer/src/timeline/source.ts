@@ -1,9 +1,10 @@
 // The timeline's data, out of a pack.
+import { clusterOf, codeOf } from '../data/codes';
 import type { Bins, Pack } from '../data/pack';
 import type { Levels } from '../data/levels';
 import type { Span } from '../draw/span';
 import { at, makeLanes, type Lanes } from './lanes';
-import { clusterOf, codeOf, UNLIT, type Overview, type Source } from './raster';
+import { UNLIT, type Overview, type Source } from './raster';
 
 export function bursts(pack: Pack): Lanes {
   const start = pack.column('points.start_ns');
@@ -60,7 +61,7 @@ export function coder(levels: Levels, lit: Lit): (code: number) => number {
   };
 }
 
-export type Lit = readonly number[] | null; // clusters that are selected, null = all
+type Lit = readonly number[] | null; // clusters that are selected, null = all
 
 export function codes(pack: Pack, levels: Levels, lit: Lit): Uint32Array {
   const cluster = pack.column('points.cluster');

@@ -5,7 +5,7 @@ import { firstAfter } from './lanes';
 import type { Source } from './raster';
 import { lastBefore } from './what';
 
-export interface Cursor {
+interface Cursor {
   thread: number;
   time: Span;
 }

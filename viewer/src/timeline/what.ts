@@ -1,7 +1,8 @@
 // What lies under a place of the timeline.
+import { clusterOf } from '../data/codes';
 import type { Span } from '../draw/span';
 import { at, firstStarted } from './lanes';
-import { clusterOf, type Overview, type Source } from './raster';
+import { plain, type Overview, type Source } from './raster';
 
 export type What =
   | { kind: 'burst'; row: number; time: Span }
@@ -30,7 +31,7 @@ function cellAt(o: Overview | null, thread: number, time: number, coarse: boolea
   const b = Math.min(o.bins - 1, Math.floor((time - o.time.from) / bin));
   const code = o.cell[row * o.bins + b]!;
   if (code === 0) return null;
-  return { kind: 'cell', cluster: clusterOf(code), code, share: o.share[row * o.bins + b]! / 255, time: { from: o.time.from + b * bin, to: o.time.from + (b + 1) * bin }, coarse };
+  return { kind: 'cell', cluster: clusterOf(plain(code)), code: plain(code), share: o.share[row * o.bins + b]! / 255, time: { from: o.time.from + b * bin, to: o.time.from + (b + 1) * bin }, coarse };
 }
 
 // lastBefore is the last burst of a thread that began before a time, or -1.

@@ -45,7 +45,7 @@ export function Refinement() {
         }
       >
         <p class="legend-line">
-          From the least Eps down. A box is a node: as wide as its time, filled as far up as its score; a frame says that the next step leaves it alone. Bands show where bursts go.
+          From the least Eps down. A box is a node: as wide as its time, filled as far up as its score; a frame says that the next step leaves it alone. Bands show where bursts go. Numbers are those of nodes; c1 is a node that is cluster 1 of the answer.
           {recolours ? ' Choosing a step colours every view by it.' : ' This directory does not say which node held each burst, so that other views cannot be coloured by a step.'}
         </p>
         <div class="steps">

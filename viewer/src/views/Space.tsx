@@ -85,7 +85,7 @@ function Drawn({ dimX, dimY, sayX, sayY }: { dimX: Shown; dimY: Shown; sayX: (sa
         <DimensionField label="Across" dimension={dimX} say={change(sayX)} />
         <DimensionField label="Up" dimension={dimY} say={change(sayY)} />
         <label>
-          <input type="checkbox" checked={noise === 'yes'} onChange={(e) => setNoise(e.currentTarget.checked ? 'yes' : 'no')} /> Noise
+          <input type="checkbox" checked={noise === 'yes'} onChange={(e) => setNoise(e.currentTarget.checked ? 'yes' : 'no')} /> Bursts in no cluster
         </label>
         <button type="button" disabled={said === ''} onClick={() => say('')} aria-keyshortcuts="0">
           Show everything

@@ -1,6 +1,7 @@
 // Threads over time: what each one computed and when it was in MPI.
 import '../draw/canvas.css';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
+import { clusterOf, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { usePack } from '../data/context';
 import { labelsAt } from '../data/levels';
 import { length } from '../draw/span';
@@ -14,7 +15,6 @@ import { SaveTools } from '../save/SaveTools';
 import { useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
 import { LEAST_NS, Plot } from '../timeline/Plot';
-import { clusterOf, MISSING, MPI, OTHERS } from '../timeline/raster';
 import { bursts, calls, coder, codes, gaps, overview, wholeTime } from '../timeline/source';
 import { useZoom } from '../timeline/zoom';
 
@@ -50,7 +50,7 @@ export function Timeline() {
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
   const colour = useCallback(
-    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === MISSING ? greyOf('dropped', theme) : code === OTHERS ? greyOf('noise', theme) : levels.colour(clusterOf(code), theme)),
+    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === OTHERS ? greyOf('others', theme) : levels.colour(clusterOf(code), theme)),
     [levels, theme],
   );
   const [time, setTime] = useZoom('zoom', whole, LEAST_NS);

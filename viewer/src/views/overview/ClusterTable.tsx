@@ -1,5 +1,6 @@
 // The clusters by time, the same rows as in the terminal; a row selects its cluster everywhere.
 import { useState } from 'preact/hooks';
+import { SCORE, unclustered } from '../../data/clusters';
 import { briefPath } from '../../data/names';
 import type { Pack } from '../../data/pack';
 import { cluster as clusterName, count, ns, percent, score, seconds } from '../../format';
@@ -18,20 +19,12 @@ export function ClusterTable({ pack }: { pack: Pack }) {
   const theme = useTheme();
   const { clusters: chosen } = useSelection();
   const clusters = pack.json.clusters?.clusters ?? [];
-  const total = pack.json.clusters?.total;
-  const rest = total
-    ? ([
-        [-1, total.noise_share, total.noise_bursts],
-        [-2, total.filtered_share, total.filtered_bursts],
-        [-3, total.missing_share, total.missing_bursts],
-      ] as const)
-    : [];
-  const rows = [
-    ...(all ? clusters : clusters.slice(0, ROWS)).map((c) => ({ ...c, where: c.before[0]?.name ?? '', to: c.after[0]?.name ?? '' })),
-    ...rest
-      .filter(([, , n]) => n > 0)
-      .map(([id, share, bursts]) => ({ id, share, bursts, seconds: share * (total?.seconds ?? NaN), mean_ns: NaN, score: NaN, where: '', to: '' })),
+  const rest = pack.json.clusters ? unclustered(pack.json.clusters).filter((r) => r.bursts > 0) : [];
+  const every = [
+    ...clusters.map((c) => ({ ...c, from: c.before[0]?.name ?? '', to: c.after[0]?.name ?? '' })),
+    ...rest.map((r) => ({ ...r, mean_ns: (r.seconds * 1e9) / r.bursts, std_ns: NaN, from: '', to: '' })),
   ];
+  const rows = all ? every : every.filter((_, i) => i < ROWS || i >= clusters.length);
   const largest = Math.max(...rows.map((r) => r.share), 0.001);
   return (
     <Panel
@@ -42,7 +35,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
             name="clusters"
             table={() => ({
               columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'std_ns', 'score', 'before', 'after'],
-              rows: clusters.map((c) => [c.id, c.seconds, c.share, c.bursts, c.mean_ns, c.std_ns, c.score, c.before[0]?.name ?? '', c.after[0]?.name ?? '']),
+              rows: every.map((r) => [r.id, r.seconds, r.share, r.bursts, r.mean_ns, r.std_ns, r.score, r.from, r.to]),
             })}
           />
         ) : undefined
@@ -52,7 +45,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
       {rows.length > 0 ? (
         <div class="scroll">
           <table class="clusters-by-time">
-            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', 'How far the ranks do the same at the same time, 0–1'), 'From → to']} />
+            <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), 'From → to']} />
             <tbody>
               {rows.map((r) => (
                 <tr key={r.id} class={chosen?.includes(r.id) ? 'chosen' : ''}>
@@ -71,8 +64,8 @@ export function ClusterTable({ pack }: { pack: Pack }) {
                   <td class="n">{count(r.bursts)}</td>
                   <td class="n">{ns(r.mean_ns)}</td>
                   <td class="n">{score(r.score)}</td>
-                  <td class="path" title={r.where && `${r.where} → ${r.to}`}>
-                    {r.where ? `${briefPath(r.where)} → ${briefPath(r.to)}` : ''}
+                  <td class="path" title={r.from && `${r.from} → ${r.to}`}>
+                    {r.from ? `${briefPath(r.from)} → ${briefPath(r.to)}` : ''}
                   </td>
                 </tr>
               ))}

@@ -1,6 +1,7 @@
 // Where the time of all ranks went, as one bar: clusters by time, what is in no cluster, MPI.
 import { useRef } from 'preact/hooks';
 import { total } from '../../data/groups';
+import { unclustered } from '../../data/clusters';
 import type { Pack } from '../../data/pack';
 import { cluster as clusterName, percent, seconds } from '../../format';
 import { colourOf, greyOf, inkOn } from '../../palette';
@@ -20,15 +21,11 @@ interface Part {
 }
 
 // partsOf gives the parts of the ranks' time, s; those without any are left out.
-export function partsOf(pack: Pack): Part[] {
+function partsOf(pack: Pack): Part[] {
   const c = pack.json.clusters;
   if (!c) return [];
-  const rest = (id: number, share: number): Part => ({ id, name: clusterName(id), seconds: share * c.total.seconds });
   const parts: Part[] = [
-    ...c.clusters.map((k) => ({ id: k.id, name: clusterName(k.id), seconds: k.seconds })),
-    rest(-1, c.total.noise_share),
-    rest(-2, c.total.filtered_share),
-    rest(-3, c.total.missing_share),
+    ...[...c.clusters, ...unclustered(c)].map((k) => ({ id: k.id, name: clusterName(k.id), seconds: k.seconds })),
     { id: 'mpi', name: 'MPI', seconds: total(pack.column('rank.seconds_in_mpi')) },
   ];
   return parts.filter((p) => p.seconds > 0);

@@ -1,0 +1,18 @@
+// What a thread does at a time, as a number: docs/format/overview.md.
+import { FILTERED, MISSING, NOISE } from './clusters';
+
+export const NOTHING = 0;
+export const MPI = 1;
+export const NO_DATA = 4; // records were dropped
+export const OTHERS = 5; // clusters that have no code of their own; cluster 1 is 6
+
+const unclustered = new Map([
+  [2, NOISE],
+  [3, FILTERED],
+  [NO_DATA, MISSING],
+]);
+
+export const codeOf = (cluster: number) => (cluster > 0 ? OTHERS + cluster : cluster === NOISE ? 2 : cluster === FILTERED ? 3 : NO_DATA);
+
+// clusterOf gives the cluster of a code, or 0 where it is none's.
+export const clusterOf = (code: number) => (code > OTHERS ? code - OTHERS : (unclustered.get(code) ?? 0));
