@@ -1,5 +1,5 @@
-// Keys of views, for the help: a view that is shown says what it listens to.
-import { useEffect } from 'preact/hooks';
+// Keys: what the page and its views do at one, and what the help says of them.
+import { useEffect, useRef } from 'preact/hooks';
 
 export interface Keys {
   readonly title: string;
@@ -20,4 +20,24 @@ export function useKeyHelp(keys: Keys): void {
 
 export function keysOf(): readonly Keys[] {
   return [...shown];
+}
+
+// useKeys calls press for keys that nobody else has taken while the component is there; those for which it gives true are taken. Keys that are typed
+// into a field, keys with Ctrl, Alt or Meta, and those of a dialog, but for its owner's, are not its own. With first it hears them before the others.
+export function useKeys(press: (e: KeyboardEvent) => boolean, { first = false, dialogs = false } = {}): void {
+  const now = useRef(press);
+  now.current = press;
+  useEffect(() => {
+    const hear = (e: KeyboardEvent) => {
+      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || isTyping(e.target)) return;
+      if (!dialogs && e.target instanceof Element && e.target.closest('dialog')) return;
+      if (now.current(e)) e.preventDefault();
+    };
+    addEventListener('keydown', hear, first);
+    return () => removeEventListener('keydown', hear, first);
+  }, [first, dialogs]);
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName));
 }

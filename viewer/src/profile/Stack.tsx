@@ -93,6 +93,10 @@ export function Stack({ profile, width, height, chosen, pick }: { profile: Profi
         setDrag(null);
         if (pick && range && px(range[1] ?? 0) - px(range[0] ?? 0) > 3) pick(Math.round(range[0] ?? 0), Math.round(range[1] ?? 0));
       }}
+      onPointerCancel={() => {
+        begun.current = null;
+        setDrag(null);
+      }}
       onPointerLeave={hideTip}
     >
       <g transform={`translate(${LEFT},${TOP})`}>

@@ -5,15 +5,16 @@ import { runName } from '../data/run';
 import { Later } from '../live/Later';
 import { Signal, useSignal } from '../state/signal';
 import { clearSelection, goTo, view as viewID } from '../store';
-import { views, type View } from '../views';
+import { useKeys } from '../parts/keys';
+import { hideTip, TooltipLayer } from '../parts/tooltip';
+import { views } from '../views';
 import { Banner } from './Banner';
 import { Guard } from './Failure';
 import { Help } from './Help';
 import { SelectionBar } from './SelectionBar';
 import { ThemeSwitch } from './ThemeSwitch';
-import { TooltipLayer } from '../parts/tooltip';
 
-export const helpOpen = new Signal(false);
+const helpOpen = new Signal(false);
 
 export function Frame({ pack }: { pack: Pack }) {
   const shown = views.filter((v) => !v.hidden?.(pack));
@@ -22,7 +23,19 @@ export function Frame({ pack }: { pack: Pack }) {
   const inProgress = pack.json.mode === 'live';
   const first = inProgress ? 'live' : 'overview';
   const view = shown.find((v) => v.id === id) ?? shown.find((v) => v.id === first);
-  useKeys(shown);
+  useKeys(
+    (e) => {
+      const opens = shown.find((v) => v.key === e.key);
+      if (opens) goTo(opens.id);
+      else if (e.key === '?') helpOpen.value = !helpOpen.value;
+      else if (e.key === 'Escape' && helpOpen.value) helpOpen.value = false;
+      else if (e.key === 'Escape') clearSelection();
+      else return false;
+      return true;
+    },
+    { dialogs: true },
+  );
+  useEffect(() => hideTip, [view]);
   useEffect(() => {
     document.title = `${view?.title ?? ''} · ${runName(pack)} · moriens`;
   }, [pack, view]);
@@ -30,7 +43,7 @@ export function Frame({ pack }: { pack: Pack }) {
   return (
     <div class="frame">
       <header>
-        <a class="skip" href="#main" onClick={(e) => skip(e)}>
+        <a class="skip" href="#main" onClick={skip}>
           Skip to the view
         </a>
         <h1 title={runName(pack)}>
@@ -76,25 +89,4 @@ function skip(e: Event): void {
   // The part of the address behind "#" is the page's state.
   e.preventDefault();
   document.getElementById('main')?.focus();
-}
-
-function useKeys(shown: readonly View[]): void {
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || isTyping(e.target)) return;
-      const view = shown.find((v) => v.key === e.key);
-      if (view) goTo(view.id);
-      else if (e.key === '?') helpOpen.value = !helpOpen.value;
-      else if (e.key === 'Escape' && helpOpen.value) helpOpen.value = false;
-      else if (e.key === 'Escape') clearSelection();
-      else return;
-      e.preventDefault();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, [shown.map((v) => v.id).join()]);
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || ['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName));
 }

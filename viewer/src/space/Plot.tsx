@@ -1,5 +1,6 @@
 // Burst space with its axes, and what pointer, wheel and keys do to it.
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
+import { MISSING } from '../data/clusters';
 import { usePack } from '../data/context';
 import type { Levels } from '../data/levels';
 import { Axis, Grid } from '../draw/axes';
@@ -8,6 +9,7 @@ import { useGestures, type At } from '../draw/gestures';
 import { length, moved, zoomed, type Span } from '../draw/span';
 import { linearTicks, logTicks } from '../draw/ticks';
 import { plural } from '../format';
+import { useKeys } from '../parts/keys';
 import { hideTip, showTip } from '../parts/tooltip';
 import { toggleCluster } from '../store';
 import type { Shown } from './dimensions';
@@ -64,7 +66,10 @@ export function Plot({ size, dimensions, x, y, order, whole, view, setView, leve
       setDrawing(done ? null : [...drag.path]);
       if (done && drag.path.length > 2) setLasso(drag.path.map((p) => [xAt(p.x), yAt(p.y)]));
     },
-    cancel: () => setDrawing(null),
+    cancel: () => {
+      start.current = null;
+      setDrawing(null);
+    },
     click: (at, more) => {
       const row = under(at);
       const cluster = row < 0 ? null : pack.column('points.cluster')[row];
@@ -79,11 +84,10 @@ export function Plot({ size, dimensions, x, y, order, whole, view, setView, leve
     },
     hover: (at, event) => {
       const row = at ? under(at) : -1;
-      if (row >= 0) showTip({ x: event.clientX, y: event.clientY, title: burstTitle(pack, row), cluster: pack.column('points.cluster')[row] ?? -3, rows: burstRows(pack, row) });
+      if (row >= 0) showTip({ x: event.clientX, y: event.clientY, title: burstTitle(pack, row), cluster: pack.column('points.cluster')[row] ?? MISSING, rows: burstRows(pack, row) });
       else hideTip();
     },
   });
-  useEffect(() => hideTip, []);
 
   const act = (key: string): boolean => {
     const [middleX, middleY] = [(inX.from + inX.to) / 2, (inY.from + inY.to) / 2];
@@ -104,18 +108,7 @@ export function Plot({ size, dimensions, x, y, order, whole, view, setView, leve
     actions[key]!();
     return true;
   };
-  const pressed = useRef(act);
-  pressed.current = act;
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || !(e.target instanceof HTMLElement)) return;
-      if (['INPUT', 'SELECT', 'TEXTAREA'].includes(e.target.tagName) || e.target.closest('dialog')) return;
-      if (pressed.current(e.key)) e.preventDefault();
-    };
-    // Before the page's own keys: Escape lifts the lasso first.
-    addEventListener('keydown', press, true);
-    return () => removeEventListener('keydown', press, true);
-  }, []);
+  useKeys((e) => act(e.key), { first: true }); // Escape lifts the lasso before the page lifts the selection
 
   const ticks = (s: Shown, span: Span, pixels: number, room: number) => (s.scale === 'log' ? logTicks(span, pixels, room, s.unit) : linearTicks(span, pixels, room, s.unit));
   const ticksX = ticks(dimensions[0], inX, width, 64);

@@ -1,11 +1,12 @@
 // The timeline's drawing, and what pointer, wheel and keys do to it.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import { usePack } from '../data/context';
 import { threadName } from '../data/names';
 import { useGestures, type Drag } from '../draw/gestures';
 import { inside, length, moved, ordered, zoomed, type Span } from '../draw/span';
 import { usePixelRatio } from '../draw/surface';
 import { ns, plural } from '../format';
+import { useKeys } from '../parts/keys';
 import { hideTip, showTip } from '../parts/tooltip';
 import { select, toggleCluster, useSelection } from '../store';
 import { useBins } from './bins';
@@ -80,7 +81,10 @@ export function Plot(props: PlotProps) {
         ...(b.rows ? { threads: b.rows.from <= 0 && b.rows.to >= allRows.to ? null : [[b.rows.from, b.rows.to - 1]] } : {}),
       });
     },
-    cancel: () => setDragged(null),
+    cancel: () => {
+      start.current = null;
+      setDragged(null);
+    },
     click: ({ x, y }, more) => {
       const zone = zoneAt(frame, x, y);
       if (zone === 'names') { select({ threads: [[threadAt(y), threadAt(y)]] }); return; }
@@ -107,7 +111,6 @@ export function Plot(props: PlotProps) {
       else hideTip();
     },
   });
-  useEffect(() => hideTip, []);
 
   const walk = (key: string) => {
     const next = step(source, cursor, key, frame);
@@ -154,16 +157,7 @@ export function Plot(props: PlotProps) {
     actions[key]!();
     return true;
   };
-  const pressed = useRef(act);
-  pressed.current = act;
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || elsewhere(e.target, box.current, e.key)) return;
-      if (pressed.current(e.key)) e.preventDefault();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, []);
+  useKeys((e) => !ofControl(e, box.current) && act(e.key));
 
   return (
     <div
@@ -187,9 +181,8 @@ const labelOf = (threads: number, { time }: Frame) =>
 
 const clip = (s: Span, to: Span): Span => ({ from: Math.max(s.from, to.from), to: Math.min(s.to, to.to) });
 
-// elsewhere says whether a key belongs to something else that has the focus: a field, or for Enter and arrows any control.
-function elsewhere(target: EventTarget | null, plot: HTMLElement | null, key: string): boolean {
-  if (!(target instanceof HTMLElement) || target === plot) return false;
-  if (['INPUT', 'SELECT', 'TEXTAREA'].includes(target.tagName) || target.closest('dialog')) return true;
-  return (key === 'Enter' || key.startsWith('Arrow')) && target !== document.body && target.id !== 'main';
+// ofControl says whether Enter or an arrow belongs to a control that has the focus.
+function ofControl({ key, target }: KeyboardEvent, plot: HTMLElement | null): boolean {
+  if (key !== 'Enter' && !key.startsWith('Arrow')) return false;
+  return target instanceof HTMLElement && target !== plot && target !== document.body && target.id !== 'main';
 }

@@ -8,7 +8,7 @@ import type { LivePage } from '../live/page';
 import { LiveProfile } from '../live/Profile';
 import { line, listen, liveEnd, livePage } from '../live/source';
 import { Empty } from '../parts/Panel';
-import { useKeyHelp } from '../parts/keys';
+import { useKeyHelp, useKeys } from '../parts/keys';
 import { useSignal } from '../state/signal';
 
 const stages = new Map([
@@ -27,13 +27,11 @@ export function Live() {
   useKeyHelp(keys);
   useEffect(listen, []);
   const pause = () => hold(held ? null : livePage.value);
-  useEffect(() => {
-    const press = (e: KeyboardEvent) => {
-      if (e.key === 'p' && !e.ctrlKey && !e.metaKey && !e.altKey && !(e.target instanceof HTMLInputElement)) pause();
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, [held]);
+  useKeys((e) => {
+    if (e.key !== 'p') return false;
+    pause();
+    return true;
+  });
   const page = held ?? now;
   return (
     <div class="live">
