@@ -56,7 +56,9 @@ func TestKilledAgentOfCells(t *testing.T) {
 	time.Sleep(300 * time.Millisecond)
 	close(stop)
 	<-written
+	defer c.Close(collector.Outcome{})
 	checkKept(t, c, planters)
+	c.Release()
 	if err := last.Wait(); err != nil {
 		t.Errorf("the last agent: %v", err)
 	}
@@ -71,8 +73,6 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 		t.Fatal(err)
 	}
 	f := c.Freeze("")
-	defer c.Close(collector.Outcome{})
-	defer c.Release()
 	if f.Totals.Calls != 0 || len(f.Agents) != 1 || f.Agents[0].Done.GetRestarts() == 0 || f.Totals.Refused != 0 {
 		t.Errorf("%+v, %d agents, done: %v", f.Totals, len(f.Agents), f.Agents[0].Done)
 	}
@@ -207,8 +207,6 @@ func TestOutsideOfCells(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := c.Freeze("")
-	defer c.Close(collector.Outcome{})
-	defer c.Release()
 	set, err := c.Cells().Survey(ctx, c.Journal().Store())
 	if err != nil {
 		t.Fatal(err)

@@ -100,11 +100,23 @@ func (c *crew) freeze() []store.Frozen {
 	return frozen
 }
 
-func (c *crew) close() {
-	c.all(func(_ int, member *collector.Collector) {
-		member.Release()
-		member.Close(collector.Outcome{})
-	})
+// close lets the agents go, and ends the collectors when these have left.
+func (c *crew) close(agents ...<-chan error) {
+	c.t.Helper()
+	c.all(func(_ int, member *collector.Collector) { member.Release() })
+	for _, done := range agents {
+		if err := <-done; err != nil {
+			c.t.Error(err)
+		}
+	}
+	c.all(func(_ int, member *collector.Collector) { member.Close(collector.Outcome{}) })
+}
+
+func doneOf(nodes []*plantedNode) (list []<-chan error) {
+	for _, n := range nodes {
+		list = append(list, n.done)
+	}
+	return list
 }
 
 // A planted node writes rings that an agent reads.
@@ -201,12 +213,7 @@ func TestCrew(t *testing.T) {
 			if len(page.Agents) != nodes || page.Ranks.Recorded != 2*nodes || len(sizes) == 1 && (len(page.Members) != 2 || page.Redirected != nodes/2) {
 				t.Errorf("the page is %+v", page)
 			}
-			c.close()
-			for _, n := range planted {
-				if err := <-n.done; err != nil {
-					t.Error(err)
-				}
-			}
+			c.close(doneOf(planted)...)
 		})
 	}
 }
@@ -328,11 +335,8 @@ func TestCrewFinish(t *testing.T) {
 	if by, err := c.members[1].Verdict(); by != "" || err != nil {
 		t.Errorf("ended by %q, %v", by, err)
 	}
-	c.close()
+	c.close(doneOf(planted)...)
 	for _, n := range planted {
-		if err := <-n.done; err != nil {
-			t.Error(err)
-		}
 		close(n.stop)
 		<-n.written
 	}

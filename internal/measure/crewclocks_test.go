@@ -99,12 +99,7 @@ func TestCrewOfTwoClocks(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	c.close()
-	for range nodes {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	}
+	c.close(done, done)
 	m := results[0].Manifest
 	uncertain := 0.
 	for _, x := range m.Clocks {
