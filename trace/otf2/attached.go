@@ -1,8 +1,6 @@
 package otf2
 
 import (
-	"slices"
-
 	"moriens/trace"
 )
 
@@ -104,7 +102,7 @@ func (s *stream) placeMessages(ends []messageEnd) {
 		ref, peer := s.d.between(from, to, x)
 		request := uint64(x.message)
 		if x.sent {
-			call := s.entered(m.SendNS)
+			call := s.t.Calls.EnteredAt(m.SendNS)
 			e := event{kind: eventSend, ref: ref, args: [5]uint64{uint64(peer), uint64(uint32(m.Tag)), uint64(m.Bytes)}}
 			if call >= 0 && !s.d.functions[s.t.Calls.Path[call]].sends {
 				e.kind, e.args[3] = eventIsend, request
@@ -112,7 +110,7 @@ func (s *stream) placeMessages(ends []messageEnd) {
 			s.attach(call, atEnter, m.SendNS, e)
 			continue
 		}
-		posted, done := s.entered(m.RecvNS), s.left(m.PhysicalRecvNS)
+		posted, done := s.t.Calls.EnteredAt(m.RecvNS), s.t.Calls.LeftAt(m.PhysicalRecvNS)
 		e := event{kind: eventRecv, ref: ref, args: [5]uint64{uint64(peer), uint64(uint32(m.Tag)), uint64(m.Bytes)}}
 		if posted >= 0 && (posted < done || done < 0 && m.RecvNS < m.PhysicalRecvNS) {
 			e.kind, e.args[3] = eventIrecv, request
@@ -141,23 +139,4 @@ func (s *stream) attach(call, side int, timeNS int64, e event) {
 		return
 	}
 	s.atCall = append(s.atCall, callEvent{call, side, e})
-}
-
-// entered returns the call that began at a time, of several the last, -1 = none.
-func (s *stream) entered(ns int64) int {
-	enter := s.t.Calls.EnterNS
-	i, _ := slices.BinarySearch(enter, ns+1)
-	if i == 0 || enter[i-1] != ns {
-		return -1
-	}
-	return i - 1
-}
-
-// left returns the call that ended at a time, of several the first, -1 = none.
-func (s *stream) left(ns int64) int {
-	i, found := slices.BinarySearch(s.t.Calls.ExitNS, ns)
-	if !found {
-		return -1
-	}
-	return i
 }

@@ -51,7 +51,7 @@ func restoreLate(run *trace.Run) {
 	for i := range run.Messages {
 		m := &run.Messages[i]
 		c := &run.Threads[m.To].Calls
-		if call := (callFinder{c}).left(m.PhysicalRecvNS); call >= 0 {
+		if call := c.LeftAt(m.PhysicalRecvNS); call >= 0 {
 			m.LateNS = max(0, min(m.SendNS, c.ExitNS[call])-c.EnterNS[call])
 		}
 	}
@@ -66,16 +66,12 @@ func restoreTransfers(run *trace.Run) {
 		kind         trace.TransferKind
 	}
 	var list []transfer
-	calls := make([]callFinder, len(run.Threads))
-	for i := range calls {
-		calls[i].calls = &run.Threads[i].Calls
-	}
 	for i := range run.Messages {
 		m := &run.Messages[i]
-		if call := calls[m.From].entered(m.SendNS); call >= 0 {
+		if call := run.Threads[m.From].Calls.EnteredAt(m.SendNS); call >= 0 {
 			list = append(list, transfer{m.From, call, i, trace.Sent})
 		}
-		if call := calls[m.To].entered(m.RecvNS); call >= 0 {
+		if call := run.Threads[m.To].Calls.EnteredAt(m.RecvNS); call >= 0 {
 			list = append(list, transfer{m.To, call, i, trace.Received})
 		}
 	}
@@ -86,7 +82,7 @@ func restoreTransfers(run *trace.Run) {
 		t, m := &run.Threads[x.thread], &run.Messages[x.message]
 		peer, done := &run.Threads[m.To], -1 // when a send was completed no file tells
 		if x.kind == trace.Received {
-			peer, done = &run.Threads[m.From], calls[x.thread].left(m.PhysicalRecvNS)
+			peer, done = &run.Threads[m.From], t.Calls.LeftAt(m.PhysicalRecvNS)
 		}
 		c := &t.Transfers
 		c.Call, c.Kind = append(c.Call, uint32(x.call)), append(c.Kind, x.kind)
@@ -95,25 +91,4 @@ func restoreTransfers(run *trace.Run) {
 		c.Comm, c.Done = append(c.Comm, -1), append(c.Done, int32(done))
 	}
 	forgetOwnWorlds(run)
-}
-
-// A callFinder finds calls of a thread by their times.
-type callFinder struct{ calls *trace.Calls }
-
-// entered returns the call that began at a time, -1 for none; of several the last, because those before it have no length.
-func (f callFinder) entered(ns int64) int {
-	i, _ := slices.BinarySearch(f.calls.EnterNS, ns+1)
-	if i == 0 || f.calls.EnterNS[i-1] != ns {
-		return -1
-	}
-	return i - 1
-}
-
-// left returns the call that ended at a time, -1 for none; of several the first.
-func (f callFinder) left(ns int64) int {
-	i, found := slices.BinarySearch(f.calls.ExitNS, ns)
-	if !found {
-		return -1
-	}
-	return i
 }
