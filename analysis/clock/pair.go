@@ -8,6 +8,7 @@ type pair struct {
 	lower, upper []point // the tightest at each knot; a value of ∓Inf where there is none
 	low, high    []float64
 	slow, fast   float64 // bounds on the rate of D
+	tilt         float64 // how much of that rate the lines have already, the second's less the first's
 	wander       float64
 	clashes      int
 }
@@ -67,15 +68,18 @@ func (p *pair) enclose(begin, width float64) {
 // allowMore lets the pair's rate vary more, up to what clocks can do at all.
 func (p *pair) allowMore() { p.wander = min(2*p.wander, maxRate) }
 
+// limits are the rates of D that two clocks can have at all: it is not more than they can differ by, less what their lines have of that already.
+func (p *pair) limits() (slowest, fastest float64) { return -2*maxRate - p.tilt, 2*maxRate - p.tilt }
+
 // run says whether the points can all be kept with the pair's wander.
 func (p *pair) run(begin, width float64) bool {
-	const limit = 2 * maxRate
 	slow, fast := p.meanRate()
 	// The rate is a constant within the wander; so is its mean over any time.
 	possible := slow-p.wander <= fast+p.wander
-	p.slow, p.fast = max(slow-2*p.wander, -limit), min(fast+2*p.wander, limit)
+	slowest, fastest := p.limits()
+	p.slow, p.fast = max(slow-2*p.wander, slowest), min(fast+2*p.wander, fastest)
 	if p.slow > p.fast {
-		p.slow, p.fast = -limit, limit
+		p.slow, p.fast = slowest, fastest
 	}
 	sweep(p.high, p.upper, begin, width, p.slow, p.fast)
 	// The same upside down.

@@ -92,6 +92,7 @@ func (s *solver) gather(stretches int) error {
 	s.knots = stretches + 1
 	for _, p := range s.pairs {
 		p.clear(s.knots)
+		p.tilt = s.clocks[p.b].scale - s.clocks[p.a].scale
 	}
 	s.each(func(p *pair, send, recv float64, forward bool) {
 		sender, receiver := &s.clocks[p.a], &s.clocks[p.b]
@@ -161,7 +162,7 @@ func (s *solver) settleRates(more map[int32]bool) {
 			if p.wander < maxRate {
 				more[e] = true
 			}
-			p.slow, p.fast = -2*maxRate, 2*maxRate
+			p.slow, p.fast = p.limits()
 		}
 	}
 }
@@ -241,7 +242,8 @@ func (s *solver) bracket(low, high func(p *pair) float64, unit float64) (least, 
 	return least, most, free, nil
 }
 
-// refine makes the middle of what settle has found, as a straight line, part of the clocks.
+// refine makes the middle of what settle has found, as a straight line, part of the clocks. No line becomes steeper than a clock can be: where a run is too
+// short to tell its rate, the passes would else add up to that.
 func (s *solver) refine() {
 	last := s.knots - 1
 	length := s.width * float64(last)
@@ -250,11 +252,12 @@ func (s *solver) refine() {
 		first := middle(s.low[0][i], s.high[0][i])
 		rate := (middle(s.low[last][i], s.high[last][i]) - first) / length
 		rate = min(max(rate, s.slow[i]), s.fast[i])
+		rate = min(max(rate, (1-2*maxRate)/c.scale-1), (1+2*maxRate)/c.scale-1)
 		c.shift += first + rate*(c.shift-s.begin)
 		c.scale *= 1 + rate
 		if s.root[i] != i {
 			// A hundredth more for the axis, which has moved too.
-			c.steady = 1.01 * min(max(rate-s.slow[i], s.fast[i]-rate), 2*maxRate)
+			c.steady = 1.01 * min(max(rate-s.slow[i], s.fast[i]-rate), 2*maxRate+math.Abs(c.scale-1))
 		}
 	}
 }
