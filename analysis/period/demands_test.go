@@ -158,8 +158,8 @@ func TestInnerLoops(t *testing.T) {
 	if p := r.Phases[i]; p.Iterations != 60 {
 		t.Fatalf("%d iterations: %s", p.Iterations, p.Reason)
 	}
-	inner := r.Phases[i].Threads[0].Inner
-	if len(inner) != 1 || inner[0].Offset != 1 || inner[0].Trips != 4 || inner[0].In < 59 || len(inner[0].Inner) == 0 {
+	inner := r.Phases[i].Inner
+	if len(inner) != 1 || inner[0].Offset != 1 || inner[0].Trips != 4 || inner[0].Share < .98 || len(inner[0].Inner) == 0 {
 		t.Fatalf("inner loops %+v", inner)
 	}
 	if x := inner[0].Inner[0]; x.Period != 2 || x.MinTrips > 3 || x.MaxTrips != 6 {

@@ -65,7 +65,7 @@ func (x *inside) isLoop(kind int32) bool {
 	return x.f.isLoop(kind) && int(kind) < x.f.symbols+len(x.f.loops)
 }
 
-// loops gives the loops within the spans.
+// loops gives the loops within the spans that at least half of them have.
 func (x *inside) loops(list []span, not int32) []Inner {
 	visits := make(map[place][]visit)
 	var order []place
@@ -87,6 +87,9 @@ func (x *inside) loops(list []span, not int32) []Inner {
 	var found []Inner
 	for _, p := range order {
 		here := visits[p]
+		if 2*len(here) < len(list) {
+			continue
+		}
 		var offsets, trips, periods []int32
 		var within []span
 		for _, v := range here {
@@ -101,7 +104,7 @@ func (x *inside) loops(list []span, not int32) []Inner {
 		low, high := slices.Min(trips), slices.Max(trips)
 		found = append(found, Inner{
 			Offset: median(offsets), Period: median(periods), Trips: median(trips), MinTrips: int(low), MaxTrips: int(high),
-			In: len(here), Inner: x.loops(within, p.kind),
+			Share: float64(len(here)) / float64(len(list)), Inner: x.loops(within, p.kind),
 		})
 	}
 	slices.SortStableFunc(found, func(a, b Inner) int { return cmp.Compare(a.Offset, b.Offset) })

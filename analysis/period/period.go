@@ -62,8 +62,9 @@ type Phase struct {
 	// IterationNS has for each iteration the time from its begin on the first thread to its end on the last; where they are matched by counting, the longest of
 	// the threads' own.
 	IterationNS []int64
-	MedianNS    int64  // of IterationNS
-	Reason      string // in words and figures: why these are iterations, or why there are none
+	MedianNS    int64   // of IterationNS
+	Inner       []Inner // loops within the iteration, on the thread that the phase was found on, in the order of their place
+	Reason      string  // in words and figures: why these are iterations, or why there are none
 }
 
 // A Loop is what one thread has of a phase.
@@ -77,12 +78,12 @@ type Loop struct {
 	Inner     []Inner // loops within the iteration, in the order of their place
 }
 
-// An Inner is a loop within an iteration.
+// An Inner is a loop within an iteration, which at least half of them have.
 type Inner struct {
 	Offset             int // bursts from the iteration's begin to the loop's first, median
 	Period             int // bursts of one trip, median
 	Trips              int // median
 	MinTrips, MaxTrips int
-	In                 int     // of the iterations, how many have it
+	Share              float64 // of the iterations that have it; of a loop within a trip, of the trips
 	Inner              []Inner // loops within a trip
 }

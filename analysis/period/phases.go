@@ -246,6 +246,7 @@ func (f *finder) describe(p *Phase, from part, times *iterationTimes) {
 	p.IterationAnchors = from.section.anchors
 	p.ByCalls = f.byCalls
 	p.Correlation = from.reference.folder.correlation(from.section)
+	p.Inner = p.Threads[from.reference.threads[0]].Inner
 	var periods []int32
 	alike, bursts := 0., 0.
 	with := 0

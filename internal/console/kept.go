@@ -59,13 +59,31 @@ func iterations(phases []rundir.Iterations) string {
 	var parts []string
 	for _, i := range shown {
 		p := &phases[i]
-		parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each)",
-			Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst")))
+		parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each%s)",
+			Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
 	}
 	if rest := len(order) - len(shown); rest > 0 {
 		parts = append(parts, count(rest, "shorter phase"))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// within tells the loop that has most of an iteration.
+func within(loops []rundir.Inner) string {
+	if len(loops) == 0 {
+		return ""
+	}
+	bursts := func(a, b rundir.Inner) int { return cmp.Compare(a.Trips*a.PeriodBursts, b.Trips*b.PeriodBursts) }
+	l := slices.MaxFunc(slices.DeleteFunc(slices.Clone(loops), func(l rundir.Inner) bool { return l.Depth > 1 }), bursts)
+	trips := Integer(l.MinTrips)
+	if l.MaxTrips > l.MinTrips {
+		trips += " to " + Integer(l.MaxTrips)
+	}
+	verb := "come"
+	if l.PeriodBursts == 1 {
+		verb = "comes"
+	}
+	return fmt.Sprintf(", in which %s %s %s times", count(l.PeriodBursts, "burst"), verb, trips)
 }
 
 // classes tells how many classes of threads there are, and who is unlike its own.

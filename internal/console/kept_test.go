@@ -11,9 +11,17 @@ func TestKept(t *testing.T) {
 	phase := func(iterations int, medianNS int64) rundir.Iterations {
 		return rundir.Iterations{Iterations: iterations, MedianNS: medianNS, PeriodBursts: 6, Reason: "nothing is repeated"}
 	}
+	with := func(p rundir.Iterations, inner ...rundir.Inner) rundir.Iterations {
+		p.Inner = inner
+		return p
+	}
 	m := &rundir.Manifest{
 		Kept: rundir.Kept{
-			Phases: []rundir.Iterations{phase(0, 0), phase(1000, 2_000_000), phase(3, 1000), phase(4, 5_000_000), phase(500, 3_000_000)},
+			Phases: []rundir.Iterations{
+				phase(0, 0), with(phase(1000, 2_000_000), rundir.Inner{Depth: 1, PeriodBursts: 1, Trips: 4, MinTrips: 4, MaxTrips: 4}), phase(3, 1000), phase(4, 5_000_000),
+				with(phase(500, 3_000_000), rundir.Inner{Depth: 1, PeriodBursts: 1, Trips: 3, MinTrips: 3, MaxTrips: 3},
+					rundir.Inner{Depth: 1, PeriodBursts: 2, Trips: 4, MinTrips: 3, MaxTrips: 7}, rundir.Inner{Depth: 2, PeriodBursts: 1, Trips: 90, MinTrips: 90, MaxTrips: 90}),
+			},
 			Classes: []rundir.Class{
 				{Size: 6, Exemplar: rundir.ThreadName{Rank: 1}}, {Size: 1, Exemplar: rundir.ThreadName{Rank: 7, Thread: 2}}, {Size: 1}, {Size: 1},
 			},
@@ -30,7 +38,7 @@ func TestKept(t *testing.T) {
 	}
 	var b strings.Builder
 	writeKept(&b, m)
-	want := `iterations: 1,000 of 2.00 ms in phase 1 (6 bursts each), 4 of 5.00 ms in phase 3 (6 bursts each), 500 of 3.00 ms in phase 4 (6 bursts each), 1 shorter phase
+	want := `iterations: 1,000 of 2.00 ms in phase 1 (6 bursts each, in which 1 burst comes 4 times), 4 of 5.00 ms in phase 3 (6 bursts each), 500 of 3.00 ms in phase 4 (6 bursts each, in which 2 bursts come 3 to 7 times), 1 shorter phase
 ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2, 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more are unlike their class
 kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; of the other bursts a sample of 2,000; no room for 8 more
 reduction: all files have 293 KiB, the full trace alone has about 31.5 MiB (110 times as much)

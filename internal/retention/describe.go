@@ -57,7 +57,7 @@ func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
 	d := rundir.Iterations{
 		BeginNS: time.BeginNS, EndNS: time.EndNS,
 		Iterations: p.Iterations, PeriodBursts: p.Period, MedianNS: p.MedianNS, Agreement: rundir.Number(p.Agreement),
-		Autocorrelation: rundir.Number(p.Correlation), Reason: p.Reason,
+		Autocorrelation: rundir.Number(p.Correlation), Inner: describeInner([]rundir.Inner{}, p.Inner, 1), Reason: p.Reason,
 	}
 	for i := range p.Threads {
 		if len(p.Threads[i].Begins) > 0 {
@@ -65,6 +65,18 @@ func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
 		}
 	}
 	return d
+}
+
+// describeInner adds loops, each with those within it behind it.
+func describeInner(list []rundir.Inner, loops []period.Inner, depth int) []rundir.Inner {
+	for i := range loops {
+		l := &loops[i]
+		list = append(list, rundir.Inner{
+			Depth: depth, OffsetBursts: l.Offset, PeriodBursts: l.Period, Trips: l.Trips, MinTrips: l.MinTrips, MaxTrips: l.MaxTrips, Share: rundir.Number(l.Share),
+		})
+		list = describeInner(list, l.Inner, depth+1)
+	}
+	return list
 }
 
 func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {

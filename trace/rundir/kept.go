@@ -28,15 +28,27 @@ type Kept struct {
 
 // Iterations are a stretch of the run in which the threads do the same again and again, or, with none, one in which they do not.
 type Iterations struct {
-	BeginNS         int64  `json:"begin_ns"`
-	EndNS           int64  `json:"end_ns"`
-	Iterations      int    `json:"iterations"`
-	Threads         int    `json:"threads"`         // that have them
-	PeriodBursts    int    `json:"period_bursts"`   // of one iteration of one thread, median
-	MedianNS        int64  `json:"median_ns"`       // of one iteration
-	Agreement       Number `json:"agreement"`       // share of the bursts that are what their place in the iteration mostly has
-	Autocorrelation Number `json:"autocorrelation"` // of burst durations at one iteration; NaN = they do not vary
-	Reason          string `json:"reason"`
+	BeginNS         int64   `json:"begin_ns"`
+	EndNS           int64   `json:"end_ns"`
+	Iterations      int     `json:"iterations"`
+	Threads         int     `json:"threads"`         // that have them
+	PeriodBursts    int     `json:"period_bursts"`   // of one iteration of one thread, median
+	MedianNS        int64   `json:"median_ns"`       // of one iteration
+	Agreement       Number  `json:"agreement"`       // share of the bursts that are what their place in the iteration mostly has
+	Autocorrelation Number  `json:"autocorrelation"` // of burst durations at one iteration; NaN = they do not vary
+	Inner           []Inner `json:"inner"`
+	Reason          string  `json:"reason"`
+}
+
+// An Inner is a loop within an iteration, on the thread that the iterations were found on. Those within one follow it.
+type Inner struct {
+	Depth        int    `json:"depth"`         // 1 = within the iteration, 2 = within a loop within it, …
+	OffsetBursts int    `json:"offset_bursts"` // from the begin of the iteration, or of the trip of the loop around it, median
+	PeriodBursts int    `json:"period_bursts"` // of one trip, median
+	Trips        int    `json:"trips"`         // each time, median
+	MinTrips     int    `json:"min_trips"`
+	MaxTrips     int    `json:"max_trips"`
+	Share        Number `json:"share"` // of the iterations, or trips of the loop around it, that have it
 }
 
 // A Class is threads that behave alike.

@@ -189,6 +189,15 @@ describe('findings of what the manifest tells', () => {
   const told = (other: object) =>
     findings(Object.create(pack, { json: { value: { ...pack.json, manifest: { ...pack.json.manifest, kept: { ...kept, ...other } } } }, column: { value: pack.column.bind(pack) } }) as Pack).map((f) => f.text.replace(/\u202f/g, ' '));
 
+  test('tell the loops within an iteration, and within their trips', () => {
+    const loop = (depth: number, bursts: number, least: number, most: number) => ({ depth, period_bursts: bursts, min_trips: least, max_trips: most });
+    const within = (...inner: object[]) => told({ phases: [{ ...phase, inner }] }).find((s) => s.startsWith('The run repeats'))?.split('as usual in their iteration.')[1];
+    expect(within()).toBe('');
+    expect(within(loop(1, 12, 10, 19))).toBe(' Within an iteration 12 bursts come 10 to 19 times.');
+    expect(within(loop(1, 9, 4, 4), loop(2, 1, 3, 3), loop(1, 2, 1, 5))).toBe(' Within an iteration 9 bursts come 4 times (in each of which 1 burst comes 3 times), 2 bursts come 1 to 5 times.');
+    expect(within(...[1, 2, 3, 4, 5].map((n) => loop(1, n + 1, 3, 3)))).toMatch(/4 bursts come 3 times, and so do 2 other loops\.$/);
+  });
+
   test('tell each phase that repeats, in the order of time, of more than three the longest', () => {
     const at = (begin: number, end: number) => ({ ...phase, begin_ns: begin * 1e9, end_ns: end * 1e9 });
     expect(told({ phases: [at(0, 2), at(2, 7)] }).filter((s) => /repeat/.test(s))).toEqual([

@@ -283,7 +283,7 @@ function manifestOf({ ranks, iterations, clusters }: Shape, f: Facts): Record<st
       sampled_bursts: f.n - f.calls,
       sampled_of: f.n - f.calls,
       phases: [
-        { begin_ns: 0, end_ns: f.endNS, iterations, threads: ranks, period_bursts: clusters, median_ns: f.iterationNS, agreement: 0.99, autocorrelation: 0.9, reason: 'all ranks repeat it' },
+        { begin_ns: 0, end_ns: f.endNS, iterations, threads: ranks, period_bursts: clusters, median_ns: f.iterationNS, agreement: 0.99, autocorrelation: 0.9, inner: [], reason: 'all ranks repeat it' },
       ],
       classes: [{ size: ranks, threads: [[0, ranks - 1]], exemplar: { world: 0, rank: 0, thread: 0 }, reason: 'nearest to the centre', profile: 'cluster 1 50 %, cluster 2 25 %' }],
       grouped: 'by what they spend their time on',

@@ -3,6 +3,7 @@ import { cluster as clusterName, count, ns, percent, plural, ratio, seconds } fr
 import type { Selection } from '../state/hash';
 import { FILTERED, MISSING, NOISE, unclustered, type Cluster } from './clusters';
 import { groupsOf, median, secondsIn, total, type Group } from './groups';
+import type { Manifest } from './manifest';
 import { nameOf, numberOf, shortPath, threadName, threadsName } from './names';
 import type { Pack } from './pack';
 
@@ -145,6 +146,18 @@ function waiting(pack: Pack, groups: readonly Group[]): Finding[] {
   return [{ text: `${text}.`, show: { view: 'ranks', selection: {} } }];
 }
 
+type Inner = Manifest['kept']['phases'][number]['inner'];
+
+// loops tells the loops within an iteration, and the first within a trip of each.
+function loops(inner: Inner): string {
+  const times = (l: Inner[number]) => `${l.min_trips < l.max_trips ? `${count(l.min_trips)} to ` : ''}${plural(l.max_trips, 'time')}`;
+  const come = (l: Inner[number]) => `${plural(l.period_bursts, 'burst')} ${l.period_bursts === 1 ? 'comes' : 'come'} ${times(l)}`;
+  const outer = inner.flatMap((l, at) => (l.depth === 1 ? [{ l, within: inner[at + 1] }] : []));
+  const told = outer.slice(0, 3).map(({ l, within }) => come(l) + (within && within.depth > 1 ? ` (in each of which ${come(within)})` : ''));
+  if (outer.length > told.length) told.push(`and so do ${plural(outer.length - told.length, 'other loop')}`);
+  return told.length > 0 ? ` Within an iteration ${told.join(', ')}.` : '';
+}
+
 // phases tells what repeats in each of the longest phases that do, in the order of time.
 function phases(pack: Pack): Finding[] {
   const m = pack.json.manifest;
@@ -154,7 +167,7 @@ function phases(pack: Pack): Finding[] {
   const told = repeating.slice(0, 3).sort((a, b) => a.begin_ns - b.begin_ns);
   const more = repeating.length > told.length ? `, of ${count(repeating.length)} phases that repeat one of the ${count(told.length)} longest` : '';
   return told.map((p, i) => ({
-    text: `${i === 0 ? 'The run repeats' : 'Then it repeats otherwise'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts are as usual in their iteration.`,
+    text: `${i === 0 ? 'The run repeats' : 'Then it repeats otherwise'}: ${plural(p.iterations, 'iteration')} of ${plural(p.period_bursts, 'burst')}, ${ns(p.median_ns)} each, from ${ns(p.begin_ns)} to ${ns(p.end_ns)}${more}. ${percent(p.agreement)} of the bursts are as usual in their iteration.${loops(p.inner)}`,
     show: { view: 'timeline', selection: { fromNS: p.begin_ns, toNS: p.end_ns } },
   }));
 }

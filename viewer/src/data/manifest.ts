@@ -43,6 +43,7 @@ const kept = object({
       median_ns: count,
       agreement: number,
       autocorrelation: number,
+      inner: list(object({ depth: count, period_bursts: count, min_trips: count, max_trips: count })),
       reason: text,
     }),
   ),
