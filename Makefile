@@ -101,7 +101,7 @@ test-viewer: moriens viewer/node_modules/.package-lock.json ## the page's tests,
 	cd viewer && npm run --silent test
 
 # Tests that take long and add no threads; packages whose tests try programs, not themselves; and those that start no goroutine, share nothing among any and do without unsafe.
-RACE_SKIP = ^(TestStormOfRequests|TestPlantedHalo|TestUnderMPI|TestUnderSlurm|TestStrangeLauncher)$$
+RACE_SKIP = ^(TestStormOfRequests|TestPlantedHalo|TestUnderMPI|TestUnderSlurm|TestStrangeLauncher|TestManyClusters|TestDamage|TestTooMuchToCompare|TestGridIsTheTree)$$
 RACE_NOT  = /(internal/(faults|slurmtest|measure/.*)|agent/(burst|mark|message)|collector/health|analysis/(cell|fidelity|moment)|internal/(anchor|files|job|layout|mix|points|segment|shmabi|ticks|units))$$
 
 .PHONY: check
