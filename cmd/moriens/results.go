@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,6 +69,9 @@ func given(ctx *kong.Context) []string {
 
 // exactly writes a value so that it is read as the same.
 func exactly(value any) string {
+	if v := reflect.ValueOf(value); v.Kind() == reflect.Pointer { // of a flag that has no default
+		value = v.Elem().Interface()
+	}
 	if n, ok := value.(units.Bytes); ok {
 		return fmt.Sprintf("%d", n) // as text it is rounded
 	}
