@@ -32,9 +32,14 @@ let clusters: Clusters;
 let manifest: Manifest;
 beforeAll(async () => {
   browser = await launch();
-  run = await measureHalo(RANKS, ['-i', '400', '-s', '2', '-o', '100', '-r', '128'], ['--keep-bursts', 'all', '--freeze', '1']); // frozen at 1 alone: several steps
+  // Frozen at 1 alone: several steps, unless by chance all ranks of the run did the same at the same time already at the first.
+  for (let runs = 1; ; runs++) {
+    run = await measureHalo(RANKS, ['-i', '400', '-s', '2', '-o', '100', '-r', '128'], ['--keep-bursts', 'all', '--freeze', '1']);
+    clusters = run.read('clusters.json') as Clusters;
+    if (clusters.refinement.levels.length > 1 || runs === 20) break;
+    run.remove();
+  }
   tables = await tablesOf(run.dir);
-  clusters = run.read('clusters.json') as Clusters;
   manifest = run.read('manifest.json') as Manifest;
 });
 afterAll(async () => {
@@ -105,11 +110,19 @@ test('burst space: every burst lies where bursts.parquet says, in the colour of 
   const of = tables.bursts.filter((b) => b.cluster === first?.id && b.rank === 1).length;
   expect(of).toBeGreaterThan(0);
   await drawn<{ lit: number }>(page, 'space', (s) => s.lit === of);
-  // The burst that lasts longest is there, as pixels of its colour.
-  const longest = tables.bursts.reduce((a, b) => (b.durationNS > a.durationNS ? b : a));
+  // The longest burst with none of another colour near is there, as pixels of its colour.
   await page.evaluate(() => (location.hash = 'view=space&x=start:lin&y=duration:lin'));
   const now = await drawn<{ lit: number; x: { from: number; to: number }; y: { from: number; to: number } }>(page, 'space', (s) => s.lit === tables.bursts.length);
-  const part = { x: (longest.startNS - now.x.from) / (now.x.to - now.x.from), y: (now.y.to - longest.durationNS) / (now.y.to - now.y.from) };
+  const partOf = (b: { startNS: number; durationNS: number }) => ({ x: (b.startNS - now.x.from) / (now.x.to - now.x.from), y: (now.y.to - b.durationNS) / (now.y.to - now.y.from) });
+  const near = 0.03; // of the axes: more than a point's size
+  const longest = tables.bursts
+    .toSorted((a, b) => b.durationNS - a.durationNS)
+    .find((l) => {
+      const at = partOf(l);
+      return tables.bursts.every((b) => b.cluster === l.cluster || Math.abs(partOf(b).x - at.x) > near || Math.abs(partOf(b).y - at.y) > near);
+    });
+  if (!longest) throw new Error('every burst has one of another colour near');
+  const part = partOf(longest);
   const pixel = async () =>
     page.evaluate(({ x, y }) => {
       const canvas = document.querySelector<HTMLCanvasElement>('.space-plot > canvas');
