@@ -1,12 +1,12 @@
 /*
  * A halo exchange as in any stencil code:
  *
- *	halo [-r ROWS] [-c COLUMNS] [-i ITERATIONS] [-s SLOW_RANK] [-o ODD_ITERATION]
+ *	halo [-r ROWS] [-c COLUMNS] [-i ITERATIONS] [-s SLOW_RANK] [-m TIMES] [-o ODD_ITERATION]
  *
  * Each rank has ROWS x COLUMNS of a grid that the ranks share out by rows. In the first half of the iterations a
  * rank exchanges its outer rows with the ranks above and below, averages every cell with its four neighbours, and
  * the largest change is found by an MPI_Allreduce; in the second half it exchanges the same rows and averages twice, with all eight
- * neighbours, and the change is summed up. SLOW_RANK averages into a spare grid as well, half of its rows;
+ * neighbours, and the change is summed up. SLOW_RANK averages into a spare grid as well, half of its rows, once or TIMES;
  * in ODD_ITERATION rank 0 does so ten times. Neither changes what comes out.
  *
  * Rank 0 prints the seconds that the iterations took and what came out, "seconds S" and "result R".
@@ -68,7 +68,7 @@ static double sweep(int diagonals, int extra)
 
 int main(int argc, char **argv)
 {
-	int rank, size, option, slow = -1;
+	int rank, size, option, slow = -1, more = 1;
 	long iterations = 1000, odd = -1;
 	double change = 0, all = 0;
 	int64_t start;
@@ -78,12 +78,13 @@ int main(int argc, char **argv)
 	MPI(Init, &argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
-	while ((option = getopt(argc, argv, "r:c:i:s:o:")) != -1) {
+	while ((option = getopt(argc, argv, "r:c:i:s:m:o:")) != -1) {
 		switch (option) {
 		case 'r': rows = atoi(optarg); break;
 		case 'c': columns = atoi(optarg); break;
 		case 'i': iterations = atol(optarg); break;
 		case 's': slow = atoi(optarg); break;
+		case 'm': more = atoi(optarg); break;
 		case 'o': odd = atol(optarg); break;
 		default: MPI_Abort(MPI_COMM_WORLD, 2);
 		}
@@ -102,7 +103,7 @@ int main(int argc, char **argv)
 	MPI(Barrier, MPI_COMM_WORLD);
 	start = now_ns();
 	for (long i = 0; i < iterations; i++) {
-		int extra = (rank == slow) + (i == odd && rank == 0 ? 10 : 0);
+		int extra = (rank == slow ? more : 0) + (i == odd && rank == 0 ? 10 : 0);
 
 		exchange(above, below);
 		if (i < iterations / 2) {
