@@ -1,0 +1,172 @@
+package cells_test
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+
+	"moriens/agent/cells"
+	"moriens/analysis/partition"
+	"moriens/analysis/sequence"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// An answer goes on with the goroutines that it has begun with, however many there could be by then: the agent changes that while ranks run.
+func TestProcessorsThatCome(t *testing.T) {
+	cells.Small(t, 16, 100)
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const rings, segments = 8, 5000 // more than one block
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add([]*moriensv1.ReportRequest{
+		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 7, Size: rings, First: []int32{0}, Stride: []int32{1}, Count: []uint32{rings}}),
+	})
+	for i := range uint64(rings) {
+		x := &moriensv1.Collectives{Ring: i}
+		for row := range uint64(segments) {
+			x.Row, x.Comm, x.Ordinal = append(x.Row, int64(min(row, 1))), append(x.Comm, 1), append(x.Ordinal, row)
+		}
+		k.Add([]*moriensv1.ReportRequest{
+			request(&moriensv1.Process{Process: i, Size: rings, Clock: moriensv1.Clock_CLOCK_TSC}), request(&moriensv1.Ring{Ring: i, Process: i}),
+			request(&moriensv1.Member{Process: i, Comm: 1, Communicator: 7}), request(rows(i, 0, slices.Repeat([]int64{100}, segments)...)), request(x),
+		})
+	}
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	wanted := new(moriensv1.CellsWant)
+	told := uint32(0)
+	answer := func(body *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer)) {
+		t.Helper()
+		runtime.GOMAXPROCS(1)
+		body.Taken = c.survey
+		if err := k.Answer(body, func(a *moriensv1.CellsAnswer) error {
+			runtime.GOMAXPROCS(rings)
+			take(a)
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Begin: true}}}, func(a *moriensv1.CellsAnswer) {
+		h := a.GetHashes()
+		for i := range h.GetThreads() {
+			told += h.Threads[i]
+			wanted.High, wanted.Low = append(wanted.High, h.High[i]), append(wanted.Low, h.Low[i])
+			wanted.Segment = append(wanted.Segment, uint64(min(len(wanted.Segment), 1)))
+		}
+	})
+	sequences := 0
+	answer(&moriensv1.CellsAsk{Body: &moriensv1.CellsAsk_Want{Want: wanted}}, func(a *moriensv1.CellsAnswer) {
+		if sequences += len(a.GetSequences().GetRuns()); a.Error != "" {
+			t.Error(a.Error)
+		}
+	})
+	if told != rings*segments || sequences != segments {
+		t.Errorf("%d threads in all segments, %d sequences, want %d and %d", told, sequences, rings*segments, segments)
+	}
+}
+
+// TestBeside asks while messages come. What is told in the end is all that came.
+func TestBeside(t *testing.T) {
+	cells.Small(t, 16, 1000)
+	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k.Add(one())
+	const messages = 300
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := range uint64(messages) {
+			k.Add([]*moriensv1.ReportRequest{
+				request(rows(2, 2*i, 100+int64(i), 1000)),
+				request(&moriensv1.Collectives{Ring: 2, Row: []int64{int64(2 * i)}, Comm: []uint32{1}, Ordinal: []uint64{i}}),
+			})
+		}
+	})
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	look := func() {
+		c.take()
+		for i, u := range c.units {
+			if u.count > 20 && u.parent == 0 {
+				c.split([]uint32{uint32(i)})
+				break
+			}
+		}
+		asked(c, &moriensv1.CellsRelabel{Begin: true})
+		asked(c, &moriensv1.CellsSum{})
+		k.Stats()
+	}
+	for range 20 {
+		look()
+	}
+	wg.Wait()
+	look()
+	sum := uint64(0)
+	for _, u := range c.units {
+		sum += u.count
+	}
+	if sum != 2*messages || c.about.Bursts != sum {
+		t.Errorf("%d bursts in units of %d, want %d", sum, c.about.Bursts, 2*messages)
+	}
+	segments := 0
+	for _, part := range asked(c, &moriensv1.CellsRelabel{Begin: true}) {
+		segments += len(part.GetHashes().GetSegment())
+	}
+	if segments != messages+1 {
+		t.Errorf("%d segments, want %d", segments, messages+1)
+	}
+}
+
+// When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and the calls before those are not known.
+func TestGoingOn(t *testing.T) {
+	k := newKeeper(t, cells.Config{By: partition.ByCalls, Side: .1})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{
+		request(rows(2, 0, 100, 100)), request(rows(2, 1, 100, 100, 100)), // row 1 is there
+		request(rows(2, 9, 100, 100, 100)), // 4 to 8 are gone
+		request(&moriensv1.Collectives{Ring: 2, Row: []int64{1, 7, 2}, Comm: []uint32{1, 1, 1}, Ordinal: []uint64{0, 4, 9}}),
+	})
+	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Collectives{Ring: 2, Row: []int64{8, 2}, Comm: []uint32{1, 1}, Ordinal: []uint64{4, 9}})})
+	if s := k.Stats(); s.Refused != 0 || s.Bursts != 7 {
+		t.Fatalf("%+v: want 7 bursts", s)
+	}
+	c := &centre{t: t, keeper: k, sites: func(_ uint64, _, function uint32) string { return []string{"none", "some"}[function] }}
+	c.take()
+	if !slices.Equal(c.groups, []string{"none|some", "some|some"}) || c.units[0].count != 2 || c.units[1].count != 5 {
+		t.Fatalf("groups %v", c.groups)
+	}
+	h := asked(c, &moriensv1.CellsRelabel{Begin: true})[0].GetHashes()
+	if !slices.Equal(h.Segment, []uint64{0, 1, 8, 1}) { // 9 anchors lie before that of row 10, whatever was before the rows that are gone
+		t.Fatalf("%v: want segments 0, 1, 9 and 10", h)
+	}
+	for i, segment := range []uint64{0, 1, 9, 10} {
+		w := &moriensv1.CellsWant{Segment: []uint64{segment}, High: h.High[i : i+1], Low: h.Low[i : i+1]}
+		if s := asked(c, w)[0].GetSequences(); !slices.Equal(s.Length, []uint32{uint32([]int{2, 2, 2, 1}[i])}) {
+			t.Errorf("segment %d: %v", segment, s)
+		}
+	}
+	sums := asked(c, &moriensv1.CellsSum{})[0].GetSums()
+	if !slices.Equal(sums.Count, []uint64{7, 7}) {
+		t.Errorf("%v: want 7 bursts and 7 calls", sums)
+	}
+}
+
+// Sequences are those of the latest labelling, whatever has been split and has come since.
+func TestWantBehindSplit(t *testing.T) {
+	cells.Small(t, 2, 1000)
+	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: .1})
+	k.Add(one())
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1000, 1001, 5000, 1001))}) // whole chunks
+	c := &centre{t: t, keeper: k, sites: unnamed}
+	c.take()
+	h := asked(c, &moriensv1.CellsRelabel{Begin: true, Unit: []uint32{0, 1}, Label: []int32{4, 6}})[0].GetHashes()
+	c.split([]uint32{0})
+	k.Add([]*moriensv1.ReportRequest{request(rows(2, 4, 1000, 5000))})
+	s := asked(c, &moriensv1.CellsWant{Segment: []uint64{0}, High: h.High, Low: h.Low})[0].GetSequences()
+	if !slices.Equal(s.Label, []int32{4, 6, 4}) || !slices.Equal(s.Length, []uint32{2, 1, 1}) {
+		t.Errorf("%v: want labels 4 4 6 4", s)
+	}
+	h = asked(c, &moriensv1.CellsRelabel{Unit: []uint32{2, 1}, Label: []int32{7, 8}})[0].GetHashes()
+	want := sequence.HashOf([]int32{7, 8, 6, 8, 7, 6})
+	if len(h.High) != 1 || h.High[0] != want[0] || h.Low[0] != want[1] {
+		t.Errorf("%v: want the hash of 7 8 6 8 7 6", h)
+	}
+}
