@@ -32,7 +32,6 @@ const (
 	writeTimeout  = 30 * time.Second
 	idleTimeout   = 60 * time.Second
 	maxHeader     = 16 << 10
-	hearTimeout   = tellTimeout
 )
 
 // Config says where to listen and what to tell.
@@ -67,7 +66,7 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page at %s: %w", config.Listen, err)
 	}
-	s := &Server{config: config, listener: listener, scheme: "http", hear: hearTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
+	s := &Server{config: config, listener: listener, scheme: "http", hear: tellTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET "+PackPath, s.pack)
