@@ -2,6 +2,7 @@ package period_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -130,5 +131,59 @@ func TestSymbolsWithoutCalls(t *testing.T) {
 	_, err := period.Find(threads(new(script).do("ABC", 5)), period.Options{Calls: make([]uint32, 2)})
 	if err == nil || !strings.Contains(err.Error(), "symbol 2") {
 		t.Errorf("%v", err)
+	}
+}
+
+// melt gives iterations as a molecular dynamics program has them: lists are built anew in 18 bursts, 19 steps of 12 follow, and every 50 steps there is a line of output, in the middle of one
+// iteration in five and at the end of another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in eight; 0: none is.
+func melt(random *rand.Rand, iterations, oneIn int) *script {
+	s := new(script).do("ABC", 1)
+	left := 0 // of the noise in a row
+	add := func(from, n uint32) {
+		for k := from; k < from+n; k++ {
+			symbol := k
+			if oneIn > 0 && left == 0 && random.IntN(oneIn) == 0 {
+				left = 1 + (random.IntN(8)+1)/8*100
+			}
+			if left > 0 {
+				left--
+				symbol += 200 * uint32(random.IntN(2))
+			}
+			s.burst(symbol, 3000+int64(k))
+		}
+	}
+	for i := range iterations {
+		add(20, 18)
+		for step := range 19 {
+			add(50, 12)
+			if i%5 == 2 && step == 9 {
+				add(80, 5)
+			}
+		}
+		if i%5 == 4 {
+			add(80, 5)
+		}
+	}
+	return s.do("DE", 1)
+}
+
+// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls tell.
+func TestDamagedIterationsBeginAtTheirCalls(t *testing.T) {
+	exact := findByCalls(t, melt(rand.New(rand.NewPCG(0, 0)), 200, 0)).Phases[1]
+	if exact.Iterations != 200 {
+		t.Fatalf("%d iterations", exact.Iterations)
+	}
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		r := findByCalls(t, melt(random, 200, 1000), melt(random, 200, 1000))
+		if len(r.Phases) != 3 {
+			t.Fatalf("seed %d: %d phases, want 3", seed, len(r.Phases))
+		}
+		p := r.Phases[1]
+		for thread, l := range p.Threads {
+			if !slices.Equal(l.Begins, exact.Threads[0].Begins) {
+				t.Errorf("seed %d: thread %d has %d iterations, not the %d that there are: %s", seed, thread, len(l.Begins)-1, exact.Iterations, p.Reason)
+			}
+		}
 	}
 }

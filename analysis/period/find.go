@@ -64,7 +64,8 @@ type way struct {
 	reference reference
 }
 
-// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls.
+// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls. Where these are the same phases
+// that by symbols are damaged, it is enough that they explain hardly less.
 const explainedMore = 1.05
 
 // Find finds the phases. Threads whose slices disagree in length, times that go back, anchors out of order and symbols without calls are errors. It is collective.
@@ -96,16 +97,42 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	f.symbols = newNumberings(int(*symbols))
 	f.durationNS = max(1, float64(*last-earliest[0]))
 	f.way = f.look(f.threads, f.symbols, false)
-	if o.Calls != nil && f.reference.explained*explainedMore < 1 {
+	if damaged := f.anywhere(f.damaged); o.Calls != nil && (damaged || f.reference.explained*explainedMore < 1) {
 		calls := f.look(f.viewOf(o.Calls), newNumberings(int(slices.Max(o.Calls))+1), true)
 		calls.numbers = o.Calls
-		if calls.reference.explained > explainedMore*f.reference.explained {
+		more := calls.reference.explained / f.reference.explained
+		if more > explainedMore || damaged && more*explainedMore >= 1 && f.anywhere(func() bool { return f.samePhases(&calls) }) {
 			f.way = calls
 		}
 	}
 	f.bringReference()
 	f.assemble()
 	return f.result, nil
+}
+
+// anywhere says whether it is so at the member that has the thread whose phases are taken for the run's.
+func (f *finder) anywhere(so func() bool) bool {
+	yes := []int64{0}
+	if n := f.reference.sequence; n >= 0 && f.Mine(f.sequences[n].threads[0]) {
+		yes[0] = int64(truth(so()))
+	}
+	f.Reduce(team.Max, yes)
+	return yes[0] == 1
+}
+
+// damaged says that iterations of the reference are broken, so that where they begin is known but roughly.
+func (f *finder) damaged() bool {
+	return slices.ContainsFunc(f.sequences[f.reference.sequence].sections, func(s section) bool { return len(s.runs) > 1 })
+}
+
+// samePhases says that the other way has the same phases on the reference's thread: as many, of iterations about as long, that begin and end where these do but for damaged iterations.
+func (f *finder) samePhases(other *way) bool {
+	s := f.sequences[f.reference.sequence]
+	near := func(a, b, within int) bool { return max(a-b, b-a) <= within }
+	return slices.EqualFunc(s.sections, other.sequences[other.of[s.threads[0]]].sections, func(a, b section) bool {
+		far := damagedIterations * a.period
+		return near(a.period, b.period, a.period/8) && near(int(a.from), int(b.from), far) && near(int(a.to), int(b.to), far)
+	})
 }
 
 // viewOf gives the threads with other numbers for their symbols.
