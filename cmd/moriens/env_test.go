@@ -38,7 +38,7 @@ func TestAgents(t *testing.T) {
 	app := mpi.App(t, "planted")
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	out := filepath.Join(t.TempDir(), "run")
-	collect, output := start(t, "collect", "--out", out, "--agents", "2")
+	collect, output := start(t, "collect", "--out", out, "--agents", "2", "--moriens-timeout", "5s") // and how long an agent that is done stays for what it may be asked
 	_, meet := readMeeting(t, out, output)
 	want := map[string]int{}
 	for range 2 {
