@@ -137,6 +137,17 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+// A loop whose turns all differ takes more than what it stands for. What fits without it is kept as it was, not summed up.
+func TestTurnsThatDiffer(t *testing.T) {
+	sequence := repeat(LeastItems/2, func(i int) []uint32 { return append(slices.Repeat([]uint32{0}, i+1), 1) })
+	for _, coarse := range [][]uint32{nil, {2, 2}} {
+		s := compress(t, Options{Ratio: 16, Coarse: coarse}, thread(sequence), thread([]uint32{1}))
+		if q := s.Sequences[0]; q.Mixed+q.Unordered+q.Blurred > 0 || !slices.Equal(s.Rebuild(0), sequence) {
+			t.Errorf("coarse symbols %v: of %d symbols %d are summed up, %d lost their order, %d are blurred", coarse, q.Symbols, q.Mixed, q.Unordered, q.Blurred)
+		}
+	}
+}
+
 // What is only counted is spread over its place: every tenth of it has about a tenth of each symbol.
 func TestSpread(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 10, 100, 101, 9973, 30030} {

@@ -24,13 +24,8 @@ type line struct {
 
 // begin makes a line of symbols, those in a row as one.
 func (f *forest) begin(symbols []uint32) line {
-	runs := 0
-	for i := range symbols {
-		if i == 0 || symbols[i] != symbols[i-1] {
-			runs++
-		}
-	}
-	l := line{make([]shape, 0, runs), make([]int32, 0, runs)}
+	n := runs(symbols)
+	l := line{make([]shape, 0, n), make([]int32, 0, n)}
 	for i := 0; i < len(symbols); {
 		k := i + 1
 		for k < len(symbols) && symbols[k] == symbols[i] {
@@ -41,6 +36,17 @@ func (f *forest) begin(symbols []uint32) line {
 		i = k
 	}
 	return l
+}
+
+// runs counts the stretches of one symbol.
+func runs(symbols []uint32) int {
+	n := 0
+	for i := range symbols {
+		if i == 0 || symbols[i] != symbols[i-1] {
+			n++
+		}
+	}
+	return n
 }
 
 // foldAll replaces loops by one node each, inner ones first, until there are none: short periods before long ones, for an outer period is at least twice

@@ -50,16 +50,32 @@ func checkTimes(t interface {
 			got[symbol] = sum{x.n + n, x.ns + ns, x.gap + gap}
 		}
 	}
-	bodies := s.Bodies
-	for _, q := range s.Sequences {
-		if q.Counts != nil { // bodies are of coarse symbols
-			bodies = nil
-			for _, c := range q.Counts {
-				add(c.Symbol, c.Duration.N, c.Duration.Total, c.Gap.Total)
+	// Bodies of coarse symbols do not count, but what was counted beside them.
+	exact := make(map[int32]bool)
+	var reach func(body int32)
+	reach = func(body int32) {
+		if exact[body] {
+			return
+		}
+		exact[body] = true
+		for _, item := range s.Bodies[body].Items {
+			for _, turn := range item.Turns {
+				reach(turn.Body)
 			}
 		}
 	}
-	for _, b := range bodies {
+	for _, q := range s.Sequences {
+		if q.Counts == nil {
+			reach(q.Root)
+		}
+		for _, c := range q.Counts {
+			add(c.Symbol, c.Duration.N, c.Duration.Total, c.Gap.Total)
+		}
+	}
+	for i, b := range s.Bodies {
+		if !exact[int32(i)] {
+			continue
+		}
 		for _, item := range b.Items {
 			if item.Duration.N != item.Times*b.Rounds || slices.ContainsFunc(item.Mixed, func(c Count) bool { return c.Duration.N != c.Times*b.Rounds }) {
 				t.Fatalf("in %d rounds: %+v", b.Rounds, item)

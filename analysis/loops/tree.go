@@ -20,6 +20,11 @@ func newTree(threads []Thread, at []int32, limit int, coarse []uint32) *tree {
 	f := newForest(coarse)
 	l := f.share(f.foldAll(f.begin(symbols)))
 	parts, fits := f.whole(l, limit)
+	if !fits && runs(symbols) <= limit {
+		// Loops whose turns differ can take more than what they stand for.
+		l = f.begin(symbols)
+		parts, fits = f.whole(l, limit)
+	}
 	if !fits && coarse != nil {
 		symbols = t.blur(threads, at, coarse)
 		f = newForest(nil)
