@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // What does not compress is bounded, and the counts stay exact.
@@ -194,4 +196,50 @@ func TestStretch(t *testing.T) {
 	if same < 300-int(q.Mixed) {
 		t.Errorf("%d symbols are in their place, %d summed up", same, q.Mixed)
 	}
+}
+
+// Loops are found up to the longest period, and what comes again after more stays as it is.
+func TestLongestPeriod(t *testing.T) {
+	for period, want := range map[int]int{tooLong/2 + 1: 1, tooLong - 1: 1, tooLong: 3 * tooLong} {
+		body := make([]uint32, period)
+		for i := range body {
+			body[i] = uint32(i)
+		}
+		f := newForest(nil)
+		if got := len(f.foldAll(f.begin(slices.Repeat(body, 3))).nodes); got != want {
+			t.Errorf("a period of %d comes to %d nodes, want %d", period, got, want)
+		}
+	}
+}
+
+// The stretch that is summed up is the one of fewest symbols with which all fits, to the last item.
+func TestLeastStretch(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := newForest(nil)
+		var symbols []uint32
+		own := rapid.SliceOfN(rapid.IntRange(1, 5), 1, 20).Draw(t, "own")
+		total := 0
+		for i, items := range own {
+			symbols = append(symbols, slices.Repeat([]uint32{uint32(i)}, rapid.IntRange(1, 4).Draw(t, "times"))...)
+			total += items
+		}
+		l := f.begin(symbols)
+		s := &sizes{f, make([]int64, len(f.nodes)), make([]int64, len(f.bodies))}
+		different, limit := rapid.IntRange(1, 10).Draw(t, "different"), rapid.IntRange(1, total).Draw(t, "limit")
+		fewest := int64(0) // none fits
+		for b := range own {
+			inside := 0
+			for a := b; a >= 0; a-- {
+				inside += own[a]
+				n := s.symbols(l, a, b+1)
+				if total-inside+1+min(different, inside) <= limit && (fewest == 0 || n < fewest) {
+					fewest = n
+				}
+			}
+		}
+		from, to, ok := s.stretch(l, own, different, limit)
+		if got := s.symbols(l, from, to); ok != (fewest > 0) || got != fewest {
+			t.Fatalf("items %v: from %d to %d, %d symbols, want %d", own, from, to, got, fewest)
+		}
+	})
 }

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// longestPeriod of a loop, in items after the loops inside it have become one each.
-	longestPeriod = 1 << 14
+	// tooLong is the least period that is not looked for, in items after the loops inside it have become one each.
+	tooLong = 1 << 15
 	// longestGram is how many items in a row have to come again before a period is tried: more make places where one is tried in vain rare.
 	longestGram = 16
 	// mostTried is how many periods, and how many bodies of known loops, are tried at one place. In a body that holds the same items more often there is
@@ -53,12 +53,12 @@ func runs(symbols []uint32) int {
 // an inner one. Where much was replaced what was long has become short, and it begins again.
 func (f *forest) foldAll(l line) line {
 	var w workspace
-	for period := 4; period <= 2*longestPeriod; {
+	for period := 4; period <= tooLong; {
 		before := len(l.nodes)
 		if period/2 > before {
 			break
 		}
-		if period == 2*longestGram && w.index(l.shapes, longestGram, 2*longestPeriod) == 0 {
+		if period == 2*longestGram && w.index(l.shapes, longestGram, tooLong) == 0 {
 			break // no gram comes again, so no longer loop can be there
 		}
 		l = f.fold(l, period, &w)
