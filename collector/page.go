@@ -15,6 +15,7 @@ import (
 	"moriens/collector/pace"
 	"moriens/collector/web"
 	"moriens/internal/rendezvous"
+	"moriens/internal/units"
 	"moriens/trace/palette"
 )
 
@@ -190,7 +191,7 @@ func agentsCost(agents []health.Agent) web.Cost {
 	case len(agents) == 0:
 		cost.Why = "none has come yet"
 	case silent > 0:
-		cost.Why = fmt.Sprintf("%d do not tell before they are done", silent)
+		cost.Why = "told only at the end by " + units.Count(silent, "agent")
 	default:
 		cost.Value = &sum
 	}

@@ -14,7 +14,8 @@ func TestAgentsCost(t *testing.T) {
 		why    string
 	}{
 		{nil, 0, "none has come yet"},
-		{[]health.Agent{{CPU: .5}, {}}, 0, "1 do not tell before they are done"},
+		{[]health.Agent{{CPU: .5}, {}}, 0, "told only at the end by 1 agent"},
+		{[]health.Agent{{}, {CPU: .5}, {}}, 0, "told only at the end by 2 agents"},
 		{[]health.Agent{{CPU: .5}, {CPU: 1.25}}, 1.75, ""},
 	} {
 		got := agentsCost(tt.agents)

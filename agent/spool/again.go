@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -36,7 +37,7 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 	for s := x.First; s < kept; s++ {
 		m := &moriensv1.ReportRequest{Sequence: s}
 		if s == x.First {
-			m.Body = &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: fmt.Sprintf("%s: %d messages are lost", why, kept-s)}}
+			m.Body = &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: -1, Corrupt: fmt.Sprintf("%s: %s lost", why, units.Count(int64(kept-s), "message"))}}
 		}
 		body, err := proto.Marshal(m)
 		if err != nil {

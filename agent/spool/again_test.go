@@ -41,7 +41,7 @@ func TestAgainSaysWhatIsLost(t *testing.T) {
 		if err := errors.Join(err, proto.Unmarshal(m.Body, r)); err != nil || !there {
 			t.Fatal(there, err)
 		}
-		if want := fmt.Sprintf("somebody: %d messages are lost", lost); r.Sequence != 2 || r.GetFault().GetCorrupt() != want {
+		if want := fmt.Sprintf("somebody: %d messages lost", lost); r.Sequence != 2 || r.GetFault().GetCorrupt() != want {
 			t.Error(r)
 		}
 		texts := b.texts(t, 1)

@@ -24,6 +24,7 @@ import (
 
 	"moriens/agent/spool"
 	"moriens/internal/rendezvous"
+	"moriens/internal/units"
 	"moriens/internal/wire"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -123,7 +124,7 @@ func (u *Uplink) Flush(ctx context.Context) error {
 	case u.fatal != nil:
 		return u.fatal
 	default:
-		return fmt.Errorf("%d messages not acknowledged: %w", n, errors.Join(ctx.Err(), u.broke))
+		return fmt.Errorf("%s not acknowledged: %w", units.Count(int64(n), "message"), errors.Join(ctx.Err(), u.broke))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"moriens/internal/hint"
+	"moriens/internal/units"
 	"moriens/trace/otf2"
 	"moriens/trace/rundir"
 )
@@ -54,7 +55,7 @@ func export(dir, out string, stderr io.Writer) error {
 		return err
 	}
 	if loss.Bursts > 0 {
-		fmt.Fprintf(stderr, "note: %d bursts that overlap MPI calls in part are left out: regions of OTF2 nest\n", loss.Bursts)
+		fmt.Fprintf(stderr, "note: %s left out for overlapping MPI calls in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
 	}
 	return nil
 }

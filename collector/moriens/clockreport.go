@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"moriens/analysis/clock"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -37,7 +38,7 @@ func (c *clocks) describe(m *rundir.Manifest) {
 		Unordered: c.ordered.Unordered, Contradicted: c.contradicted, Refused: c.refused,
 	}
 	if c.contradicted > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("clocks contradict each other in %d places, as when a clock is set during the run", c.contradicted))
+		m.Notes = append(m.Notes, fmt.Sprintf("clocks contradict each other in %s, as when a clock is set during the run", units.Count(c.contradicted, "place")))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"moriens/collector/store"
 	"moriens/collector/windows"
 	"moriens/internal/anchor"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 )
@@ -110,7 +111,8 @@ func tellAbsent(all []absent) []string {
 		}
 	}
 	for host, l := range hosts {
-		list = append(list, fmt.Sprintf("sends and receives of %d MPI calls in kept windows of %d ranks on %s: their node does not have them", l.Calls, l.Ranks, host))
+		list = append(list, fmt.Sprintf("sends and receives of %s in kept windows of %s on %s: their node does not have them",
+			units.Count(l.Calls, "MPI call"), units.Count(l.Ranks, "rank"), host))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)

@@ -10,6 +10,7 @@ import (
 
 	"moriens/analysis/team"
 	"moriens/collector/store"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
@@ -31,8 +32,8 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		},
 	}
 	if c := f.Collector; c.Restarts > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %d times: %d bytes that it had not finished to write were cut off, nothing that it had acknowledged",
-			c.Restarts, c.CutBytes))
+		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",
+			units.Count(c.Restarts, "time"), units.Count(int64(c.CutBytes), "byte")))
 	}
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {
@@ -164,8 +165,8 @@ func describeEnd(m *rundir.Manifest, world int, p *store.Process) {
 	m.Losses.CallPathsLost += int64(e.GetPathsLost())
 	m.Losses.MarksNameless += int64(e.GetNamesLost())
 	if e.GetThreadsFailed() > 0 {
-		m.Notes = append(m.Notes, fmt.Sprintf("rank %d on %s: %d threads could not record: %s",
-			p.Info.Rank, p.Info.Host, e.ThreadsFailed, syscall.Errno(e.Fault)))
+		m.Notes = append(m.Notes, fmt.Sprintf("rank %d on %s: %s could not record: %s",
+			p.Info.Rank, p.Info.Host, units.Count(int64(e.ThreadsFailed), "thread"), syscall.Errno(e.Fault)))
 	}
 }
 

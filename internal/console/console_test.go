@@ -113,15 +113,19 @@ func TestTroubles(t *testing.T) {
 	want := []string{
 		"no bursts: no process called MPI",
 		"2 of 8 ranks sent nothing",
-		"2 ranks did not end by MPI_Finalize (rank 3: MPI_Abort, and 1 more); all that they recorded up to then is in the results",
+		"2 ranks did not end by MPI_Finalize (rank 3: MPI_Abort, and 1 more); all recorded up to then is in the results",
 		"how far the clocks of 1 host are off is not known",
 		"times on b are known to 2.50 ms against those of other hosts",
-		"7 MPI calls by the hosts' clocks returned before what they waited for was sent, by up to 3.00 ms; they were moved behind it",
-		"12,000 MPI calls were not recorded: their ring in shared memory was full",
-		"102 messages of agents did not fit what had come before and were refused: calls are missing",
+		"7 MPI calls that by the hosts' clocks returned before the awaited was sent, by up to 3.00 ms: moved behind it",
+		"12,000 MPI calls were not recorded: the ring in shared memory was full",
+		"refused for not fitting what had come before: 102 messages of agents; calls are missing",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("troubles:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	single := &rundir.Manifest{Losses: rundir.Losses{RecordsDropped: 1, MessagesRefused: 1}}
+	if got := Troubles(single, ""); len(got) != 2 || !strings.HasPrefix(got[0].Text, "1 MPI call was not recorded") || !strings.HasSuffix(got[1].Text, "1 message of agents; calls are missing") {
+		t.Errorf("of one call and one message: %v", got)
 	}
 	quiet := &rundir.Manifest{Clocks: []rundir.Clock{{UncertaintyNS: 1_000_000}}, Order: rundir.Order{CallsMoved: 1, LargestNS: 1_000_000}}
 	if n := len(Troubles(quiet, "")); n > 0 {

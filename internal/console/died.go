@@ -74,13 +74,13 @@ func diedTroubles(deaths []rundir.RankDied) []Trouble {
 	var list []Trouble
 	if len(dead) > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s did not end by MPI_Finalize (%s); all that they recorded up to then is in the results", count(len(dead), "rank"), first(dead)),
+			fmt.Sprintf("%s did not end by MPI_Finalize (%s); all recorded up to then is in the results", count(len(dead), "rank"), first(dead)),
 			"the end of timeline.svg and of trace.prv shows the last calls",
 		})
 	}
 	if len(cutOff) > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s cut off (%s); what had come of them by then is in the results", were(len(cutOff), "rank"), first(cutOff)),
+			fmt.Sprintf("%s cut off (%s); what had come by then is in the results", were(len(cutOff), "rank"), first(cutOff)),
 			"did a node die? what its ranks recorded last died with it",
 		})
 	}

@@ -25,8 +25,8 @@ func TestDied(t *testing.T) {
 		got = append(got, trouble.Text)
 	}
 	if d := cmp.Diff([]string{
-		"1 rank did not end by MPI_Finalize (rank 3: MPI_Abort); all that they recorded up to then is in the results",
-		"4 ranks were cut off (rank 9: " + lost + ", and 3 more); what had come of them by then is in the results",
+		"1 rank did not end by MPI_Finalize (rank 3: MPI_Abort); all recorded up to then is in the results",
+		"4 ranks were cut off (rank 9: " + lost + ", and 3 more); what had come by then is in the results",
 	}, got); d != "" {
 		t.Error(d)
 	}

@@ -105,7 +105,7 @@ func classes(k *rundir.Kept, worlds bool) string {
 		text += fmt.Sprintf("; %s %s", o.Short(worlds), o.Reason)
 	}
 	if rest := len(k.Outliers) - mostSaid; rest > 0 {
-		text += fmt.Sprintf("; %d more are unlike their class", rest)
+		text += fmt.Sprintf("; %d more unlike their class", rest)
 	}
 	return text
 }

@@ -33,13 +33,13 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	list = append(list, clockTroubles(m)...)
 	if l.RecordsDropped > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s were not recorded: their ring in shared memory was full", count(int(l.RecordsDropped), "MPI call")),
+			were(int(l.RecordsDropped), "MPI call") + " not recorded: the ring in shared memory was full",
 			"set MORIENS_RING to more bytes per thread, for example MORIENS_RING=16777216",
 		})
 	}
 	if l.MessagesRefused > 0 {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s of agents did not fit what had come before and were refused: calls are missing", count(int(l.MessagesRefused), "message")),
+			fmt.Sprintf("refused for not fitting what had come before: %s of agents; calls are missing", count(int(l.MessagesRefused), "message")),
 			"was a spool removed while its agent was down? The notes in manifest.json say what was wrong",
 		})
 	}
@@ -72,7 +72,7 @@ func clockTroubles(m *rundir.Manifest) []Trouble {
 	}
 	if m.Order.LargestNS > clockTrouble {
 		list = append(list, Trouble{
-			fmt.Sprintf("%s by the hosts' clocks returned before what they waited for was sent, by up to %s; they were moved behind it",
+			fmt.Sprintf("%s that by the hosts' clocks returned before the awaited was sent, by up to %s: moved behind it",
 				count(m.Order.CallsMoved, "MPI call"), Duration(float64(m.Order.LargestNS))), hint,
 		})
 	}

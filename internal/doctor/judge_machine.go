@@ -40,7 +40,7 @@ func judgeMemory(s Memory) []Finding {
 func judgeRoom(s Memory) Finding {
 	ranks := uint64(s.Ranks)
 	whole := ranks * (s.RingBytes + s.ProcessBytes)
-	f := Finding{ID: "memory.room", Status: OK, Found: fmt.Sprintf("%d ranks with one thread each take %s", s.Ranks, size(whole))}
+	f := Finding{ID: "memory.room", Status: OK, Found: fmt.Sprintf("%s for %s with one thread each", size(whole), units.Count(s.Ranks, "rank"))}
 	if !s.RanksWereSaid {
 		f.Facts = append(f.Facts, "as many ranks as CPUs; --ranks says another number")
 	}
@@ -48,7 +48,7 @@ func judgeRoom(s Memory) Finding {
 	switch {
 	case s.Free < ranks*s.MinimumBytes:
 		f.Status = Warn
-		f.Why = fmt.Sprintf("%s are free and %d ranks take %s at least: the last ones run unrecorded", size(s.Free), s.Ranks, size(ranks*s.MinimumBytes))
+		f.Why = fmt.Sprintf("%s free, and at least %s needed for %s: the last ones run unrecorded", size(s.Free), size(ranks*s.MinimumBytes), units.Count(s.Ranks, "rank"))
 		f.Do = "make room, or " + larger(s.Path)
 	case share < s.RingBytes || s.Free < whole:
 		f.Status = Warn
@@ -73,7 +73,7 @@ func judgeLeftovers(s Memory) []Finding {
 		return nil
 	}
 	return []Finding{{
-		ID: "memory.leftovers", Status: Warn, Found: fmt.Sprintf("%d ended runs left %s in %s", len(facts), size(bytes), s.Path), Facts: facts,
+		ID: "memory.leftovers", Status: Warn, Found: fmt.Sprintf("%s left %s in %s", units.Count(len(facts), "ended run"), size(bytes), s.Path), Facts: facts,
 		Why: "their moriens was killed", Do: "the next moriens run there removes them",
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/pack"
 	"moriens/trace/rundir"
@@ -60,7 +61,7 @@ func (b *builder) chooseDetail() chosen {
 		}
 	}
 	if out > 0 {
-		b.leftOut("%s of %s kept windows are here call by call: the others are in the run directory.", number(len(order)-out), number(len(order)))
+		b.leftOut("Call by call: %s of %s kept windows; the others are in the run directory.", number(len(order)-out), number(len(order)))
 	}
 	c := make(chosen)
 	for i := range run.Threads {
@@ -173,7 +174,7 @@ func (b *builder) addMessages(c chosen) {
 			sent, received, bytes = append(sent, float64(m.SendNS)), append(received, float64(m.PhysicalRecvNS)), append(bytes, float64(m.Bytes))
 		}
 		if out > 0 {
-			b.leftOut("%s messages are left out, the latest.", number(out))
+			b.leftOut("Left out: %s %s, the latest.", number(out), units.Plural(out, "message"))
 		}
 	}
 	b.doc.Detail.Messages = len(from)

@@ -112,7 +112,7 @@ func TestWindowsFit(t *testing.T) {
 			t.Fatalf("call %d is of the other window", i)
 		}
 	}
-	if s.Document.Detail.Calls != 22 || !strings.HasPrefix(s.Document.Detail.LeftOut, "1 of 2 kept windows") {
+	if s.Document.Detail.Calls != 22 || !strings.HasPrefix(s.Document.Detail.LeftOut, "Call by call: 1 of 2 kept windows;") {
 		t.Errorf("%+v", s.Document.Detail)
 	}
 	windows := make(map[float64]int)

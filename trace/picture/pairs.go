@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/plot"
 
 	"moriens/analysis/team"
+	"moriens/internal/units"
 	"moriens/trace"
 )
 
@@ -94,7 +95,7 @@ func newPairs(run *trace.Run, owners team.Threads) (*pairs, error) {
 	}
 	p := &pairs{row: make(map[pair]int)}
 	if rest > 0 {
-		p.names = append(p.names, fmt.Sprintf("%d other pairs", rest))
+		p.names = append(p.names, units.Count(rest, "other pair"))
 	}
 	shown := pairNames(run, list)
 	for i := len(list) - 1; i >= 0; i-- {

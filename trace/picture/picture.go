@@ -22,6 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"moriens/analysis/team"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/palette"
 )
@@ -231,10 +232,7 @@ func title(run *trace.Run) string {
 	if len(names) > 2 { // there is room for two of the longest
 		names = append(names[:2], "…")
 	}
-	s := fmt.Sprintf("%d ranks, %s", ranks, quantity(float64(run.DurationNS)/1e9, "s"))
-	if ranks == 1 {
-		s = strings.Replace(s, "ranks", "rank", 1)
-	}
+	s := units.Count(ranks, "rank") + ", " + quantity(float64(run.DurationNS)/1e9, "s")
 	if len(names) > 0 {
 		s = strings.Join(names, " + ") + ", " + s
 	}

@@ -14,6 +14,7 @@ import (
 
 	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/units"
 	"moriens/trace"
 )
 
@@ -96,13 +97,10 @@ func SharedScatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions 
 
 func caption(drawn, total, lacking int) string {
 	var parts []string
-	switch {
-	case drawn < total:
+	if drawn < total {
 		parts = append(parts, fmt.Sprintf("%s of %s bursts drawn, of small clusters a larger part.", thousands(drawn), thousands(total)))
-	case total != 1:
-		parts = append(parts, fmt.Sprintf("%s bursts.", thousands(total)))
-	default:
-		parts = append(parts, "1 burst.")
+	} else {
+		parts = append(parts, fmt.Sprintf("%s %s.", thousands(total), units.Plural(total, "burst")))
 	}
 	if lacking > 0 {
 		parts = append(parts, fmt.Sprintf("Without a place on these axes, for lack of a counter or being zero: %s.", thousands(lacking)))

@@ -73,7 +73,7 @@ const pageOf = (bins: number, more: object = {}) => ({
   overhead: [
     { what: 'processor time of the collector', value: 0.0004, unit: 'share', most: 0, why: '' },
     { what: 'of that, clustering while the job runs', value: 0.03, unit: 'share', most: 0.02, why: '' },
-    { what: 'processor time of the agents (2)', value: null, unit: 's', most: 0, why: '1 do not tell before they are done' },
+    { what: 'processor time of the agents (2)', value: null, unit: 's', most: 0, why: 'told only at the end by 1 agent' },
     { what: 'memory of the collector', value: 30 << 20, unit: 'bytes', most: 0, why: '' },
   ],
 });
@@ -119,7 +119,7 @@ test('follows a run to its end', async () => {
   expect(meters).toEqual([
     ['processor time of the collector', '0.04 % of a core', ''],
     ['of that, clustering while the job runs', '3 % of a core', 'above 2 % of a core'],
-    ['processor time of the agents (2)', '–', '1 do not tell before they are done'],
+    ['processor time of the agents (2)', '–', 'told only at the end by 1 agent'],
     ['memory of the collector', '30 MiB', ''],
   ]);
   await accessible(page);
