@@ -45,6 +45,24 @@ func (r *Run) RankName(world, rank int) string {
 	return fmt.Sprintf("rank %d", rank)
 }
 
+// Bursts is how many there are of all threads.
+func (r *Run) Bursts() int {
+	n := 0
+	for i := range r.Threads {
+		n += r.Threads[i].Bursts.Len()
+	}
+	return n
+}
+
+// Calls is how many there are of all threads.
+func (r *Run) Calls() int {
+	n := 0
+	for i := range r.Threads {
+		n += r.Threads[i].Calls.Len()
+	}
+	return n
+}
+
 // A Node is one host.
 type Node struct {
 	Name string

@@ -53,11 +53,7 @@ func left(t *testing.T, job []string) (o outcome, m *rundir.Manifest) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bursts := 0
-	for i := range read.Run.Threads {
-		bursts += read.Run.Threads[i].Bursts.Len()
-	}
-	if bursts != m.Kept.Bursts || len(read.Run.Messages) != len(run.Messages) || len(read.Run.Windows) != len(run.Windows) {
+	if bursts := read.Run.Bursts(); bursts != m.Kept.Bursts || len(read.Run.Messages) != len(run.Messages) || len(read.Run.Windows) != len(run.Windows) {
 		t.Errorf("Paraver has %d bursts, %d messages, %d windows, want %d, %d, %d",
 			bursts, len(read.Run.Messages), len(read.Run.Windows), m.Kept.Bursts, len(run.Messages), len(run.Windows))
 	}

@@ -148,7 +148,7 @@ func (a *account) put(h *history, c *rundir.Content) *retention.Told {
 	rows := a.rows(h)
 	c.Manifest.Cells = &a.cells
 	c.Manifest.Notes = append(c.Manifest.Notes, a.notes...)
-	c.Manifest.Notes = append(append(c.Manifest.Notes, a.tellTroubles()...), a.located(burstsOf(h))...)
+	c.Manifest.Notes = append(append(c.Manifest.Notes, a.tellTroubles()...), a.located(h.run.Bursts())...)
 	c.Manifest.Reduction.Missing = append(c.Manifest.Reduction.Missing, a.missing...)
 	c.Sums = a.figures(h, rows)
 	return &retention.Told{Rows: rows, Classes: a.threadClasses(h)}
@@ -236,12 +236,4 @@ func (a *account) located(bursts int) (list []string) {
 		list = append(list, fmt.Sprintf("in no micro-cell, and counted as noise: %s of the ranks in full", units.Count(c.BurstsAstray, "burst")))
 	}
 	return list
-}
-
-func burstsOf(h *history) int {
-	n := 0
-	for i := range h.run.Threads {
-		n += h.run.Threads[i].Bursts.Len()
-	}
-	return n
 }

@@ -91,12 +91,8 @@ func countersOf(run *trace.Run) []string {
 // None is a clustering in which the bursts of a run are in no cluster.
 func None(run *trace.Run, options partition.Options) *Found {
 	options, _ = options.Choose(countersOf(run))
-	bursts := 0
-	for i := range run.Threads {
-		bursts += run.Threads[i].Bursts.Len()
-	}
 	return &Found{options: options, result: &partition.Result{
-		Labels: make([]int32, bursts), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(), Resolution: options.Floor(),
+		Labels: make([]int32, run.Bursts()), Selection: new(space.Selection), Score: math.NaN(), NoiseScore: math.NaN(), Resolution: options.Floor(),
 	}}
 }
 

@@ -20,10 +20,7 @@ func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
 
 // burstColumns are those of columns but for what cuts the threads.
 func burstColumns(run *trace.Run) partition.Bursts {
-	n := 0
-	for i := range run.Threads {
-		n += run.Threads[i].Bursts.Len()
-	}
+	n := run.Bursts()
 	b := partition.Bursts{
 		Columns: space.Columns{DurationNS: make([]int64, 0, n), Counters: make([][]int64, len(run.Counters))},
 		Before:  make([]uint32, 0, n), After: make([]uint32, 0, n),

@@ -128,13 +128,8 @@ func (c *Config) say(of string, files []*file) error {
 }
 
 func counts(run *trace.Run) string {
-	bursts, calls := 0, 0
-	for i := range run.Threads {
-		bursts += run.Threads[i].Bursts.Len()
-		calls += run.Threads[i].Calls.Len()
-	}
 	text := strings.Join([]string{
-		many(bursts, "burst"), many(calls, "MPI call"), many(len(run.Messages), "message"), many(len(run.Communicators), "communicator"), many(len(run.Clusters), "cluster"),
+		many(run.Bursts(), "burst"), many(run.Calls(), "MPI call"), many(len(run.Messages), "message"), many(len(run.Communicators), "communicator"), many(len(run.Clusters), "cluster"),
 	}, ", ")
 	if run.Windows != nil {
 		text += ", kept in " + many(len(run.Windows), "window")

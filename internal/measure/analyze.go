@@ -18,7 +18,6 @@ import (
 	"moriens/internal/report"
 	"moriens/internal/retention"
 	"moriens/internal/stage"
-	"moriens/trace"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"
 )
@@ -136,7 +135,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 		return nil, nil, hint.With(err, adviseClustering(err))
 	}
 	m.Filtered = clustered.Filtered
-	if bursts(run) == 0 {
+	if run.Bursts() == 0 {
 		m.Empty = "no thread of the trace is ever running"
 	} else {
 		m.Notes = append(m.Notes, clustered.Notes...)
@@ -150,14 +149,6 @@ func writeTree(path string, tree *clustering.Tree) error {
 		return err
 	}
 	return errors.Join(tree.WriteDOT(f), f.Close())
-}
-
-func bursts(run *trace.Run) int {
-	n := 0
-	for i := range run.Threads {
-		n += run.Threads[i].Bursts.Len()
-	}
-	return n
 }
 
 func adviseReading(err error, lenient bool) string {

@@ -30,13 +30,7 @@ func (s *sizes) bursts(bytes int64) int {
 func (s *sizes) part(of float64) int64 { return max(leastExtra, int64(of*float64(s.Full))) }
 
 // rowsOf counts calls and bursts.
-func rowsOf(run *trace.Run) int64 {
-	n := int64(0)
-	for i := range run.Threads {
-		n += int64(run.Threads[i].Bursts.Len() + run.Threads[i].Calls.Len())
-	}
-	return n
-}
+func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
 // measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are told in sum alone, those that are here tell
 // what their rows would take.

@@ -57,7 +57,7 @@ func (b *builder) addPoints(c chosen) {
 		rows = new(trace.Run)
 	}
 	// Those of chosen windows are all here, and those of the rest share what room there is.
-	inside, rest, all := 0, make(map[int32]int), 0
+	inside, rest, all := 0, make(map[int32]int), rows.Bursts()
 	for i := range rows.Threads {
 		t := &rows.Threads[i]
 		spans := c[rundir.NameOf(t)]
@@ -68,7 +68,6 @@ func (b *builder) addPoints(c chosen) {
 				rest[t.Bursts.Cluster[k]]++
 			}
 		}
-		all += t.Bursts.Len()
 	}
 	pick := newPicker(rest, max(0, b.limits.Points-inside))
 	p := newPoints(rows)

@@ -157,7 +157,7 @@ func (c *Content) Describe() {
 		c.Manifest.Kept.count(c.Run, f, f.Total.Bursts)
 	} else {
 		detail, rows := c.Detail()
-		c.Manifest.Kept.count(detail, figuresOf(detail), burstsOf(rows))
+		c.Manifest.Kept.count(detail, figuresOf(detail), rows.Bursts())
 	}
 	if c.Sums != nil {
 		c.Sums.put(f)
@@ -166,14 +166,6 @@ func (c *Content) Describe() {
 	c.Clusters.describe(c.Run, f)
 	c.Manifest.Score = c.Clusters.Score
 	fillEmpty(c.Manifest, c.Clusters)
-}
-
-func burstsOf(run *trace.Run) int {
-	n := 0
-	for i := range run.Threads {
-		n += run.Threads[i].Bursts.Len()
-	}
-	return n
 }
 
 // Write writes a run directory and returns the files with their sizes, the manifest included. It calls Describe, and sets Manifest.Files.
