@@ -118,7 +118,6 @@ type coarse struct {
 	scale  float64
 	// steady bounds the rate of what this line leaves of the clock's error.
 	steady float64
-	bounds int
 }
 
 func (c *coarse) at(ns int64) float64 { return c.shift + c.scale*float64(ns-c.baseNS) }
@@ -187,7 +186,6 @@ func (s *solver) find() error {
 		}{{b.From, b.SendNS}, {b.To, b.RecvNS}} {
 			c := &s.clocks[end.node]
 			c.baseNS, c.lastNS = min(c.baseNS, end.ns), max(c.lastNS, end.ns)
-			c.bounds++
 		}
 		s.index[keyOf(b)] = 0
 	}

@@ -172,7 +172,7 @@ func TestOffsetAndDrift(t *testing.T) {
 			t.Errorf("node %d: offset %d, drift %g ppm, %d bends, want %g and %g", i, l.OffsetNS, l.DriftPPM, l.Bends, want.offset, want.drift)
 		}
 	}
-	if s.Lines[0].Tie != Itself || s.Lines[1].Bounds == 0 {
+	if s.Lines[0].Tie != Itself || s.Lines[1].Tie != TwoWay {
 		t.Errorf("%+v", s.Lines[:2])
 	}
 }
@@ -295,8 +295,8 @@ func TestLittleOrNothing(t *testing.T) {
 		}
 	}
 	s := solve(t, Input{Spans: spans(2), Bounds: slices.Values([]Bound{{1, 1, 0, 0}, {0, 1, math.MaxInt64, 0}, {0, 1, 1500, 1600}})})
-	if s.Refused != 2 || s.Lines[1].Bounds != 1 {
-		t.Errorf("%d refused, %d used", s.Refused, s.Lines[1].Bounds)
+	if s.Refused != 2 || s.Lines[1].Tie != OneWay {
+		t.Errorf("%d refused, tied %d by the other", s.Refused, s.Lines[1].Tie)
 	}
 }
 

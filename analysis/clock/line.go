@@ -18,8 +18,7 @@ const (
 
 // A Line is a node's time as the reference would have it.
 type Line struct {
-	Tie    Tie
-	Bounds int // how many bounds name the node
+	Tie Tie
 	// OffsetNS is what has to be added to the node's time at the begin of its span, DriftPPM how much of its
 	// length is, in millionths.
 	OffsetNS int64
@@ -73,7 +72,7 @@ func (s *solver) solution() *Solution {
 	bends := s.bends()
 	for i := range s.clocks {
 		c := s.clocks[i]
-		l := Line{Bounds: c.bounds, clock: c, zeroNS: s.clocks[s.in.Reference].baseNS}
+		l := Line{clock: c, zeroNS: s.clocks[s.in.Reference].baseNS}
 		switch {
 		case i == s.in.Reference:
 			l.Tie = Itself

@@ -13,23 +13,22 @@ import (
 
 // shareNodes puts together what the bounds of all members say of the nodes.
 func (s *solver) shareNodes() error {
-	first, last, counts := make([]int64, len(s.clocks)), make([]int64, len(s.clocks)), make([]int64, len(s.clocks)+1)
+	first, last, refused := make([]int64, len(s.clocks)), make([]int64, len(s.clocks)), []int64{int64(s.refused)}
 	for i := range s.clocks {
-		first[i], last[i], counts[i] = s.clocks[i].baseNS, s.clocks[i].lastNS, int64(s.clocks[i].bounds)
+		first[i], last[i] = s.clocks[i].baseNS, s.clocks[i].lastNS
 	}
-	counts[len(s.clocks)] = int64(s.refused)
 	for _, share := range []struct {
 		values []int64
 		op     team.Op
-	}{{first, team.Min}, {last, team.Max}, {counts, team.Sum}} {
+	}{{first, team.Min}, {last, team.Max}, {refused, team.Sum}} {
 		if err := s.in.Team.AllReduce(share.values, share.op); err != nil {
 			return err
 		}
 	}
 	for i := range s.clocks {
-		s.clocks[i].baseNS, s.clocks[i].lastNS, s.clocks[i].bounds = first[i], last[i], int(counts[i])
+		s.clocks[i].baseNS, s.clocks[i].lastNS = first[i], last[i]
 	}
-	s.refused = int(counts[len(s.clocks)])
+	s.refused = int(refused[0])
 	return nil
 }
 

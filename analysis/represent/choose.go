@@ -23,7 +23,6 @@ type Part struct {
 type Choice struct {
 	Kept    []Part // by Why, then by benefit
 	Dropped []Part // likewise
-	Bytes   int64  // of Kept together
 	Notes   []string
 }
 
@@ -163,7 +162,7 @@ func (c *chooser) first(window int, thread int32) bool {
 }
 
 func (c *chooser) choice() *Choice {
-	choice := &Choice{Bytes: c.budget.Bytes - c.left}
+	choice := new(Choice)
 	for i := range c.list {
 		candidate := &c.list[i]
 		if len(c.kept[i]) > 0 {

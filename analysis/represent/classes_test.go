@@ -72,7 +72,7 @@ func TestSlowRank(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	u := c.Outliers[0]
-	if u.Thread != 5 || !u.Apart || u.Quantity != quantities[1] {
+	if u.Thread != 5 || u.Class != 0 || u.Quantity != quantities[1] {
 		t.Errorf("%+v", u)
 	}
 	for _, part := range []string{"spends 31 % more time in cluster 2 than its class's median (4.21 s, median 3.2", "; has others wait 7.00 s at collective calls, 69"} {
@@ -154,7 +154,7 @@ func TestKinds(t *testing.T) {
 			t.Errorf("rank %d is in class %d", i, c.Of[i])
 		}
 	}
-	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 17 || !c.Outliers[0].Apart {
+	if len(c.Outliers) != 1 || c.Outliers[0].Thread != 17 {
 		t.Errorf("%+v", c.Outliers)
 	}
 	if !strings.HasPrefix(c.Method, "2 classes by density (Eps 0.0") || !strings.HasSuffix(c.Method, "1 thread apart from them") {

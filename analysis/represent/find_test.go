@@ -16,18 +16,20 @@ import (
 )
 
 func TestHalo(t *testing.T) {
-	f := find(t, halo(8), represent.FindOptions{Workers: 2})
+	run := halo(8)
+	f := find(t, run, represent.FindOptions{Workers: 2})
 	if len(f.Windows) != 4 || len(f.Anomalies) != 1 || f.More != 0 || f.Explained != 1 || len(f.Warnings) != 0 {
 		t.Fatalf("%+v", f)
 	}
 	setup, first, output, second := f.Windows[0], f.Windows[1], f.Windows[2], f.Windows[3]
-	if setup.Phase != 0 || setup.FromAnchor != -1 || setup.ToAnchor != 0 || setup.BeginNS != 0 || setup.EndNS < 400*ms ||
+	if from, to := anchorsOf(&run, &setup); setup.Phase != 0 || from != -1 || to != 0 || setup.BeginNS != 0 || setup.EndNS < 400*ms ||
 		!strings.HasPrefix(setup.Reason, "in phase 0: has cluster 5, which no window before it has (100 % of the computing time of phase 0)") {
 		t.Errorf("%+v", setup)
 	}
 	for i, w := range []represent.Window{first, second} {
+		from, to := anchorsOf(&run, &w)
 		if w.Why != represent.Representative || w.Phase != i+1 || w.ToIteration != w.FromIteration+2 || w.FromIteration == 0 ||
-			w.FromAnchor != 500*i+w.FromIteration || w.ToAnchor != w.FromAnchor+2 {
+			from != 500*i+w.FromIteration || to != from+2 {
 			t.Errorf("%+v", w)
 		}
 		want := fmt.Sprintf("iterations %d-%d of phase %d: of 500 the nearest its median (", w.FromIteration, w.ToIteration-1, i+1)
@@ -133,9 +135,6 @@ func TestAperiodic(t *testing.T) {
 			if i > 0 && w.BeginNS < f.Windows[i-1].BeginNS {
 				t.Error("windows are not in the order of time")
 			}
-			if anchored && (w.ToAnchor <= w.FromAnchor || w.ToAnchor > len(run.Threads[0].Anchors)) || !anchored && (w.FromAnchor != -1 || w.ToAnchor != 0) {
-				t.Errorf("anchors %d to %d", w.FromAnchor, w.ToAnchor)
-			}
 		}
 	}
 }
@@ -154,7 +153,8 @@ func TestManyAnchors(t *testing.T) {
 		t.Fatalf("%d windows, %d anomalies", len(f.Windows), len(f.Anomalies))
 	}
 	for _, w := range f.Windows {
-		if n := w.Behind[0] - w.First[0]; n != 3 && w.Behind[0] != 9001 || w.First[0] != w.First[1] || w.Behind[0] != w.Behind[1] || w.ToAnchor-w.FromAnchor != int(n) {
+		from, to := anchorsOf(&p.run, &w)
+		if n := w.Behind[0] - w.First[0]; n != 3 && w.Behind[0] != 9001 || w.First[0] != w.First[1] || w.Behind[0] != w.Behind[1] || to-from != int(n) {
 			t.Errorf("%+v", w)
 		}
 	}
@@ -203,7 +203,7 @@ func TestUnevenThreads(t *testing.T) {
 	p.run.Phases[0].Begins[4] = nil
 	f := find(t, p.run, represent.FindOptions{Windows: 10})
 	w := f.Windows[0]
-	if w.Behind[0]-w.First[0] != 10 || w.FromAnchor < w.FromIteration-1 || w.ToAnchor > w.ToIteration {
+	if from, to := anchorsOf(&p.run, &w); w.Behind[0]-w.First[0] != 10 || from < w.FromIteration-1 || to > w.ToIteration {
 		t.Errorf("%+v", w)
 	}
 	if n := w.Behind[2] - w.First[2]; n < 1 || n > 2 {
@@ -305,10 +305,6 @@ func TestFoundHolds(t *testing.T) {
 					if begin := p.run.Threads[th].BeginNS[b]; begin < w.BeginNS || begin+p.run.Threads[th].DurationNS[b] > w.EndNS {
 						t.Fatalf("burst %d of rank %d is not within %+v", b, th, w)
 					}
-				}
-				if n := len(p.run.Threads[0].Anchors); w.FromAnchor < -1 || w.ToAnchor > n || w.First[th] < w.Behind[th] &&
-					(w.FromAnchor >= 0 && p.run.Threads[th].Anchors[w.FromAnchor] > w.First[th] || w.ToAnchor < n && p.run.Threads[th].Anchors[w.ToAnchor] < w.Behind[th]) {
-					t.Fatalf("not between anchors: %+v", w)
 				}
 			}
 			if w.Reason == "" || (w.Why == represent.Anomaly) != (i >= len(f.Windows)) {

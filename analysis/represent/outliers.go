@@ -12,11 +12,10 @@ import (
 // An Unlike is an outlier: a thread that is far from its class's median, or that others wait for.
 type Unlike struct {
 	Thread   int
-	Class    int      // index into Classes
+	Class    int      // index into Classes: the nearest, where density says that it belongs to none
 	Quantity Quantity // in which it differs most, causes before effects
 	Value    float64
 	Median   float64 // of its class; of all threads for CausedNS
-	Apart    bool    // density says that it belongs to no class: Class is the nearest
 	// Distance from the centre of its class, in scales of the quantities: 1 is as much as threads spend on the largest of a kind.
 	Distance float64
 	Reason   string // without the thread's name
@@ -99,7 +98,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 			if int(t) == class.Exemplar {
 				continue
 			}
-			u := Unlike{Thread: int(t), Class: i, Apart: apart[t], Distance: math.Sqrt(distance2(v.row(t), centre))}
+			u := Unlike{Thread: int(t), Class: i, Distance: math.Sqrt(distance2(v.row(t), centre))}
 			if u.differs(r, v, medians[i], floor) {
 				list = append(list, u)
 			}
@@ -204,7 +203,7 @@ func (c *Classes) addWaitedFor(v *vectors, list []waited, apart []bool) {
 		default:
 			core := slices.DeleteFunc(slices.Clone(class.Threads), func(t int32) bool { return apart[t] })
 			c.Outliers = append(c.Outliers, Unlike{
-				Thread: w.thread, Class: int(c.Of[w.thread]), Quantity: Quantity{Kind: CausedNS}, Value: w.value, Median: w.median, Apart: apart[w.thread],
+				Thread: w.thread, Class: int(c.Of[w.thread]), Quantity: Quantity{Kind: CausedNS}, Value: w.value, Median: w.median,
 				Distance: math.Sqrt(distance2(v.row(int32(w.thread)), v.mean(core))), Reason: w.reason,
 			})
 		}

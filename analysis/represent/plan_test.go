@@ -70,6 +70,24 @@ func (p *plan) loop(iterations int, body func(thread, iteration int)) {
 	p.phase(iterations, begins)
 }
 
+// anchorsOf gives the anchors that a window lies between: the last one at or before its first burst on all threads, -1 = the begin of the run, and the first at
+// or behind its last burst; the number of anchors = the end of the run.
+func anchorsOf(run *represent.Run, w *represent.Window) (from, to int) {
+	all := 0
+	for _, t := range run.Threads {
+		all = max(all, len(t.Anchors))
+	}
+	from, to = all, -1
+	for t, first := range w.First {
+		if anchors := run.Threads[t].Anchors; first < w.Behind[t] {
+			before, _ := slices.BinarySearch(anchors, first+1)
+			end, _ := slices.BinarySearch(anchors, w.Behind[t])
+			from, to = min(from, before-1), max(to, min(end, all))
+		}
+	}
+	return from, to
+}
+
 func find(t interface {
 	Helper()
 	Fatal(...any)

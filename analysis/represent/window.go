@@ -9,16 +9,13 @@ import (
 
 // A Window is a stretch of time, the same one on all threads.
 type Window struct {
-	Why                        Why // Representative, Anomaly, or Fallback
-	Phase                      int // index into Run.Phases; 0 where there are none
-	FromIteration, ToIteration int // iterations [From, To) of the phase; both 0 where it is no whole number of them
-	// FromAnchor is the last anchor at or before its first burst on all threads, -1 = the begin of the run; ToAnchor the first at or after its last burst,
-	// the number of anchors = the end of the run. So the calls of all threads that belong to it lie between these two.
-	FromAnchor, ToAnchor int
-	BeginNS, EndNS       int64   // over all threads; a thread's end is the begin of its next burst, if that follows in the next piece
-	First, Behind        []int32 // per thread: it has the bursts [First, Behind); equal = none
-	TimeNS               int64   // computing time in it, of all threads
-	ExplainsNS           int64   // computing time that it stands for; of an anomaly: the time that is unusual, on the thread or in the iteration that has most
+	Why                        Why     // Representative, Anomaly, or Fallback
+	Phase                      int     // index into Run.Phases; 0 where there are none
+	FromIteration, ToIteration int     // iterations [From, To) of the phase; both 0 where it is no whole number of them
+	BeginNS, EndNS             int64   // over all threads; a thread's end is the begin of its next burst, if that follows in the next piece
+	First, Behind              []int32 // per thread: it has the bursts [First, Behind); equal = none
+	TimeNS                     int64   // computing time in it, of all threads
+	ExplainsNS                 int64   // computing time that it stands for; of an anomaly: the time that is unusual, on the thread or in the iteration that has most
 	// Threads are those that show what the window is for, the most important first; empty: exemplars do. Others are of no use in windows of a run with iterations that are Fallback.
 	Threads []int32
 	Kind    Unusual // of an anomaly: what explains most of it
@@ -67,7 +64,6 @@ func (s *stretch) window(run *Run, from, to int) Window {
 		}
 		w.BeginNS, w.EndNS = min(w.BeginNS, p.beginNS), max(w.EndNS, p.endNS)
 	}
-	w.bound(run)
 	return w
 }
 
@@ -147,26 +143,4 @@ func (w *Window) narrow(run *Run, thread int, burst int32, bursts int) {
 	run.crew.Reduce(team.Max, end)
 	run.crew.Reduce(team.Sum, sum)
 	w.BeginNS, w.EndNS, w.TimeNS = begin[0], end[0], sum[0]
-	w.bound(run)
-}
-
-// bound finds the anchors that it lies between.
-func (w *Window) bound(run *Run) {
-	all := run.anchors
-	from, to := []int64{int64(all - 1)}, []int64{-1}
-	for t := range run.Threads {
-		anchors, first, behind := run.Threads[t].Anchors, w.First[t], w.Behind[t]
-		if first == behind || !run.crew.Mine(t) {
-			continue
-		}
-		before, _ := slices.BinarySearch(anchors, first+1)
-		from[0] = min(from[0], int64(before-1))
-		end, _ := slices.BinarySearch(anchors, behind)
-		to[0] = max(to[0], int64(min(end, all)))
-	}
-	run.crew.Reduce(team.Min, from)
-	run.crew.Reduce(team.Max, to)
-	if w.FromAnchor, w.ToAnchor = int(from[0]), int(to[0]); w.ToAnchor < 0 { // no burst at all
-		w.FromAnchor, w.ToAnchor = -1, all
-	}
 }

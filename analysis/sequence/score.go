@@ -65,7 +65,7 @@ func setKey(labels []int32) string {
 
 // score sums up what the segments of all members count.
 func (a *aligner) score(segments []segment) (*Score, error) {
-	s := &Score{Sequences: a.sequences, Segments: a.count, Labels: a.labels, Global: math.NaN()}
+	s := &Score{Segments: a.count, Labels: a.labels, Global: math.NaN()}
 	for i := range s.Labels {
 		s.Labels[i].Score = math.NaN()
 	}

@@ -53,9 +53,8 @@ type Anchor struct {
 
 // A Score says how far threads did the same at the same time.
 type Score struct {
-	Sequences int // threads with a burst
-	Distinct  int // sequences that differ from each other, summed over the segments
-	Segments  int // between anchors that all sequences have
+	Distinct int // sequences that differ from each other, summed over the segments
+	Segments int // between anchors that all sequences have
 	// Global is the mean of the labels' scores, weighted by their time; NaN with fewer than two sequences, where
 	// there is nothing to compare.
 	Global float64
