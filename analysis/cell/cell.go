@@ -74,11 +74,14 @@ func (s *Set) Len() int { return len(s.cells) }
 
 // KeyOf returns the key of the cell in which a point lies. Coordinates that are not finite or more than
 // 2^31 cells from 0 are an error.
-func (s *Set) KeyOf(at []float64) (k Key, err error) {
-	for j, v := range at[:s.dims] {
-		n := math.Floor(v / s.side)
+func (s *Set) KeyOf(at []float64) (Key, error) { return KeyOf(at[:s.dims], s.side) }
+
+// KeyOf returns the key of the cell of a side in which a point lies, as Set.KeyOf does.
+func KeyOf(at []float64, side float64) (k Key, err error) {
+	for j, v := range at {
+		n := math.Floor(v / side)
 		if !(n >= math.MinInt32 && n <= math.MaxInt32) {
-			return k, fmt.Errorf("cell: dimension %d: %v is in no cell of side %v", j, v, s.side)
+			return k, fmt.Errorf("cell: dimension %d: %v is in no cell of side %v", j, v, side)
 		}
 		k[j] = int32(n)
 	}

@@ -87,7 +87,7 @@ func groupOf(b burst, by bool) microcell.Group {
 
 // unitOf is the unit in which the test finds a burst, without the Centre's maps.
 func unitOf(units []microcell.Unit, groups []microcell.Group, b burst, by bool, side float64) int {
-	key, _ := keyOf(b.at, side)
+	key, _ := cell.KeyOf(b.at, side)
 	place := -1
 	found := -1
 	for i, u := range units {

@@ -74,7 +74,7 @@ func (r *reference) unit(b burst) int32 {
 			r.groups = append(r.groups, b.group)
 		}
 	}
-	key, _ := keyOf(b.at, r.side)
+	key, _ := cell.KeyOf(b.at, r.side)
 	for i, u := range r.units {
 		if u.group == group && u.key == key && !u.split && (u.at == nil || slices.Equal(u.at, b.at)) {
 			return int32(i)

@@ -19,8 +19,8 @@ func (c *Centre) Locate(before, after uint32, at []float64) (unit int32, ok bool
 	if unit, ok = c.places[place]; ok {
 		return unit, true
 	}
-	key, ok := keyOf(at, c.side)
-	if !ok {
+	key, err := cell.KeyOf(at, c.side)
+	if err != nil {
 		return 0, false
 	}
 	near := nearest{at: at, distance: math.Inf(1)}

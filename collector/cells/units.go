@@ -167,17 +167,5 @@ func wide(words []uint64) *big.Int {
 	return x
 }
 
-// keyOf is the cell of a point; not ok where it is in none.
-func keyOf(at []float64, side float64) (key cell.Key, ok bool) {
-	for j, v := range at {
-		n := math.Floor(v / side)
-		if !(n >= math.MinInt32 && n <= math.MaxInt32) {
-			return key, false
-		}
-		key[j] = int32(n)
-	}
-	return key, true
-}
-
 // isPoint says whether a box is one.
 func isPoint(c *cell.Cell) bool { return c.Lo == c.Hi }
