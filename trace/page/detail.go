@@ -29,6 +29,23 @@ func in(spans []trace.Span, beginNS, endNS int64) (s trace.Span, ok bool) {
 // windowPoints is the part of the points that bursts of windows may take: the rest of the run is to be seen too.
 const windowPoints = .75
 
+// An amount is how much detail there is, or may be.
+type amount struct{ calls, bursts int }
+
+// add adds what a thread has from one time to another.
+func (a *amount) add(t *trace.Thread, beginNS, endNS int64) {
+	a.calls += countWithin(t.Calls.EnterNS, beginNS, endNS)
+	a.bursts += countWithin(t.Bursts.StartNS, beginNS, endNS)
+}
+
+// fits says whether there is no more than there may be. In traces of others there are bursts without calls.
+func (a amount) fits(most amount) bool { return a.calls <= most.calls && a.bursts <= most.bursts }
+
+// most is how much detail a page may hold.
+func (b *builder) most() amount {
+	return amount{b.limits.Calls, int(float64(b.limits.Points) * windowPoints)}
+}
+
 // chooseDetail takes as many windows as there is room for, those that stand for the run first, each whole; of a run that is kept whole its beginning.
 func (b *builder) chooseDetail() chosen {
 	run := b.source.Detail
@@ -39,23 +56,24 @@ func (b *builder) chooseDetail() chosen {
 		return b.chooseBeginning(run)
 	}
 	order := make([]int, len(run.Windows))
-	rows := make([]int, len(run.Windows))
+	has := make([]amount, len(run.Windows))
 	for i := range order {
 		order[i] = i
 	}
 	for i := range run.Threads {
 		t := &run.Threads[i]
 		for _, s := range t.Kept {
-			rows[s.Window] += countWithin(t.Calls.EnterNS, s.BeginNS, s.EndNS)
+			has[s.Window].add(t, s.BeginNS, s.EndNS)
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(run.Windows[a].Why, run.Windows[b].Why) })
-	left := min(b.limits.Calls, int(float64(b.limits.Points)*windowPoints))
+	left := b.most()
 	taken := make([]bool, len(order))
 	out := 0
 	for _, w := range order {
-		if taken[w] = rows[w] <= left; taken[w] {
-			left -= rows[w]
+		if taken[w] = has[w].fits(left); taken[w] {
+			left.calls -= has[w].calls
+			left.bursts -= has[w].bursts
 		} else {
 			out++
 		}
@@ -75,20 +93,20 @@ func (b *builder) chooseDetail() chosen {
 	return c
 }
 
-// chooseBeginning takes the time from the run's begin in which there are no more calls than there is room for.
+// chooseBeginning takes the time from the run's begin in which there are no more calls and bursts than there is room for.
 func (b *builder) chooseBeginning(run *trace.Run) chosen {
-	most := min(b.limits.Calls, int(float64(b.limits.Points)*windowPoints))
-	calls := func(endNS int64) (n int) {
+	fits := func(endNS int64) bool {
+		var has amount
 		for i := range run.Threads {
-			n += countWithin(run.Threads[i].Calls.EnterNS, math.MinInt64, endNS)
+			has.add(&run.Threads[i], math.MinInt64, endNS)
 		}
-		return n
+		return has.fits(b.most())
 	}
 	end := int64(math.MaxInt64)
-	if calls(end) > most {
+	if !fits(end) {
 		// The greatest end that is not too late, to a millionth of the run.
-		step := max(run.DurationNS/1e6, 1)
-		steps := sort.Search(1e6+1, func(k int) bool { return calls(int64(k)*step) > most })
+		step := run.DurationNS/1e6 + 1
+		steps := sort.Search(1e6+1, func(k int) bool { return !fits(int64(k) * step) })
 		end = int64(steps-1) * step
 		b.leftOut("Call by call, the first %.6g s of the run are here: the rest is in the run directory.", float64(max(end, 0))/1e9)
 	}

@@ -99,6 +99,29 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestBurstsWithoutCalls has as many points as there is room for where hardly any MPI call lies between bursts, as in traces of others.
+func TestBurstsWithoutCalls(t *testing.T) {
+	const rounds = 5000
+	for name, reduced := range map[string]bool{"whole": false, "windows": true} {
+		run := long(2, rounds)
+		for i := range run.Threads {
+			run.Threads[i].Calls = trace.Calls{EnterNS: []int64{0}, ExitNS: []int64{100}, Path: []uint32{1}}
+		}
+		if reduced {
+			span := trace.Span{EndNS: run.DurationNS}
+			run = run.Cut([]trace.Window{{EndNS: run.DurationNS, Threads: []int{0, 1}, Why: trace.Representative}}, [][]trace.Span{{span}, {span}})
+		}
+		l := page.Limits{Points: 1000, Calls: 1000, Messages: 10, Rows: 10}
+		d := written(t, page.Source{Detail: run, Rows: run}, l).Document
+		if d.Points.Count > l.Points || d.Points.Count < l.Points-5 || d.Points.Of != 2*rounds {
+			t.Errorf("%s: %d points of %d", name, d.Points.Count, d.Points.Of)
+		}
+		if d.Detail.LeftOut == "" {
+			t.Errorf("%s: nothing says that not all is here", name)
+		}
+	}
+}
+
 // TestWindowsFit takes windows that stand for the run first, each whole.
 func TestWindowsFit(t *testing.T) {
 	run := long(2, 100)
