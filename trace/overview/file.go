@@ -59,7 +59,7 @@ func (o *Overview) write(w io.Writer) error {
 	return pack.Write(w, document{FormatVersion, o.Place(), c.Places}, &c)
 }
 
-// Read reads what Write wrote, of a run of so many threads; -1 = not known.
+// Read reads what Write wrote, of a run of so many threads.
 func Read(r io.Reader, threads int) (*Overview, error) {
 	in, err := gzip.NewReader(r)
 	if err != nil {
@@ -72,11 +72,18 @@ func Read(r io.Reader, threads int) (*Overview, error) {
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("it holds more than %d bytes", maxFile)
 	}
-	return parse(b, threads)
+	o, err := parse(b)
+	if err != nil {
+		return nil, err
+	}
+	if n := o.threads(); n != threads {
+		return nil, fmt.Errorf("it is of %d threads, %d are known", n, threads)
+	}
+	return o, nil
 }
 
 // parse takes apart what the file holds.
-func parse(b []byte, threads int) (*Overview, error) {
+func parse(b []byte) (*Overview, error) {
 	text, c, err := pack.Read(b)
 	if err != nil {
 		return nil, err
@@ -99,11 +106,11 @@ func parse(b []byte, threads int) (*Overview, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	return o, o.check(threads)
+	return o, o.check()
 }
 
 // check makes sure that rows and columns fit together.
-func (o *Overview) check(threads int) error {
+func (o *Overview) check() error {
 	if o.Bins < 1 || o.Bins > maxFile || o.EndNS < 1 || len(o.Cell) != len(o.Rows)*o.Bins || len(o.Share) != len(o.Cell) || len(o.Profile) != len(o.Codes)*o.Bins {
 		return fmt.Errorf("%d rows of %d bins, %d codes: there are %d cells, %d shares, %d sums", len(o.Rows), o.Bins, len(o.Codes), len(o.Cell), len(o.Share), len(o.Profile))
 	}
@@ -114,8 +121,13 @@ func (o *Overview) check(threads int) error {
 		}
 		next = row[1] + 1
 	}
-	if threads >= 0 && next != threads {
-		return fmt.Errorf("it is of %d threads, the run has %d", next, threads)
-	}
 	return nil
+}
+
+// threads is how many the rows are of.
+func (o *Overview) threads() int {
+	if n := len(o.Rows); n > 0 {
+		return o.Rows[n-1][1] + 1
+	}
+	return 0
 }

@@ -18,7 +18,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(whole.Bytes())
 	f.Add(whole.Bytes()[:whole.Len()/2])
 	f.Fuzz(func(t *testing.T, text []byte) {
-		o, err := parse(text, -1)
+		o, err := parse(text)
 		if err != nil {
 			return
 		}
@@ -29,7 +29,7 @@ func FuzzRead(f *testing.F) {
 		if err := o.write(&first); err != nil {
 			t.Fatal(err)
 		}
-		again, err := parse(first.Bytes(), -1)
+		again, err := parse(first.Bytes())
 		if err != nil {
 			t.Fatal(err)
 		}

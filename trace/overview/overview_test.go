@@ -150,7 +150,7 @@ func TestDamaged(t *testing.T) {
 			t.Fatalf("%d of %d bytes are taken for an overview", n, len(whole))
 		}
 	}
-	if _, err := overview.Read(bytes.NewReader(whole), 6); err == nil || !strings.Contains(err.Error(), "5 threads, the run has 6") {
+	if _, err := overview.Read(bytes.NewReader(whole), 6); err == nil || !strings.Contains(err.Error(), "5 threads, 6 are known") {
 		t.Errorf("of another run: %v", err)
 	}
 }

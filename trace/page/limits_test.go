@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"moriens/trace"
+	"moriens/trace/overview"
 	"moriens/trace/page"
 	"moriens/trace/rundir"
 )
@@ -189,6 +190,29 @@ func TestDamaged(t *testing.T) {
 		}
 		if _, err := page.Open(dir); err == nil {
 			t.Errorf("a manifest that is %s: no error", what)
+		}
+	}
+}
+
+// TestOverviewOfOtherThreads has a directory without a trace that would say of how many threads its overview has to be.
+func TestOverviewOfOtherThreads(t *testing.T) {
+	run := long(3, 100)
+	dir, _ := write(t, &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters)})
+	if err := os.Remove(filepath.Join(dir, rundir.TraceFile)); err != nil {
+		t.Fatal(err)
+	}
+	for threads, words := range map[int]string{0: "it is of 0 threads, 3 are known", 2: "it is of 2 threads, 3 are known", 3: ""} {
+		var b bytes.Buffer
+		if err := overview.Of(&trace.Run{DurationNS: run.DurationNS, Threads: run.Threads[:threads]}, 1000).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, rundir.OverviewFile), b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		d := fromDirectory(t, dir, page.LimitsOf(page.Report)).Document
+		said := strings.Join(d.Problems, " ")
+		if (d.Overview != nil) != (words == "") || !strings.Contains(said, words) || words == "" && strings.Contains(said, rundir.OverviewFile+": ") {
+			t.Errorf("an overview of %d threads, a page of 3: %+v, problems %q", threads, d.Overview, said)
 		}
 	}
 }

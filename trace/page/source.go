@@ -113,11 +113,7 @@ func (s *Source) overview(dir string) *overview.Overview {
 		return nil
 	}
 	defer f.Close()
-	threads := -1
-	if s.Detail != nil {
-		threads = len(s.Detail.Threads)
-	}
-	o, err := overview.Read(f, threads)
+	o, err := overview.Read(f, len(s.threads()))
 	if err != nil {
 		s.problem(dir, rundir.OverviewFile, err)
 		return nil

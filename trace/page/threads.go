@@ -10,10 +10,9 @@ import (
 	"moriens/trace/rundir"
 )
 
-// listThreads gives every thread that anything is known of its number, in the order of world, rank and thread, and its columns.
-func (b *builder) listThreads() {
-	s := &b.source
-	seen := make(map[rundir.ThreadName]int32) // the node, -1 = not known
+// threads are all threads that anything is known of, each with its node, -1 = not known.
+func (s *Source) threads() map[rundir.ThreadName]int32 {
+	nodes := make(map[rundir.ThreadName]int32)
 	for _, run := range []*trace.Run{s.Rows, s.Detail} {
 		if run == nil {
 			continue
@@ -24,19 +23,26 @@ func (b *builder) listThreads() {
 			if run == s.Detail && t.Node < len(run.Nodes) {
 				node = int32(t.Node)
 			}
-			seen[rundir.NameOf(t)] = node
+			nodes[rundir.NameOf(t)] = node
 		}
 	}
 	if s.Profile != nil && s.Detail == nil {
 		for i := range s.Profile.Rows {
 			if name, ok := threadOf(&s.Profile.Rows[i]); ok {
-				if _, known := seen[name]; !known {
-					seen[name] = -1
+				if _, known := nodes[name]; !known {
+					nodes[name] = -1
 				}
 			}
 		}
 	}
-	names := slices.SortedFunc(maps.Keys(seen), func(a, b rundir.ThreadName) int {
+	return nodes
+}
+
+// listThreads gives every thread its number, in the order of world, rank and thread, and its columns.
+func (b *builder) listThreads() {
+	s := &b.source
+	nodes := s.threads()
+	names := slices.SortedFunc(maps.Keys(nodes), func(a, b rundir.ThreadName) int {
 		return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Thread, b.Thread))
 	})
 	b.doc.Threads = len(names)
@@ -44,7 +50,7 @@ func (b *builder) listThreads() {
 	columns := make([][]int32, 5)
 	for i, n := range names {
 		b.threads[n] = i
-		for k, v := range []int32{int32(n.World), int32(n.Rank), int32(n.Thread), seen[n], -1} {
+		for k, v := range []int32{int32(n.World), int32(n.Rank), int32(n.Thread), nodes[n], -1} {
 			columns[k] = append(columns[k], v)
 		}
 	}
