@@ -111,6 +111,9 @@ func parse(b []byte) (*Overview, error) {
 
 // check makes sure that rows and columns fit together.
 func (o *Overview) check() error {
+	if o.Rows == nil || o.Codes == nil {
+		return errors.New("it has no list of rows or none of codes")
+	}
 	if o.Bins < 1 || o.Bins > maxFile || o.EndNS < 1 || len(o.Cell) != len(o.Rows)*o.Bins || len(o.Share) != len(o.Cell) || len(o.Profile) != len(o.Codes)*o.Bins {
 		return fmt.Errorf("%d rows of %d bins, %d codes: there are %d cells, %d shares, %d sums", len(o.Rows), o.Bins, len(o.Codes), len(o.Cell), len(o.Share), len(o.Profile))
 	}

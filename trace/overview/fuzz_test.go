@@ -15,6 +15,11 @@ func FuzzRead(f *testing.F) {
 	if err := small.write(&whole); err != nil {
 		f.Fatal(err)
 	}
+	var none bytes.Buffer // its lists are null
+	if err := (&Overview{EndNS: 10, Bins: 2}).write(&none); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(none.Bytes())
 	f.Add(whole.Bytes())
 	f.Add(whole.Bytes()[:whole.Len()/2])
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -22,7 +27,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if cells := len(o.Rows) * o.Bins; o.Bins < 1 || o.Bins > maxFile || cells != len(o.Cell) || cells != len(o.Share) || len(o.Codes)*o.Bins != len(o.Profile) {
+		if cells := len(o.Rows) * o.Bins; o.Rows == nil || o.Codes == nil || o.Bins < 1 || o.Bins > maxFile || cells != len(o.Cell) || cells != len(o.Share) || len(o.Codes)*o.Bins != len(o.Profile) {
 			t.Fatalf("%d rows of %d bins, %d cells, %d shares, %d codes, %d sums", len(o.Rows), o.Bins, len(o.Cell), len(o.Share), len(o.Codes), len(o.Profile))
 		}
 		var first, second bytes.Buffer

@@ -81,7 +81,7 @@ func Groups(threads, most int) [][2]int {
 
 // rowsOf puts threads into rows. Where most are told in sum alone, a few others are each a row of their own, and not one with those round them.
 func rowsOf(run *trace.Run, most int) [][2]int {
-	var rows [][2]int
+	rows := [][2]int{}
 	for i := range run.Threads {
 		if n := len(rows); n > 0 && run.Threads[i].Untimed() && run.Threads[i-1].Untimed() {
 			rows[n-1][1] = i

@@ -232,3 +232,13 @@ func TestEmpty(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingRan writes the page of a run in which no process called MPI: the viewer takes every list for one.
+func TestNothingRan(t *testing.T) {
+	c := &rundir.Content{Run: &trace.Run{CallPaths: []trace.CallPath{{}}}, Manifest: new(rundir.Manifest), Clusters: new(rundir.Clusters)}
+	_, text := write(t, c)
+	o := open(t, text).Document.Overview
+	if o == nil || o.Rows == nil || len(o.Rows) > 0 || o.Codes == nil {
+		t.Errorf("the overview of no thread: %+v", o)
+	}
+}
