@@ -55,7 +55,7 @@ func export(dir, out string, stderr io.Writer) error {
 		return err
 	}
 	if loss.Bursts > 0 {
-		fmt.Fprintf(stderr, "note: %s left out for overlapping MPI calls in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
+		fmt.Fprintf(stderr, "note: %s left out that MPI calls overlap in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func (e *exportCommand) Run() error {
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	status := console.OpenStatus(os.Stderr)
 	defer status.Close()
-	err := export.Run(ctx, export.Config{Dir: e.Dir, Format: e.Format, Out: e.Out, Stdout: os.Stdout, Status: status})
+	err := export.Run(ctx, export.Config{Dir: e.Dir, Format: e.Format, Out: e.Out, Stdout: os.Stdout, Stderr: os.Stderr, Status: status})
 	var mistake export.UsageError
 	if errors.As(err, &mistake) {
 		return usage(mistake.Unwrap(), hint.Of(err))

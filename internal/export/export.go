@@ -35,6 +35,7 @@ type Config struct {
 	Format string
 	Out    string // file or directory, which must not be there
 	Stdout io.Writer
+	Stderr io.Writer       // takes notes of what a format has no place for
 	Status *console.Status // shows how far it is
 }
 

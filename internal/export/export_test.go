@@ -376,22 +376,22 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// moriens-otf2 gets the run directory and a place that is not there; what it says of a failure is the error.
+// moriens-otf2 gets the run directory and a place that is not there; what it says of a failure is the error, and what it says of a success is said.
 func TestOTF2Writer(t *testing.T) {
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	dir := t.TempDir()
 	out := filepath.Join(dir, "archive")
-	run := func(script string) (string, error) {
+	run := func(script string) (stdout, stderr string, err error) {
 		t.Helper()
 		if script != "" {
 			if err := os.WriteFile(filepath.Join(bin, otf2Writer), []byte("#!/bin/sh\n"+script), 0o777); err != nil {
 				t.Fatal(err)
 			}
 		}
-		var said bytes.Buffer
-		err := Run(t.Context(), Config{Dir: "/the run", Format: OTF2, Out: out, Stdout: &said, Status: &console.Status{}})
-		return said.String(), err
+		var said, noted bytes.Buffer
+		err = Run(t.Context(), Config{Dir: "/the run", Format: OTF2, Out: out, Stdout: &said, Stderr: &noted, Status: &console.Status{}})
+		return said.String(), noted.String(), err
 	}
 	for _, tt := range []struct{ script, want, hint string }{
 		{"", "neither beside moriens nor on PATH", "libotf2-trace-dev"},
@@ -399,7 +399,7 @@ func TestOTF2Writer(t *testing.T) {
 		{"exit 3", "moriens-otf2: exit status 3", "--out"},
 		{"exit 0", "no such file", ""},
 	} {
-		_, err := run(tt.script)
+		_, _, err := run(tt.script)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(hint.Of(err), tt.hint) {
 			t.Errorf("%s: %v, hint %q", tt.script, err, hint.Of(err))
 		}
@@ -407,14 +407,14 @@ func TestOTF2Writer(t *testing.T) {
 			t.Errorf("%s: left behind %v", tt.script, entries)
 		}
 	}
-	said, err := run(`test -e "$2" && exit 1; mkdir "$2" && printf %s "$1" >"$2/traces.otf2"`)
-	if text, _ := os.ReadFile(filepath.Join(out, "traces.otf2")); err != nil || string(text) != "/the run" || !strings.Contains(said, "1 file, 8 B") {
-		t.Errorf("%v, %q, %q", err, text, said)
+	said, noted, err := run(`test -e "$2" && exit 1; mkdir "$2" && printf %s "$1" >"$2/traces.otf2" && echo 'note: 3 bursts left out' >&2`)
+	if text, _ := os.ReadFile(filepath.Join(out, "traces.otf2")); err != nil || string(text) != "/the run" || !strings.Contains(said, "1 file, 8 B") || noted != "note: 3 bursts left out\n" {
+		t.Errorf("%v, %q, %q, %q", err, text, said, noted)
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
 		t.Errorf("left behind %v", entries)
 	}
-	if _, err := run(""); !errors.Is(err, fs.ErrExist) {
+	if _, _, err := run(""); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("over an archive: %v", err)
 	}
 }

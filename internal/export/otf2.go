@@ -50,7 +50,13 @@ func (c *Config) otf2(ctx context.Context) error {
 	if err := move(place.in(archive), place.out); err != nil {
 		return err
 	}
-	return c.say("", files)
+	if err := c.say("", files); err != nil {
+		return err
+	}
+	if _, err := said.WriteTo(c.Stderr); err != nil {
+		return hint.With(fmt.Errorf("print what is left out: %w", err), "the export is in "+c.Out)
+	}
+	return nil
 }
 
 // findOTF2Writer looks beside this program, then on PATH.

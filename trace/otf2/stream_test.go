@@ -170,9 +170,9 @@ func (x *explainer) hear(e event) error {
 	return x.listener.hear(h)
 }
 
-// A burst may hold calls, or lie in one, as in traces in which a thread is running inside MPI; one that a call cuts is left out and counted.
-func TestOverlaps(t *testing.T) {
-	run := &trace.Run{
+// overlapping is a run whose bursts hold calls, or lie in one, as in traces in which a thread is running inside MPI; calls cut three of them.
+func overlapping() *trace.Run {
+	return &trace.Run{
 		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Wait"}},
 		Threads: []trace.Thread{{
 			EndNS: 100,
@@ -183,6 +183,11 @@ func TestOverlaps(t *testing.T) {
 			},
 		}},
 	}
+}
+
+// A burst that a call cuts is left out and counted.
+func TestOverlaps(t *testing.T) {
+	run := overlapping()
 	tell(t, run)
 	d := define(run)
 	s := newStream(run, d, 0, messageEnds(run), func(event) error { return nil })
