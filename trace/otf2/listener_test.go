@@ -208,8 +208,11 @@ func (l *listener) left(top *opened, h *heard) error {
 		l.tell("dropped %d to %d", top.timeNS, h.timeNS)
 	default:
 		tail := ""
+		if n, has := top.fields["calls"]; has {
+			tail = fmt.Sprintf(", %s of them", n)
+		}
 		if sent, has := h.fields["bytes sent"]; has {
-			tail = fmt.Sprintf(", sent %s, received %s", sent, h.fields["bytes received"])
+			tail += fmt.Sprintf(", sent %s, received %s", sent, h.fields["bytes received"])
 		}
 		if h.fields["unfinished"] == "1" {
 			tail += ", unfinished"

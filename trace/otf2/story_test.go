@@ -103,7 +103,11 @@ func (s *story) calls(run *trace.Run, t *trace.Thread) {
 				moved = fmt.Sprintf(", sent %d, received %d", t.Collectives.Sent[k], t.Collectives.Received[k])
 			}
 		}
-		s.tell("call %s %d to %d by %s%s%s", oneLine(cmp.Or(path.Function, "unknown MPI call")), enter, t.Calls.ExitNS[i], strings.Join(callers, " > "), moved, unfinished)
+		several := ""
+		if t.Calls.Count != nil && t.Calls.Count[i] != 1 {
+			several = fmt.Sprintf(", %d of them", t.Calls.Count[i])
+		}
+		s.tell("call %s %d to %d by %s%s%s%s", oneLine(cmp.Or(path.Function, "unknown MPI call")), enter, t.Calls.ExitNS[i], strings.Join(callers, " > "), several, moved, unfinished)
 	}
 }
 

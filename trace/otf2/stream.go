@@ -208,6 +208,9 @@ func (s *stream) enterCall(x item) {
 	if c := s.d.callContext[path]; c != undefined {
 		e.attribute(attrContext, uint64(c))
 	}
+	if c := s.t.Calls.Count; c != nil && c[x.index] != 1 {
+		e.attribute(attrCalls, uint64(c[x.index]))
+	}
 	s.put(e)
 	s.collectiveBegin(x, &s.d.functions[path])
 	s.callEvents(x.index, atEnter, x.beginNS)
