@@ -53,29 +53,13 @@ func newStream(run *trace.Run, d *definitions, thread int, ends [][]messageEnd, 
 	t := &run.Threads[thread]
 	s := &stream{run: run, d: d, t: t, emit: emit, total: make([]uint64, len(run.Counters))}
 	if run.Windows != nil {
-		s.gaps = droppedSpans(t)
+		t.Dropped(func(beginNS, endNS int64) { s.gaps = append(s.gaps, trace.Span{BeginNS: beginNS, EndNS: endNS}) })
 	}
 	s.placeMarks()
 	s.placeMessages(ends[thread])
 	slices.SortStableFunc(s.loose, func(a, b looseEvent) int { return cmp.Compare(a.timeNS, b.timeNS) })
 	slices.SortStableFunc(s.atCall, func(a, b callEvent) int { return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.side, b.side)) })
 	return s
-}
-
-// droppedSpans are what of a thread's time is not kept.
-func droppedSpans(t *trace.Thread) []trace.Span {
-	var gaps []trace.Span
-	fromNS := t.BeginNS
-	for _, s := range t.Kept {
-		if fromNS < s.BeginNS {
-			gaps = append(gaps, trace.Span{BeginNS: fromNS, EndNS: s.BeginNS})
-		}
-		fromNS = max(fromNS, s.EndNS)
-	}
-	if fromNS < t.EndNS {
-		gaps = append(gaps, trace.Span{BeginNS: fromNS, EndNS: t.EndNS})
-	}
-	return gaps
 }
 
 // write emits the events of the thread.
