@@ -20,6 +20,25 @@ type Event struct {
 // A Pause is the time between two recorded calls of a thread in which the program had paused recording.
 type Pause struct{ BeginNS, EndNS int64 }
 
+// EachPhase hands out the begins and the ends of the thread's phases, one after the other, so that they nest.
+func (t *Thread) EachPhase(begin, end func(p *Phase)) {
+	var open []*Phase // outermost first
+	endTo := func(depth int) {
+		for len(open) > depth {
+			p := open[len(open)-1]
+			open = open[:len(open)-1]
+			end(p)
+		}
+	}
+	for i := range t.Phases {
+		p := &t.Phases[i]
+		endTo(int(p.Depth))
+		begin(p)
+		open = append(open, p)
+	}
+	endTo(0)
+}
+
 // LocatePhases finds out in which phase each burst of the thread lies: of the innermost phases in its time, and of the time outside of
 // all, the one that has most of it; the earlier one where two have the same.
 func (t *Thread) LocatePhases() {

@@ -54,6 +54,43 @@ func TestLocatePhases(t *testing.T) {
 	})
 }
 
+// Time goes on, what begins lies in as many others as it says, and what ends is the innermost.
+func TestEachPhase(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var th Thread
+		nested(t, &th.Phases, 0, 0, 60)
+		var open, begun []*Phase
+		now := int64(0)
+		moveTo := func(ns int64) {
+			if ns < now {
+				t.Fatalf("back from %d to %d", now, ns)
+			}
+			now = ns
+		}
+		th.EachPhase(func(p *Phase) {
+			moveTo(p.BeginNS)
+			if len(open) != int(p.Depth) {
+				t.Fatalf("%+v begins in %d others", p, len(open))
+			}
+			open, begun = append(open, p), append(begun, p)
+		}, func(p *Phase) {
+			moveTo(p.EndNS)
+			if n := len(open); n == 0 || open[n-1] != p {
+				t.Fatalf("%+v ends, of %d", p, n)
+			}
+			open = open[:len(open)-1]
+		})
+		if len(open) > 0 || len(begun) != len(th.Phases) {
+			t.Fatalf("%d of %d phases begin, %d do not end", len(begun), len(th.Phases), len(open))
+		}
+		for i, p := range begun {
+			if p != &th.Phases[i] {
+				t.Fatalf("%+v begins as number %d", p, i)
+			}
+		}
+	})
+}
+
 func TestInnermostPhase(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var th Thread

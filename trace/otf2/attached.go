@@ -57,19 +57,10 @@ func (s *stream) placeMarks() {
 }
 
 func (s *stream) placePhases() {
-	var open []trace.Phase
-	endTo := func(depth int32) {
-		for n := len(open); n > int(depth); n = len(open) {
-			s.loosely(open[n-1].EndNS, event{kind: eventString, ref: s.d.phaseLevel[open[n-1].Depth]})
-			open = open[:n-1]
-		}
+	put := func(timeNS int64, p *trace.Phase, name uint32) {
+		s.loosely(timeNS, event{kind: eventString, ref: s.d.phaseLevel[p.Depth], args: [5]uint64{uint64(name)}})
 	}
-	for _, p := range s.t.Phases {
-		endTo(p.Depth)
-		open = append(open, p)
-		s.loosely(p.BeginNS, event{kind: eventString, ref: s.d.phaseLevel[p.Depth], args: [5]uint64{uint64(s.d.marks[p.Name])}})
-	}
-	endTo(0)
+	s.t.EachPhase(func(p *trace.Phase) { put(p.BeginNS, p, s.d.marks[p.Name]) }, func(p *trace.Phase) { put(p.EndNS, p, 0) })
 }
 
 func (s *stream) loosely(timeNS int64, e event) { s.loose = append(s.loose, looseEvent{timeNS, e}) }

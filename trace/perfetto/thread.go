@@ -200,17 +200,7 @@ func (x *threadWriter) burst(i item, track uint64) {
 
 // marks writes the phases and events that the program has named.
 func (x *threadWriter) marks(track uint64) {
-	var open []*trace.Phase
-	end := func() {
-		x.packetWriter.close(track)
-		x.at(open[len(open)-1].EndNS)
-		open = open[:len(open)-1]
-	}
-	for i := range x.t.Phases {
-		p := &x.t.Phases[i]
-		for len(open) > int(p.Depth) {
-			end()
-		}
+	x.t.EachPhase(func(p *trace.Phase) {
 		x.open(sliceBegin, track, categoryPhase, x.run.MarkNames[p.Name])
 		if p.Unfinished {
 			n := x.notes()
@@ -218,11 +208,10 @@ func (x *threadWriter) marks(track uint64) {
 			n.done()
 		}
 		x.at(p.BeginNS)
-		open = append(open, p)
-	}
-	for len(open) > 0 {
-		end()
-	}
+	}, func(p *trace.Phase) {
+		x.packetWriter.close(track)
+		x.at(p.EndNS)
+	})
 	for _, e := range x.t.Events {
 		x.open(instant, track, categoryEvent, x.run.MarkNames[e.Name])
 		n := x.notes()

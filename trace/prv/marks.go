@@ -30,7 +30,11 @@ func markLines(run *trace.Run) []markLine {
 	var lines []markLine
 	for i := range run.Threads {
 		t := &run.Threads[i]
-		lines = appendPhases(lines, i, t.Phases)
+		t.EachPhase(func(p *trace.Phase) {
+			lines = append(lines, markLine{timeNS: p.BeginNS, thread: i, eventType: typePhase + uint32(p.Depth), value: int64(p.Name) + 1})
+		}, func(p *trace.Phase) {
+			lines = append(lines, markLine{timeNS: p.EndNS, thread: i, eventType: typePhase + uint32(p.Depth)})
+		})
 		for _, e := range t.Events {
 			lines = append(lines, markLine{timeNS: e.TimeNS, thread: i, eventType: typeUserEvent + e.Name, value: e.Value})
 		}
@@ -45,24 +49,6 @@ func markLines(run *trace.Run) []markLine {
 	slices.SortStableFunc(lines, func(a, b markLine) int {
 		return cmp.Or(cmp.Compare(a.timeNS, b.timeNS), cmp.Compare(a.place, b.place), cmp.Compare(a.thread, b.thread))
 	})
-	return lines
-}
-
-// appendPhases appends the begins and ends of a thread's phases as they come.
-func appendPhases(lines []markLine, thread int, phases []trace.Phase) []markLine {
-	var open []trace.Phase
-	endTo := func(depth int32) {
-		for n := len(open); n > int(depth); n = len(open) {
-			lines = append(lines, markLine{timeNS: open[n-1].EndNS, thread: thread, eventType: typePhase + uint32(open[n-1].Depth)})
-			open = open[:n-1]
-		}
-	}
-	for _, p := range phases {
-		endTo(p.Depth)
-		open = append(open, p)
-		lines = append(lines, markLine{timeNS: p.BeginNS, thread: thread, eventType: typePhase + uint32(p.Depth), value: int64(p.Name) + 1})
-	}
-	endTo(0)
 	return lines
 }
 

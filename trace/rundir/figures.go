@@ -152,12 +152,9 @@ func (f *figures) addMoved(t *trace.Thread) {
 
 // addPhases adds a thread's phases. One inside another of its own name adds to their number and not to their time.
 func (f *figures) addPhases(t *trace.Thread) {
-	var open []int // of t.Phases
+	var open []*trace.Phase // outermost first
 	seen := make(map[uint32]bool)
-	for k, p := range t.Phases {
-		for len(open) > 0 && int(p.Depth) <= len(open)-1 {
-			open = open[:len(open)-1]
-		}
+	t.EachPhase(func(p *trace.Phase) {
 		s := &f.Phases[p.Name]
 		if !seen[p.Name] {
 			seen[p.Name] = true
@@ -169,15 +166,15 @@ func (f *figures) addPhases(t *trace.Thread) {
 		}
 		d := p.EndNS - p.BeginNS
 		s.OwnNS += d
-		if len(open) > 0 {
-			f.Phases[t.Phases[open[len(open)-1]].Name].OwnNS -= d
+		if n := len(open); n > 0 {
+			f.Phases[open[n-1].Name].OwnNS -= d
 		}
-		if !slices.ContainsFunc(open, func(o int) bool { return t.Phases[o].Name == p.Name }) {
+		if !slices.ContainsFunc(open, func(o *trace.Phase) bool { return o.Name == p.Name }) {
 			s.NS += d
-			s.ComputingNS += computing(t, p)
+			s.ComputingNS += computing(t, *p)
 		}
-		open = append(open, k)
-	}
+		open = append(open, p)
+	}, func(*trace.Phase) { open = open[:len(open)-1] })
 }
 
 func (t *total) addBursts(b *trace.Bursts) {
