@@ -152,6 +152,11 @@ func TestReadBadDirectories(t *testing.T) {
 		change(&run.Threads[0].Transfers)
 		return run
 	}
+	deep := func(phase int, depth int32) *trace.Run {
+		run := tracetest.Small()
+		run.Threads[0].Phases[phase].Depth = depth
+		return run
+	}
 	for _, tt := range []struct {
 		name       string
 		spoil      func(fstest.MapFS)
@@ -194,6 +199,8 @@ func TestReadBadDirectories(t *testing.T) {
 			run.Threads = run.Threads[:1]
 			from(run, TransfersFile)(d)
 		}, "transfers.parquet: world 0 rank 0 thread 5, which trace.prv lacks", "one run"},
+		{"phases in others that are not there", from(deep(2, 3), PhasesFile), "world 0 rank 0 thread 0: phases do not nest: one is at depth 3 where it can be 2 at most", "damaged"},
+		{"phases in none", from(deep(0, 1), PhasesFile), "world 0 rank 0 thread 0: phases do not nest: one is at depth 1 where it can be 0 at most", "damaged"},
 		{"phases of other threads", func(d fstest.MapFS) {
 			run := tracetest.Small()
 			run.Threads[0].Thread = 5

@@ -37,8 +37,16 @@ func (r *restorer) phase(world, rank, thread int, name string, p trace.Phase) er
 	if err != nil {
 		return err
 	}
-	if n := len(t.Phases); n > 0 && p.BeginNS < t.Phases[n-1].BeginNS {
-		return fmt.Errorf("%v: phases are not in order", NameOf(t))
+	deepest := int32(0)
+	if n := len(t.Phases); n > 0 {
+		if p.BeginNS < t.Phases[n-1].BeginNS {
+			return fmt.Errorf("%v: phases are not in order", NameOf(t))
+		}
+		deepest = t.Phases[n-1].Depth + 1
+	}
+	// Formats name each depth: what is far too large would take all memory.
+	if p.Depth > deepest {
+		return fmt.Errorf("%v: phases do not nest: one is at depth %d where it can be %d at most", NameOf(t), p.Depth, deepest)
 	}
 	p.Name = r.mark(name)
 	t.Phases = append(t.Phases, p)
