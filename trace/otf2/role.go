@@ -86,8 +86,13 @@ func functionOf(name string) function {
 	}
 	id, _ := mpicall.ByName(name)
 	switch id.Class() {
-	case mpicall.PointToPoint, mpicall.Completion, mpicall.Partitioned, mpicall.Persistent:
+	case mpicall.PointToPoint, mpicall.Completion, mpicall.Partitioned:
 		f.role = rolePointToPoint
+	case mpicall.Persistent:
+		f.role = rolePointToPoint
+		if of, _ := id.Paraver(); of == mpicall.ParaverCollective {
+			f.role = roleCollective
+		}
 	case mpicall.Collective, mpicall.Neighbourhood:
 		f.role = roleCollective
 	case mpicall.OneSided:
