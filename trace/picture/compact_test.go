@@ -28,10 +28,10 @@ func TestCompact(t *testing.T) {
 func TestCompactKnowsTheCanvas(t *testing.T) {
 	run := loop(4, 1, 25, 3)
 	var scatter, timeline strings.Builder
-	if err := Scatter(&scatter, run, nil, DefaultBytes); err != nil {
+	if err := Scatter(&scatter, run, alone, nil, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
-	if err := Timeline(&timeline, run, DefaultBytes); err != nil {
+	if err := Timeline(&timeline, run, alone, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(scatter.String(), "h0"); n != 100 || strings.Contains(scatter.String(), "A1.5,1.5") {

@@ -20,6 +20,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"moriens/analysis/team"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/palette"
@@ -79,13 +80,16 @@ func loop(ranks, threads, perThread, clusters int) *trace.Run {
 	return run
 }
 
+// alone has all threads.
+var alone team.Threads
+
 func drawBoth(t testing.TB, name string, run *trace.Run, dimensions []Dimension) (scatter, timeline string) {
 	t.Helper()
 	var s, l bytes.Buffer
-	if err := Scatter(&s, run, dimensions, DefaultBytes); err != nil {
+	if err := Scatter(&s, run, alone, dimensions, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
-	if err := Timeline(&l, run, DefaultBytes); err != nil {
+	if err := Timeline(&l, run, alone, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
 	for kind, b := range map[string]*bytes.Buffer{"scatter": &s, "timeline": &l} {
@@ -167,7 +171,7 @@ func TestPictures(t *testing.T) {
 
 func TestUnknownDimension(t *testing.T) {
 	for _, name := range []string{"PAPI_FP_OPS", "IPC", "PAPI_TOT_INS/none", "none/duration", ""} {
-		if err := Scatter(io.Discard, tracetest.Small(), []Dimension{{name, true}}, DefaultBytes); err == nil || !strings.Contains(err.Error(), "no such counter") {
+		if err := Scatter(io.Discard, tracetest.Small(), alone, []Dimension{{name, true}}, DefaultBytes); err == nil || !strings.Contains(err.Error(), "no such counter") {
 			t.Errorf("dimension %q: %v", name, err)
 		}
 	}
@@ -178,12 +182,12 @@ func TestAnyRun(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		run := tracetest.Run(r)
 		var b bytes.Buffer
-		if err := Scatter(&b, run, nil, DefaultBytes); err != nil {
+		if err := Scatter(&b, run, alone, nil, DefaultBytes); err != nil {
 			r.Fatal(err)
 		}
 		wellFormed(t, b.Bytes())
 		b.Reset()
-		if err := Timeline(&b, run, DefaultBytes); err != nil {
+		if err := Timeline(&b, run, alone, DefaultBytes); err != nil {
 			r.Fatal(err)
 		}
 		wellFormed(t, b.Bytes())
@@ -242,7 +246,7 @@ func TestShownIsInProportion(t *testing.T) {
 func TestTimelineImage(t *testing.T) {
 	run := loop(3, 1, 200, 4)
 	var b bytes.Buffer
-	if err := Timeline(&b, run, DefaultBytes); err != nil {
+	if err := Timeline(&b, run, alone, DefaultBytes); err != nil {
 		t.Fatal(err)
 	}
 	found := regexp.MustCompile(`<image preserveAspectRatio="none" [^>]*"data:image/png;base64,([^"]+)"`).FindSubmatch(b.Bytes())
@@ -360,7 +364,7 @@ func TestColours(t *testing.T) {
 func BenchmarkScatter(b *testing.B) {
 	run := loop(100, 1, 10_000, 20)
 	for b.Loop() {
-		if err := Scatter(io.Discard, run, nil, DefaultBytes); err != nil {
+		if err := Scatter(io.Discard, run, alone, nil, DefaultBytes); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -369,7 +373,7 @@ func BenchmarkScatter(b *testing.B) {
 func BenchmarkTimeline(b *testing.B) {
 	run := loop(100, 1, 10_000, 20)
 	for b.Loop() {
-		if err := Timeline(io.Discard, run, DefaultBytes); err != nil {
+		if err := Timeline(io.Discard, run, alone, DefaultBytes); err != nil {
 			b.Fatal(err)
 		}
 	}

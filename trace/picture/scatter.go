@@ -34,13 +34,8 @@ type Dimension struct {
 
 // Scatter draws the bursts in up to two dimensions. With one the other axis is the pair of MPI calls round the burst,
 // the points of a pair spread over its row. As many are drawn at most as about so many bytes hold: of every cluster a part chosen by a fixed hash, of
-// small clusters more, so that none vanishes.
-func Scatter(w io.Writer, run *trace.Run, dimensions []Dimension, bytes int) error {
-	return SharedScatter(w, run, team.Threads{}, dimensions, bytes)
-}
-
-// SharedScatter is Scatter where several members have the threads.
-func SharedScatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dimension, bytes int) error {
+// small clusters more, so that none vanishes. Where several members have the threads it is collective, and the first of them writes.
+func Scatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dimension, bytes int) error {
 	if len(dimensions) == 0 {
 		dimensions = []Dimension{{"duration", true}}
 	}

@@ -35,12 +35,8 @@ const (
 
 // Timeline draws the threads over time. Time is cut into equal bins, at most 2,000 and otherwise as many as about so many bytes hold, but 250 at least; a bin shows
 // one of the clusters, noise or MPI in it, in proportion along the row. Of more than 128 threads 128 are drawn, evenly chosen.
-func Timeline(w io.Writer, run *trace.Run, bytes int) error {
-	return SharedTimeline(w, run, team.Threads{}, bytes)
-}
-
-// SharedTimeline is Timeline where several members have the threads.
-func SharedTimeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error {
+// Where several members have the threads it is collective, and the first of them writes.
+func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error {
 	rows := chooseRows(run)
 	n := max(len(rows), 1)
 	bins := min(maxBins, max(minBins, int(float64(bytes)/binBytes)/n))

@@ -89,9 +89,9 @@ func (c *Content) pictures() []file {
 			return o.Write(w)
 		}},
 		{ScatterFile, "picture: burst space", func(w io.Writer) error {
-			return picture.SharedScatter(w, c.Run, c.Team, axes(c.Clusters), size)
+			return picture.Scatter(w, c.Run, c.Team, axes(c.Clusters), size)
 		}},
-		{TimelineFile, "picture: ranks over time", func(w io.Writer) error { return picture.SharedTimeline(w, c.Run, c.Team, size) }},
+		{TimelineFile, "picture: ranks over time", func(w io.Writer) error { return picture.Timeline(w, c.Run, c.Team, size) }},
 	}
 }
 
