@@ -1,11 +1,15 @@
 package levels
 
 import (
+	"bytes"
+	"errors"
+
 	"moriens/analysis/loops"
 	"moriens/analysis/period"
 	"moriens/analysis/profile"
 	"moriens/analysis/team"
 	"moriens/trace"
+	"moriens/trace/parquet"
 	"moriens/trace/rundir"
 )
 
@@ -45,4 +49,13 @@ func describe(t fataler, run *trace.Run, s *loops.Structure, table *Table) *rund
 		t.Fatal(err)
 	}
 	return d
+}
+
+// filesOf are profile.parquet and structure.json.
+func filesOf(t fataler, run *trace.Run, p *profile.Profile, s *loops.Structure, table *Table) (profileFile, structureFile []byte) {
+	var a, b bytes.Buffer
+	if err := errors.Join(parquet.WriteProfile(&a, ProfileRows(run, p)), describe(t, run, s, table).Write(&b)); err != nil {
+		t.Fatal(err)
+	}
+	return a.Bytes(), b.Bytes()
 }

@@ -2,13 +2,10 @@ package levels
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"moriens/internal/golden"
 	"moriens/trace"
-	"moriens/trace/rundir"
 	"moriens/trace/tracetest"
 )
 
@@ -19,14 +16,7 @@ func TestWords(t *testing.T) {
 	phases := periodsOf(t, run, table)
 	p := profileOf(t, run, phases, 1)
 	s := structureOf(t, run, table, 1)
-	dir := t.TempDir()
-	if _, err := rundir.WriteLevels(dir, &rundir.Levels{Structure: describe(t, run, s, table)}); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(dir, rundir.StructureFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, text := filesOf(t, run, p, s, table)
 	golden.Check(t, "structure.json", text)
 
 	spans := spansOf(run, []int{0}, 41, 45)
@@ -62,8 +52,9 @@ func TestNothing(t *testing.T) {
 		if want := min(1, len(run.Threads)); int(f.Windows.Time) != want || int(f.Weighted.Time) != want {
 			t.Errorf("%s: of nothing kept the error is %v and %v", name, f.Windows.Time, f.Weighted.Time)
 		}
-		if _, err := rundir.WriteLevels(t.TempDir(), &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(t, run, s, table)}); err != nil {
-			t.Error(name, err)
+		_, text := filesOf(t, run, p, s, table)
+		if file := parseStructure(t, text); len(file.Threads) != len(run.Threads) {
+			t.Errorf("%s: %s", name, text)
 		}
 	}
 }

@@ -1,10 +1,9 @@
 package levels
 
 import (
+	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -293,35 +292,30 @@ func TestJudgeEverything(t *testing.T) {
 
 // The files hold what was put into them, and structure.json hardly grows with the number of iterations.
 func TestFiles(t *testing.T) {
-	sizes := make(map[string]int64)
+	sizes := make(map[string]int)
 	for _, c := range []struct{ iterations, noise int }{{100, 0}, {10_000, 0}, {10_000, 30}} {
 		run := halo(4, c.iterations, 1, c.noise)
 		table := symbolsOf(t, run, 2)
 		phases := periodsOf(t, run, table)
 		p := profileOf(t, run, phases, 2)
 		s := structureOf(t, run, table, 2)
-		dir := t.TempDir()
-		l := &rundir.Levels{Profile: ProfileRows(run, p), Structure: describe(t, run, s, table)}
-		files, err := rundir.WriteLevels(dir, l)
-		if err != nil || len(files) != 2 {
-			t.Fatal(err, files)
-		}
-		sizes[fmt.Sprint(c)] = files[1].Bytes
-		back, err := rundir.ReadStructure(dir)
-		if err != nil {
-			t.Fatal(err)
+		profileFile, text := filesOf(t, run, p, s, table)
+		sizes[fmt.Sprint(c)] = len(text)
+		structure := parseStructure(t, text)
+		if len(structure.Threads) != len(run.Threads) {
+			t.Fatalf("%+v: %d threads", c, len(structure.Threads))
 		}
 		// What a reader counts in the file is what the run has.
-		for i, th := range back.Threads {
-			if got, want := clustersOf(back, th.Sequence), counts(&trace.Run{Threads: run.Threads[i : i+1]}, nil); !reflect.DeepEqual(got, want) {
+		for i, th := range structure.Threads {
+			if got, want := structure.clusters(t, th.Sequence), counts(&trace.Run{Threads: run.Threads[i : i+1]}, nil); !reflect.DeepEqual(got, want) {
 				t.Errorf("%+v, rank %d: %v, want %v", c, i, got, want)
 			}
 		}
-		again, err := parquet.ReadProfileFile(filepath.Join(dir, rundir.ProfileFile))
+		again, err := parquet.ReadProfile(bytes.NewReader(profileFile), int64(len(profileFile)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(again.Rows, l.Profile.Rows) || !reflect.DeepEqual(again.Counters, run.Counters) {
+		if !reflect.DeepEqual(again.Rows, ProfileRows(run, p).Rows) || !reflect.DeepEqual(again.Counters, run.Counters) {
 			t.Errorf("%+v: the profile is read back otherwise", c)
 		}
 	}
@@ -332,61 +326,9 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// clustersOf counts the bursts of a sequence in structure.json, as a reader does.
-func clustersOf(s *rundir.Structure, sequence int32) map[int32]float64 {
-	n := make(map[int32]float64)
-	add := func(symbol, times int64) {
-		if c := s.Symbols[symbol].Cluster; c != nil && times > 0 {
-			n[*c] += float64(times)
-		}
-	}
-	q := s.Sequences[sequence]
-	if len(q.Counts) > 0 {
-		for _, c := range q.Counts {
-			add(c[0], c[1])
-		}
-		return n
-	}
-	var body func(i, times int64)
-	body = func(i, times int64) {
-		for _, item := range s.Bodies[i].Items {
-			add(item.Symbol, times*item.Times)
-			for _, turn := range item.Turns {
-				body(turn[0], times*turn[1])
-			}
-			for _, c := range item.Mixed {
-				add(c.Symbol, times*c.Times)
-			}
-		}
-	}
-	body(int64(q.Body), 1)
-	return n
-}
-
 func TestRefuses(t *testing.T) {
 	run := halo(2, 3, -1, 0)
 	if _, _, err := Keep(run, alone, nil, nil, 10, 1); err == nil {
 		t.Error("spans of no threads: no error")
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"symbol":  `{"format":2,"symbols":[],"bodies":[{"items":[[0,1,0,0,0]]}]}`,
-		"times":   `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[[0,0,0,0,0]]}]}`,
-		"numbers": `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[[0,1]]}]}`,
-		"nothing": `{"format":2,"call_paths":["a"],"symbols":[{}],"bodies":[{"items":[{}]}]}`,
-		"endless": `{"format":2,"bodies":[{"items":[{"turns":[[0,2]]}]}]}`,
-		"mixed":   `{"format":2,"bodies":[{"items":[{"mixed":[[1,1,0,0,0]]}]}]}`,
-		"body":    `{"format":2,"sequences":[{"body":0}]}`,
-		"counts":  `{"format":2,"bodies":[{}],"sequences":[{"body":0,"counts":[[1,1]]}]}`,
-		"path":    `{"format":2,"call_paths":["a"],"symbols":[{"before":0,"after":1}]}`,
-		"thread":  `{"format":2,"threads":[{"sequence":0}]}`,
-		"format":  `{"format":1}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, rundir.StructureFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := rundir.ReadStructure(dir); err == nil {
-			t.Errorf("%s: no error", name)
-		}
 	}
 }

@@ -19,16 +19,7 @@ func (l *Levels) files() []file {
 		list = append(list, file{ProfileFile, "profile of all ranks: times, counters, bytes", func(w io.Writer) error { return parquet.WriteProfile(w, l.Profile) }})
 	}
 	if l != nil && l.Structure != nil {
-		list = append(list, file{StructureFile, "what all ranks did, as loops", func(w io.Writer) error {
-			text, err := l.Structure.encode()
-			if err == nil {
-				_, err = w.Write(text)
-			}
-			return err
-		}})
+		list = append(list, file{StructureFile, "what all ranks did, as loops", l.Structure.Write})
 	}
 	return list
 }
-
-// WriteLevels writes profile.parquet and structure.json alone into dir, each whole or not at all. A file that fails leaves the other alone.
-func WriteLevels(dir string, l *Levels) ([]File, error) { return writeFiles(dir, l.files()) }

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
+	"io"
 
-	"moriens/internal/hint"
 	"moriens/trace"
 )
 
@@ -54,16 +53,9 @@ type StructureCount struct {
 	GapNS         int64 // mean time to the next burst
 }
 
-func (c *StructureCount) columns() []any {
-	return []any{&c.Symbol, &c.Times, &c.MeanNS, &c.StdNS, &c.GapNS}
-}
-
 // MarshalJSON writes a list.
-func (c StructureCount) MarshalJSON() ([]byte, error) { return json.Marshal(c.columns()) }
-
-// UnmarshalJSON reads a list.
-func (c *StructureCount) UnmarshalJSON(text []byte) error {
-	return readList(text, c.columns(), "a symbol")
+func (c StructureCount) MarshalJSON() ([]byte, error) {
+	return json.Marshal([]int64{c.Symbol, c.Times, c.MeanNS, c.StdNS, c.GapNS})
 }
 
 // MarshalJSON writes a list or an object.
@@ -72,14 +64,6 @@ func (i StructureItem) MarshalJSON() ([]byte, error) {
 		return i.StructureCount.MarshalJSON()
 	}
 	return json.Marshal(i.StructureLoop)
-}
-
-// UnmarshalJSON reads a list or an object.
-func (i *StructureItem) UnmarshalJSON(text []byte) error {
-	if bytes.HasPrefix(text, []byte("[")) {
-		return i.StructureCount.UnmarshalJSON(text)
-	}
-	return json.Unmarshal(text, &i.StructureLoop)
 }
 
 // A StructureSequence is the whole of what some threads did.
@@ -99,8 +83,8 @@ type StructureThread struct {
 	ComputingNS int64 `json:"computing_ns"`
 }
 
-// encode puts each symbol, body, sequence and thread on a line of its own.
-func (s *Structure) encode() ([]byte, error) {
+// Write writes structure.json, each symbol, body, sequence and thread on a line of its own.
+func (s *Structure) Write(w io.Writer) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\n\"format\": %d,\n\"limit\": %d", s.Format, s.Limit)
 	list := func(name string, n int, element func(i int) any) error {
@@ -132,73 +116,12 @@ func (s *Structure) encode() ([]byte, error) {
 		{"threads", len(s.Threads), func(i int) any { return &s.Threads[i] }},
 	} {
 		if err := list(l.name, l.n, l.element); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	b.WriteString("\n}\n")
-	return b.Bytes(), nil
-}
-
-// ReadStructure reads structure.json of a run directory.
-func ReadStructure(dir string) (*Structure, error) {
-	s := new(Structure)
-	if err := readJSON(os.DirFS(dir), StructureFile, StructureFormat, s); err != nil {
-		return nil, err
-	}
-	if err := s.check(); err != nil {
-		return nil, hint.With(fmt.Errorf("%s: %w", StructureFile, err), adviseDamage)
-	}
-	return s, nil
-}
-
-// check makes sure that every number names something, and that bodies end.
-func (s *Structure) check() error {
-	count := func(symbol, times int64) error {
-		if symbol < 0 || symbol >= int64(len(s.Symbols)) || times < 1 {
-			return fmt.Errorf("symbol %d %d times: there are %d symbols", symbol, times, len(s.Symbols))
-		}
-		return nil
-	}
-	for i, x := range s.Symbols {
-		if min(x.Before, x.After) < 0 || max(x.Before, x.After) >= len(s.Paths) {
-			return fmt.Errorf("symbol %d: there are no call paths %d and %d", i, x.Before, x.After)
-		}
-	}
-	for i, body := range s.Bodies {
-		for _, item := range body.Items {
-			if len(item.Turns)+len(item.Mixed) == 0 {
-				if err := count(item.Symbol, item.Times); err != nil {
-					return fmt.Errorf("body %d: %w", i, err)
-				}
-			}
-			for _, t := range item.Turns {
-				if t[0] < 0 || t[0] >= int64(i) || t[1] < 1 {
-					return fmt.Errorf("body %d: goes round body %d %d times", i, t[0], t[1])
-				}
-			}
-			for _, c := range item.Mixed {
-				if err := count(c.Symbol, c.Times); err != nil {
-					return fmt.Errorf("body %d: %w", i, err)
-				}
-			}
-		}
-	}
-	for i, q := range s.Sequences {
-		if q.Body < 0 || int(q.Body) >= len(s.Bodies) {
-			return fmt.Errorf("sequence %d: no body %d", i, q.Body)
-		}
-		for _, c := range q.Counts {
-			if err := count(c[0], c[1]); err != nil {
-				return fmt.Errorf("sequence %d: %w", i, err)
-			}
-		}
-	}
-	for _, t := range s.Threads {
-		if t.Sequence < 0 || int(t.Sequence) >= len(s.Sequences) {
-			return fmt.Errorf("%v: no sequence %d", t.ThreadName, t.Sequence)
-		}
-	}
-	return nil
+	_, err := b.WriteTo(w)
+	return err
 }
 
 // A ThreadName tells a thread from the others of a run.
