@@ -137,10 +137,10 @@ func Get[T Number](c *Columns, name string) ([]T, error) {
 	if !there {
 		return nil, fmt.Errorf("no column %s", name)
 	}
-	values := make([]T, place.Length)
-	if want := typeOf(values); want != place.Type {
+	if want := typeOf([]T(nil)); want != place.Type {
 		return nil, fmt.Errorf("column %s is of type %s, not %s", name, place.Type, want)
 	}
+	values := make([]T, place.Length)
 	_, err := binary.Decode(c.data[place.Offset:], binary.LittleEndian, values)
 	return values, err
 }
