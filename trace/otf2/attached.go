@@ -73,13 +73,12 @@ type messageEnd struct {
 }
 
 // messageEnds lists those of each thread.
-func messageEnds(run *trace.Run) [][]messageEnd {
-	c := messageChannels(run)
+func (d *definitions) messageEnds(run *trace.Run) [][]messageEnd {
 	ends := make([][]messageEnd, len(run.Threads))
 	for i := range run.Messages {
 		m := &run.Messages[i]
-		ends[m.From] = append(ends[m.From], messageEnd{int32(i), c.of[i], true})
-		ends[m.To] = append(ends[m.To], messageEnd{int32(i), c.of[i], false})
+		ends[m.From] = append(ends[m.From], messageEnd{int32(i), d.channelOf[i], true})
+		ends[m.To] = append(ends[m.To], messageEnd{int32(i), d.channelOf[i], false})
 	}
 	return ends
 }

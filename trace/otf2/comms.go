@@ -29,7 +29,9 @@ func (d *definitions) defineCommunicators(run *trace.Run) {
 		all[i] = uint64(i)
 	}
 	everyone := d.group("", groupComm, all)
-	for k := range messageChannels(run).number {
+	channels := messageChannels(run)
+	d.channelOf = channels.of
+	for k := range channels.number {
 		var comms []uint32
 		for w := range run.Worlds {
 			comms = append(comms, d.comm(channelName(worldName(run, w), k), worlds[w]))

@@ -40,8 +40,9 @@ type definitions struct {
 	windows     []uint32 // strings
 	marks       []uint32 // strings, by number in Run.MarkNames
 	ranks       ranks
-	commOf      []uint32 // by number in Run.Communicators; undefined for windows and files
-	channels    [][]uint32
+	commOf      []uint32   // by number in Run.Communicators; undefined for windows and files
+	channels    [][]uint32 // communicators of messages, by channel and world, and at last of all worlds
+	channelOf   []int32    // by number in Run.Messages
 }
 
 const undefinedTime = 1<<64 - 1

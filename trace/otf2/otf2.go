@@ -57,7 +57,7 @@ func Write(run *trace.Run, dir, creator string) (Loss, error) {
 
 // writeLocations writes the events of one location after the other, so that only one is in memory.
 func writeLocations(run *trace.Run, d *definitions, out *archive, loss *Loss) error {
-	ends := messageEnds(run)
+	ends := d.messageEnds(run)
 	for i := range d.locations {
 		l := &d.locations[i]
 		if err := out.begin(l.id); err != nil {

@@ -44,7 +44,7 @@ func tell(t fatal, run *trace.Run) {
 		t.Fatal(err)
 	}
 	d := define(run)
-	ends := messageEnds(run)
+	ends := d.messageEnds(run)
 	listeners := make(map[uint64]*listener)
 	for _, l := range d.locations {
 		heard := new(listener)
@@ -190,7 +190,7 @@ func TestOverlaps(t *testing.T) {
 	run := overlapping()
 	tell(t, run)
 	d := define(run)
-	s := newStream(run, d, 0, messageEnds(run), func(event) error { return nil })
+	s := newStream(run, d, 0, d.messageEnds(run), func(event) error { return nil })
 	if err := s.write(); err != nil || s.straddling != 3 {
 		t.Errorf("%d bursts left out, %v, want 3", s.straddling, err)
 	}
