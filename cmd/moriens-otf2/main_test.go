@@ -26,7 +26,7 @@ func TestRefuses(t *testing.T) {
 		if got := run(c.args, &stdout, &stderr); got != c.status {
 			t.Errorf("%q: status %d, want %d", c.args, got, c.status)
 		}
-		if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) || c.stderr == "" && stderr.Len() > 0 {
+		if !strings.Contains(stdout.String(), c.stdout) || !strings.Contains(stderr.String(), c.stderr) || c.stderr == "" && stderr.Len() > 0 || c.stdout == "" && stdout.Len() > 0 {
 			t.Errorf("%q: %s%s", c.args, &stdout, &stderr)
 		}
 	}

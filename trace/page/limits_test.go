@@ -175,7 +175,11 @@ func TestDamaged(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		for _, problem := range fromDirectory(t, dir, page.LimitsOf(page.Report)).Document.Problems {
+		problems := fromDirectory(t, dir, page.LimitsOf(page.Report)).Document.Problems
+		if !strings.Contains(strings.Join(problems, " "), name) {
+			t.Errorf("without %s: problems %q", name, problems)
+		}
+		for _, problem := range problems {
 			if !strings.Contains(problem, name) && !strings.Contains(problem, rundir.ProfileFile) {
 				t.Errorf("without %s: problem %q", name, problem)
 			}
