@@ -243,3 +243,23 @@ func TestReadOnlyRunDirectory(t *testing.T) {
 		t.Error("the job ran")
 	}
 }
+
+// What the command line has that is unknown is answered with what is like it, and with the command whose help tells more.
+func TestUnknownWords(t *testing.T) {
+	tests := []struct{ args, want string }{
+		{"run -o x -- touch x", "moriens: unknown flag -o, did you mean one of \"--out\", \"--outliers\"?\nhint: moriens run --help lists its options\n"},
+		{"run -ox -- touch x", "moriens: unknown flag -o, did you mean one of \"--out\", \"--outliers\"?\nhint: moriens run --help lists its options\n"},
+		{"analyze -l x", "moriens: unknown flag -l, did you mean one of \"--log\", \"--log-format\", \"--lenient\"?\nhint: moriens analyze --help lists its options\n"},
+		{"run -n 2 -- touch x", "moriens: unknown flag -n\nhint: moriens run --help lists its options\n"},
+		{"doctor -e x", "moriens: unknown flag -e, did you mean \"--events\"?\nhint: moriens doctor --help lists its options\n"},
+		{"run --outt x -- touch x", "moriens: unknown flag --outt, did you mean \"--out\"?\nhint: moriens run --help lists its options\n"},
+		{"-v", "moriens: unknown flag -v\nhint: moriens --help lists the commands\n"},
+		{"analyse x", "moriens: unexpected argument analyse, did you mean \"analyze\"?\nhint: moriens --help lists the commands\n"},
+	}
+	for _, tt := range tests {
+		o := execute(t, nil, append([]string{binary(t)}, strings.Fields(tt.args)...)...)
+		if o.status != 2 || o.stderr != tt.want || o.stdout != "" {
+			t.Errorf("moriens %s: status %d, stdout %q, stderr:\n%swant:\n%s", tt.args, o.status, o.stdout, o.stderr, tt.want)
+		}
+	}
+}

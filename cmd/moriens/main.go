@@ -71,7 +71,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return exited // --help
 	}
 	if err != nil {
-		complain(stderr, hint.With(err, "moriens --help lists the commands and their options"))
+		complain(stderr, misread(err))
 		return statusUsage
 	}
 	err = ctx.Run(c.log(stderr), &c, words{stderr})

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"moriens/internal/hint"
+)
+
+// misread is an error of the parser, with where the words of the command line are listed.
+func misread(err error) error {
+	const commands = "moriens --help lists the commands"
+	var parse *kong.ParseError
+	if !errors.As(err, &parse) {
+		return hint.With(err, commands)
+	}
+	err = unknownLetter(err, parse.Context.Flags())
+	if command := parse.Context.Selected(); command != nil {
+		return hint.With(err, "moriens "+command.Name+" --help lists its options")
+	}
+	return hint.With(err, commands)
+}
+
+// unknownLetter makes other guesses at an unknown flag of one letter than the parser. To that any letter is near the only one that
+// there is, -h; those flags are meant that begin with the letter, if any.
+func unknownLetter(err error, flags []*kong.Flag) error {
+	said, found := strings.CutPrefix(err.Error(), "unknown flag -")
+	if !found || strings.HasPrefix(said, "-") {
+		return err
+	}
+	letter, _, _ := strings.Cut(said, ",")
+	var near []string
+	for _, f := range flags {
+		if !f.Hidden && strings.HasPrefix(f.Name, letter) {
+			near = append(near, fmt.Sprintf("%q", "--"+f.Name))
+		}
+	}
+	switch len(near) {
+	case 0:
+		return fmt.Errorf("unknown flag -%s", letter)
+	case 1:
+		return fmt.Errorf("unknown flag -%s, did you mean %s?", letter, near[0])
+	}
+	return fmt.Errorf("unknown flag -%s, did you mean one of %s?", letter, strings.Join(near, ", "))
+}
