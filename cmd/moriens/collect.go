@@ -15,8 +15,8 @@ import (
 
 type collectCommand struct {
 	Out    string `help:"Run directory to make, or that of a run whose collector was killed: to go on with it." placeholder:"DIR" type:"path" required:""`
-	Listen string `help:"Address to listen on." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
-	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	Listen string `help:"Address to listen on; port 0: any that is free (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
+	HTTP   string `name:"http" help:"Address of the page that says how the run is, for browsers and Prometheus; none: no page (default: 127.0.0.1:0)." placeholder:"HOST:PORT" default:"127.0.0.1:0"`
 	earlyFlags
 	keepWorkFlag
 	Agents int `help:"Do not take the run for over before so many agents, one for each node, have come." placeholder:"N"`

@@ -16,7 +16,7 @@ import (
 
 type viewCommand struct {
 	Dir       string `arg:"" help:"Run directory." type:"path"`
-	Listen    string `help:"Address of the loopback to serve it on; port 0: any that is free." placeholder:"127.0.0.1:PORT" default:"127.0.0.1:0"`
+	Listen    string `help:"Address of the loopback to serve it on; port 0: any that is free (default: 127.0.0.1:0)." placeholder:"127.0.0.1:PORT" default:"127.0.0.1:0"`
 	NoBrowser bool   `help:"Print the address, and open no browser."`
 	Most      int    `help:"Bursts, and MPI calls, that the page holds at once; of more it asks for what it shows (default: 2,000,000)." placeholder:"COUNT"`
 }
