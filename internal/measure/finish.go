@@ -67,7 +67,7 @@ func Finish(c FinishConfig) error {
 
 // saying is what the user is told of a stage.
 var saying = map[string]string{
-	health.Finishing: "the agents send what their ranks have recorded; the ranks go on unmeasured",
+	health.Finishing: "the agents send what their ranks have recorded; ranks that still run go on unmeasured",
 	health.Analysing: "analysing",
 }
 
