@@ -18,10 +18,14 @@ func misread(err error) error {
 		return hint.With(err, commands)
 	}
 	err = unknownLetter(err, parse.Context.Flags())
-	if command := parse.Context.Selected(); command != nil {
+	switch command := parse.Context.Selected(); {
+	case command == nil:
+		return hint.With(err, commands)
+	case command.Name == preloaded:
+		return hint.With(err, "MORIENS_OPTIONS takes the options of the analysis and of what stays, which moriens run --help lists")
+	default:
 		return hint.With(err, "moriens "+command.Name+" --help lists its options")
 	}
-	return hint.With(err, commands)
 }
 
 // unknownLetter makes other guesses at an unknown flag of one letter than the parser. To that any letter is near the only one that
