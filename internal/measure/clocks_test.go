@@ -47,6 +47,77 @@ func (c skewed) Take(uint32) (ticks.Sample, error) {
 	return ticks.Sample{Ticks: now, MonotonicNS: int64(now), RealtimeNS: int64(now), UncertaintyNS: 50, Identity: c.identity}, err
 }
 
+// Skewed nodes have clocks of their own, and each has an agent and a rank.
+type skewedNodes struct {
+	clocks    []skewed
+	nodes     []*agent.Node
+	processes []*ringwriter.Process
+	rings     []*ringwriter.Ring
+	done      chan error // by each agent, once
+}
+
+func newSkewed(nodes int) *skewedNodes { return &skewedNodes{done: make(chan error, nodes)} }
+
+// agent starts the agent of a further node and returns the directory of its ranks.
+func (x *skewedNodes) agent(t *testing.T, clock skewed, find uplink.Find) (dir string) {
+	t.Helper()
+	shm := t.TempDir()
+	dir = ring.DirectoryPath(shm, os.Getuid(), "run1")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: find, Spool: t.TempDir(), Log: quiet, Clocks: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { x.done <- node.Run(context.Background()) }()
+	x.clocks, x.nodes = append(x.clocks, clock), append(x.nodes, node)
+	return dir
+}
+
+// rank starts the rank of the node that came last.
+func (x *skewedNodes) rank(t *testing.T, dir string) {
+	t.Helper()
+	p, err := ringwriter.New(dir, ringwriter.Identity{Rank: len(x.rings), Size: cap(x.done), World: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.Thread(1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.processes, x.rings = append(x.processes, p), append(x.rings, w)
+}
+
+// call has all ranks call MPI_Barrier so many times, and returns when the calls returned in truth.
+func (x *skewedNodes) call(t *testing.T, times int) []uint64 {
+	t.Helper()
+	planted := make([]uint64, times)
+	for i := range planted {
+		time.Sleep(2 * time.Millisecond)
+		now, err := ticks.Now(shmabi.ClockMonotonicRaw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planted[i] = now
+		for rank, clock := range x.clocks {
+			if !x.rings[rank].Call(mpicall.Barrier, 0, clock.at(now-1000), clock.at(now)) {
+				t.Fatal("the ring is full")
+			}
+		}
+	}
+	return planted
+}
+
+// finish ends all ranks, and says to the agents that the job is over.
+func (x *skewedNodes) finish() {
+	for i := range x.nodes {
+		x.processes[i].Finalize()
+		x.processes[i].Exit()
+		x.nodes[i].JobOver()
+	}
+}
+
 // Agents on two nodes whose clocks differ by minutes and drift apart tell one collector of the same events: those come out at
 // the same times, within what the manifest says.
 func TestTwoClocks(t *testing.T) {
@@ -71,32 +142,10 @@ func TestTwoClocks(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			c := startCollector(t, "127.0.0.1:0")
-			done := make(chan error, 2)
-			const calls = 200
-			var nodes []*agent.Node
-			var rings []*ringwriter.Ring
-			var processes []*ringwriter.Process
-			for rank, clock := range tt.clocks {
+			nodes := newSkewed(2)
+			for _, clock := range tt.clocks {
 				clock.reads = new(atomic.Int64)
-				shm := t.TempDir()
-				dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
-				if err := os.Mkdir(dir, 0o700); err != nil {
-					t.Fatal(err)
-				}
-				node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: uplink.At(c.Rendezvous()), Spool: t.TempDir(), Log: quiet, Clocks: clock})
-				if err != nil {
-					t.Fatal(err)
-				}
-				go func() { done <- node.Run(context.Background()) }()
-				p, err := ringwriter.New(dir, ringwriter.Identity{Rank: rank, Size: 2, World: "w"})
-				if err != nil {
-					t.Fatal(err)
-				}
-				w, err := p.Thread(1024)
-				if err != nil {
-					t.Fatal(err)
-				}
-				nodes, processes, rings = append(nodes, node), append(processes, p), append(rings, w)
+				nodes.rank(t, nodes.agent(t, clock, uplink.At(c.Rendezvous())))
 				// As long as there are no records the clock is read for exchanges alone: eight in a round, at both ends of each.
 				for deadline := time.Now().Add(patience); clock.reads.Load() < 3*8*2; time.Sleep(time.Millisecond) {
 					if time.Now().After(deadline) {
@@ -104,27 +153,10 @@ func TestTwoClocks(t *testing.T) {
 					}
 				}
 			}
-			var planted [calls]uint64
-			for i := range planted {
-				time.Sleep(2 * time.Millisecond)
-				now, err := ticks.Now(shmabi.ClockMonotonicRaw)
-				if err != nil {
-					t.Fatal(err)
-				}
-				planted[i] = now
-				for rank, clock := range tt.clocks {
-					if !rings[rank].Call(mpicall.Barrier, 0, clock.at(now-1000), clock.at(now)) {
-						t.Fatal("the ring is full")
-					}
-				}
-			}
-			for i := range nodes {
-				processes[i].Finalize()
-				processes[i].Exit()
-				nodes[i].JobOver()
-			}
-			for range nodes {
-				if err := <-done; err != nil {
+			planted := nodes.call(t, 200)
+			nodes.finish()
+			for range tt.clocks {
+				if err := <-nodes.done; err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -2,23 +2,16 @@ package measure
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"moriens/agent"
-	"moriens/agent/ring"
 	"moriens/collector"
 	"moriens/collector/moriens"
 	"moriens/collector/web"
-	"moriens/cshim/ringwriter"
-	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
 	"moriens/internal/retention"
 	"moriens/internal/shmabi"
@@ -42,49 +35,14 @@ func TestCrewOfTwoClocks(t *testing.T) {
 	c.clocks = []ticks.Clocks{clocks[0], clocks[1]}
 	c.start(2)
 	const calls = 200
-	var nodes []*agent.Node
-	var rings []*ringwriter.Ring
-	var processes []*ringwriter.Process
-	done := make(chan error, 2)
+	nodes := newSkewed(2)
 	for rank, clock := range clocks {
-		shm := t.TempDir()
-		dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Find: c.find, Spool: t.TempDir(), Log: quiet, Clocks: clock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		go func() { done <- node.Run(context.Background()) }()
+		dir := nodes.agent(t, clock, c.find)
 		c.came(rank + 1) // the first agent belongs to the first collector
-		p, err := ringwriter.New(dir, ringwriter.Identity{Rank: rank, Size: 2, World: "w"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := p.Thread(1024)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nodes, processes, rings = append(nodes, node), append(processes, p), append(rings, w)
+		nodes.rank(t, dir)
 	}
-	for range calls {
-		time.Sleep(2 * time.Millisecond)
-		now, err := ticks.Now(shmabi.ClockMonotonicRaw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for rank, clock := range clocks {
-			if !rings[rank].Call(mpicall.Barrier, 0, clock.at(now-1000), clock.at(now)) {
-				t.Fatal("the ring is full")
-			}
-		}
-	}
-	for i := range nodes {
-		processes[i].Finalize()
-		processes[i].Exit()
-		nodes[i].JobOver()
-	}
+	nodes.call(t, calls)
+	nodes.finish()
 	frozen := c.freeze()
 	if len(frozen[0].Links) != 0 || len(frozen[1].Links) < 2 {
 		t.Fatalf("links %v and %v", frozen[0].Links, frozen[1].Links)
@@ -99,7 +57,7 @@ func TestCrewOfTwoClocks(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	c.close(done, done)
+	c.close(nodes.done, nodes.done)
 	m := results[0].Manifest
 	uncertain := 0.
 	for _, x := range m.Clocks {

@@ -121,6 +121,17 @@ func (l *lodger) calls(t *testing.T) int {
 	return n
 }
 
+// release has the agent give its windows, lets it go and ends its collector.
+func (l *lodger) release(t *testing.T) {
+	t.Helper()
+	if n := l.calls(t); n != 20 {
+		t.Errorf("%d calls of 20", n)
+	}
+	l.collector.Release()
+	l.left(t)
+	l.collector.Close(collector.Outcome{})
+}
+
 // An agent that is done gives its windows, also when nothing more is taken, until it is let go.
 func TestAgentStays(t *testing.T) {
 	t.Parallel()
@@ -131,12 +142,7 @@ func TestAgentStays(t *testing.T) {
 		t.Fatalf("the agent has left: %v", err)
 	case <-time.After(200 * time.Millisecond):
 	}
-	if n := l.calls(t); n != 20 {
-		t.Errorf("%d calls of 20", n)
-	}
-	l.collector.Release()
-	l.left(t)
-	l.collector.Close(collector.Outcome{})
+	l.release(t)
 }
 
 // It comes back to a collector that was started again, and gives its windows to that, though nothing more is taken.
@@ -151,12 +157,7 @@ func TestAgentComesBack(t *testing.T) {
 	for l.collector.Journal().Store().Staying() == 0 && ctx.Err() == nil {
 		l.collector.AwaitReturn(ctx)
 	}
-	if n := l.calls(t); n != 20 {
-		t.Errorf("%d calls of 20", n)
-	}
-	l.collector.Release()
-	l.left(t)
-	l.collector.Close(collector.Outcome{})
+	l.release(t)
 }
 
 // Nobody need let it go: it stays as long as it was told, and no longer than its collector can be found.
