@@ -17,6 +17,9 @@ func Find(run Run, o FindOptions) (found *Found, err error) {
 	if err := o.Team.Check(len(run.Threads)); err != nil {
 		return nil, fmt.Errorf("represent: %w", err)
 	}
+	if i := slices.IndexFunc(o.Show, func(t int32) bool { return t < 0 || int(t) >= len(run.Threads) }); i >= 0 {
+		return nil, fmt.Errorf("represent: thread %d shall be shown, of %d", o.Show[i], len(run.Threads))
+	}
 	run.crew = team.Crew{Threads: o.Team}
 	if err := team.Explain(o.Team, run.check()); err != nil {
 		return nil, err
@@ -42,6 +45,7 @@ func Find(run Run, o FindOptions) (found *Found, err error) {
 	if f.iterates {
 		f.rest()
 	}
+	f.shown()
 	f.mergeAnomalies()
 	slices.SortStableFunc(f.found.Windows, func(a, b Window) int {
 		return cmp.Or(cmp.Compare(a.BeginNS, b.BeginNS), cmp.Compare(a.Phase, b.Phase))

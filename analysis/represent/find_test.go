@@ -290,7 +290,9 @@ func TestFoundHolds(t *testing.T) {
 			p.phase(0, nil)
 		}
 		o := represent.FindOptions{Windows: rapid.IntRange(0, 4).Draw(t, "windows"), Anomalies: rapid.IntRange(-1, 6).Draw(t, "anomalies"), MaxBursts: rapid.IntRange(0, 8).Draw(t, "most"), Near: rapid.IntRange(0, 3).Draw(t, "near"), Workers: 1}
+		o.Show = rapid.SliceOfN(rapid.Int32Range(0, int32(len(p.run.Threads)-1)), 0, 3).Draw(t, "show")
 		f := find(t, p.run, o)
+		checkShown(t, p.run, f, o.Show)
 		if !slices.IsSortedFunc(f.Anomalies, func(a, b represent.Window) int { return cmp.Compare(b.ExplainsNS, a.ExplainsNS) }) {
 			t.Fatal("anomalies are not sorted")
 		}
@@ -326,6 +328,68 @@ func TestFoundHolds(t *testing.T) {
 			t.Fatalf("%+v, with 3 workers %+v", f, other)
 		}
 	})
+}
+
+// checkShown checks that each of the threads that have bursts has some in a window that is for it.
+func checkShown(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, run represent.Run, f *represent.Found, threads []int32) {
+	t.Helper()
+	iterates := slices.ContainsFunc(f.Windows, func(w represent.Window) bool { return w.Why == represent.Representative })
+	for _, th := range threads {
+		if len(run.Threads[th].Cluster) > 0 && !slices.ContainsFunc(f.Windows, func(w represent.Window) bool {
+			return w.First[th] < w.Behind[th] && (w.Why == represent.Representative || !iterates || slices.Contains(w.Threads, th))
+		}) {
+			t.Fatalf("no window shows rank %d: %+v", th, f.Windows)
+		}
+	}
+}
+
+// An exemplar or an outlier that does nothing while those are that stand for a phase has a window all the same: one that is there for something else, or one of its own.
+func TestThreadsThatTheWindowsLeaveOut(t *testing.T) {
+	build := func(other int32) represent.Run {
+		p := newPlan(4)
+		p.loop(100, func(th, k int) {
+			switch {
+			case th < 2:
+				p.burst(th, 1, ms)
+			case k == 20+th || k == 30 && th == 3:
+				p.burst(th, other, ms/10*int64(th))
+			}
+		})
+		return p.run
+	}
+	for _, tt := range []struct {
+		name  string
+		other int32 // the cluster of what ranks 2 and 3 do
+		show  []int32
+		want  []string // of reasons, of windows beside the one that stands for the phase
+	}{
+		{"nobody", 1, nil, nil},
+		{"those of iterations", 1, []int32{0, 1}, nil},
+		{"one", 1, []int32{2, 0, 2}, []string{"iteration 22 of phase 0; shows rank 2, which has nothing in windows that stand for others"}},
+		{"two", 1, []int32{2, 3}, []string{"iteration 22 of phase 0; shows rank 2, which", "iteration 23 of phase 0; shows rank 3, which"}},
+		{"has a window for its cluster", 2, []int32{2, 3}, []string{"iteration 22 of phase 0: has cluster 2, which no window before it has", "iteration 23 of phase 0; shows rank 3, which"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := build(tt.other)
+			f := find(t, run, represent.FindOptions{Anomalies: -1, Show: tt.show})
+			var reasons []string
+			for _, w := range f.Windows {
+				if w.Why != represent.Representative {
+					reasons = append(reasons, w.Reason)
+				}
+			}
+			if !slices.EqualFunc(reasons, tt.want, strings.HasPrefix) {
+				t.Errorf("%q, want %q", reasons, tt.want)
+			}
+			checkShown(t, run, f, tt.show)
+		})
+	}
+	if _, err := represent.Find(build(1), represent.FindOptions{Show: []int32{4}}); err == nil || !strings.Contains(err.Error(), "thread 4") {
+		t.Error(err)
+	}
 }
 
 // BenchmarkFind is 10,000 ranks of 1,000 iterations, a burst each of one of 20 clusters.

@@ -138,7 +138,9 @@ type FindOptions struct {
 	MaxBursts int
 	// Near is how many bursts of one thread the window of an anomaly has about, and one for a cluster that no other window has: of an iteration with more than twice as many
 	// it is the part round what it is for. Neighbours share a window only if they have no more. 0 = whole iterations.
-	Near    int
+	Near int
+	// Show are threads of which there shall be bursts in a window that shows them, if they have any: exemplars and outliers.
+	Show    []int32
 	Workers int // below 1 means 1
 	// Team is who has which threads of the Run, which at a member has the columns of its own, and Phases of all. What was found is the same at all members.
 	Team team.Threads

@@ -225,6 +225,12 @@ func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Foun
 		iterations += p.Iterations
 	}
 	find := represent.FindOptions{Windows: o.Windows, MaxBursts: r.sizes.bursts(left / windowsAtLeast), Workers: o.Workers, Team: r.owners}
+	for i := range r.classes.Classes {
+		find.Show = append(find.Show, int32(r.classes.Classes[i].Exemplar))
+	}
+	for i := range r.classes.Outliers {
+		find.Show = append(find.Show, int32(r.classes.Outliers[i].Thread))
+	}
 	if iterations > 0 {
 		find.Near = max(leastNear, r.sizes.bursts(int64(nearOfAnomalies*float64(r.sizes.part(anomaliesOfFull)))))
 		find.Anomalies = min(max(iterations/iterationsPerAnomaly, leastAnomalies), represent.DefaultAnomalies)
