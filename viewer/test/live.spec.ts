@@ -78,10 +78,10 @@ const pageOf = (bins: number, more: object = {}) => ({
   ],
 });
 
-async function watch(): Promise<{ collector: Collector; page: Page; errors: string[]; close: () => Promise<void> }> {
+async function watch(width = 1366): Promise<{ collector: Collector; page: Page; errors: string[]; close: () => Promise<void> }> {
   const collector = new Collector();
   const address = await collector.listen();
-  const context = await browser.newContext({ viewport: { width: 1366, height: 768 } });
+  const context = await browser.newContext({ viewport: { width, height: 768 } });
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (m) => {
@@ -101,6 +101,19 @@ async function watch(): Promise<{ collector: Collector; page: Page; errors: stri
 }
 
 const drawn = (page: Page) => page.evaluate(() => window.__moriens?.drawn['live']) as Promise<{ bins: number; series: { name: string; colour: string; seconds: number }[] } | undefined>;
+
+test('a narrow page has the figures in rows, and all of the tables within reach', async () => {
+  const { collector, page, errors, close } = await watch(400);
+  collector.say('page', pageOf(3));
+  await page.waitForSelector('.live-clusters tr');
+  expect(await page.locator('main').evaluate((e) => e.scrollWidth - e.clientWidth)).toBe(0);
+  const tops = await page.locator('.live-head dl > div').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().top));
+  expect(new Set(tops).size).toBeLessThan(tops.length / 2);
+  expect(await page.locator('.live-clusters td.calls').last().evaluate((e) => e.clientWidth)).toBeGreaterThan(80);
+  expect(await page.locator('nav [aria-current]').evaluate((e) => e.getBoundingClientRect().right <= innerWidth)).toBe(true);
+  expect(errors).toEqual([]);
+  await close();
+});
 
 test('follows a run to its end', async () => {
   const { collector, page, errors, close } = await watch();

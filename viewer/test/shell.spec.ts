@@ -157,6 +157,21 @@ test('what is printed is as wide as a sheet whatever the screen is, and drawn an
   }
 });
 
+test('a narrow page has all of each view, and the name of the one that is shown', async () => {
+  const opened = await open(browser, html(), 'view=overview', { viewport: { width: 400, height: 900 } });
+  const { page } = opened;
+  for (const button of await page.locator('nav button').all()) {
+    const name = await button.innerText();
+    await button.evaluate((b) => (b as HTMLElement).click()); // the browser's own click would scroll there
+    await expect.poll(() => button.getAttribute('aria-current')).toBe('page');
+    await expect.poll(() => button.evaluate((e) => e.getBoundingClientRect().left >= 0 && e.getBoundingClientRect().right <= innerWidth), { message: name }).toBe(true);
+    const wider = () => page.locator('main').evaluate((e) => e.scrollWidth - e.clientWidth);
+    await expect.poll(wider, { message: name }).toBe(0);
+    for (const high of await page.locator('.panel-head .note').evaluateAll((all) => all.map((n) => n.clientHeight))) expect(high, name).toBeLessThan(80); // some lines, and not one for each word
+  }
+  await done(opened);
+});
+
 describe('a page that cannot show a run says why', () => {
   const cut = run.bytes.subarray(0, run.bytes.length >> 1);
   const cases: [string, () => string, RegExp][] = [

@@ -33,29 +33,31 @@ export function Bursts({ id }: { id: number }) {
       {rows.length === 0 ? (
         <Empty>No burst of it is in this page.</Empty>
       ) : (
-        <table class="exemplars">
-          <Heads of={['Burst', 'Of', numbers('Start'), numbers('Duration'), ...by.map((d) => numbers(d.name)), '']} />
-          <tbody>
-            {rows.map(({ row, what }) => (
-              <tr key={row}>
-                <td>{what}</td>
-                <td>{threadName(pack, value('points.thread', row))}</td>
-                <td class="n">{ns(value('points.start_ns', row))}</td>
-                <td class="n">{ns(value('points.duration', row))}</td>
-                {by.map((d) => (
-                  <td key={d.name} class="n">
-                    {quantity(value(d.column, row), d.unit)}
+        <div class="scroll" tabIndex={0} role="region" aria-label={`Exemplar bursts of ${cluster(id)}`}>
+          <table class="exemplars">
+            <Heads of={['Burst', 'Of', numbers('Start'), numbers('Duration'), ...by.map((d) => numbers(d.name)), '']} />
+            <tbody>
+              {rows.map(({ row, what }) => (
+                <tr key={row}>
+                  <td>{what}</td>
+                  <td>{threadName(pack, value('points.thread', row))}</td>
+                  <td class="n">{ns(value('points.start_ns', row))}</td>
+                  <td class="n">{ns(value('points.duration', row))}</td>
+                  {by.map((d) => (
+                    <td key={d.name} class="n">
+                      {quantity(value(d.column, row), d.unit)}
+                    </td>
+                  ))}
+                  <td class="n">
+                    <button type="button" class="link" onClick={() => show(row)} aria-label={`Show the ${what} burst at ${ns(value('points.start_ns', row))} in the timeline`}>
+                      in the timeline
+                    </button>
                   </td>
-                ))}
-                <td class="n">
-                  <button type="button" class="link" onClick={() => show(row)} aria-label={`Show the ${what} burst at ${ns(value('points.start_ns', row))} in the timeline`}>
-                    in the timeline
-                  </button>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </Panel>
   );

@@ -1,5 +1,5 @@
 // What is round every view: name of the run, navigation, selection, problems.
-import { useEffect } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { Pack } from '../data/pack';
 import { runName } from '../data/run';
 import { Later } from '../live/Later';
@@ -36,6 +36,9 @@ export function Frame({ pack }: { pack: Pack }) {
     { dialogs: true },
   );
   useEffect(() => hideTip, [view]);
+  // On a narrow page the views' names are more than it is wide.
+  const nav = useRef<HTMLElement>(null);
+  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [view]);
   useEffect(() => {
     document.title = `${view?.title ?? ''} · ${runName(pack)} · moriens`;
   }, [pack, view]);
@@ -49,7 +52,7 @@ export function Frame({ pack }: { pack: Pack }) {
         <h1 title={runName(pack)}>
           <span class="mark">moriens</span> <span class="run">{runName(pack)}</span>
         </h1>
-        <nav aria-label="Views">
+        <nav ref={nav} aria-label="Views">
           {shown.map((v) => (
             <button
               key={v.id}

@@ -27,21 +27,23 @@ export function FileTable({ pack }: { pack: Pack }) {
       {files.length === 0 ? (
         <Empty>{pack.json.mode === 'live' ? 'The files are written when the run ends.' : 'There is no list of files: manifest.json is missing or unreadable.'}</Empty>
       ) : (
-        <table>
-          <Heads of={['File', numbers('Size'), 'Content', 'Opens with']} />
-          <tbody>
-            {files.map((f) => (
-              <tr key={f.name}>
-                <td class="name">
-                  <Name pack={pack} name={f.name} />
-                </td>
-                <td class="n">{f.bytes > 0 ? bytes(f.bytes) : '–'}</td>
-                <td>{f.content}</td>
-                <td class="with">{opens.find(([end]) => end.test(f.name))?.[1] ?? ''}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <div class="scroll" tabIndex={0} role="region" aria-label="Files of the run directory">
+          <table>
+            <Heads of={['File', numbers('Size'), 'Content', 'Opens with']} />
+            <tbody>
+              {files.map((f) => (
+                <tr key={f.name}>
+                  <td class="name">
+                    <Name pack={pack} name={f.name} />
+                  </td>
+                  <td class="n">{f.bytes > 0 ? bytes(f.bytes) : '–'}</td>
+                  <td>{f.content}</td>
+                  <td class="with">{opens.find(([end]) => end.test(f.name))?.[1] ?? ''}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
       )}
     </Panel>
   );

@@ -43,7 +43,7 @@ export function ClusterTable({ pack }: { pack: Pack }) {
     >
       {clusters.length === 0 ? <Empty>{pack.json.clusters ? 'No clusters were found.' : 'What clusters there are is not known: clusters.json is missing or could not be read.'}</Empty> : null}
       {rows.length > 0 ? (
-        <div class="scroll">
+        <div class="scroll" tabIndex={0} role="region" aria-label="Clusters by time">
           <table class="clusters-by-time">
             <Heads of={['Cluster', { title: 'Share of computing time', class: 'bar' }, numbers('Time'), numbers('Bursts'), numbers('Mean'), numbers('Score', SCORE), 'From → to']} />
             <tbody>
