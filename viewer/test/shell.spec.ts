@@ -144,6 +144,8 @@ test('what is printed is as wide as a sheet whatever the screen is, and drawn an
       await page.waitForSelector('main canvas');
       const print = await laid(page, 'beforeprint');
       expect(await page.locator('nav').isVisible()).toBe(false);
+      expect(await page.locator('.panel-tools button:visible').count()).toBe(0);
+      if (view === 'ranks') expect(await page.locator('.heat-key').isVisible()).toBe(true);
       for (const p of print) expect(p.width).toBeLessThanOrEqual(960);
       expect(print.some((p) => p.shows), view).toBe(true);
       expect(print.every((p) => p.shows !== false), view).toBe(true);

@@ -47,7 +47,7 @@ export function HeatMap() {
   return (
     <Panel
       title="Ranks by cluster"
-      note={`${q.name} of each rank in each cluster${grouped ? ', means of groups of neighbouring ranks' : ''}`}
+      note={`${q.name} of each rank in each cluster${h.relative ? ', against the median rank' : ''}${grouped ? ', means of groups of neighbouring ranks' : ''}`}
       tools={
         <>
           <Key h={h} unit={q.unit} />
