@@ -28,7 +28,7 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	if r.Kept == nil {
 		return
 	}
-	k.How = fmt.Sprintf("windows of full detail that stand for the run, in a directory of %v", o.Budget)
+	k.How = fmt.Sprintf("windows of full detail that stand for the run, in a directory of %v at most", o.Budget)
 	k.SampledOf = int(r.sampledOf)
 	r.describeClasses(c.Run, k)
 	k.MoreAnomalies = r.found.More

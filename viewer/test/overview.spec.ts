@@ -136,6 +136,15 @@ test('the same trace can be saved', async () => {
   await close();
 });
 
+test('how far off windows are says what is not from them', async () => {
+  const { page, errors, close } = await open(browser, report(run.bytes), 'view=overview');
+  const figure = page.locator('.figures > div', { hasText: 'From windows' });
+  expect(await figure.locator('dt').innerText()).toBe('From windows');
+  expect(await figure.locator('dd').innerText()).toMatch(/^0\.4\s%, cluster 2 at worst by 1\.2\s%; clusters that are in none from the sample$/);
+  expect(errors).toEqual([]);
+  await close();
+});
+
 test('of a run whose bursts stayed on their nodes it says who is told in full, and what the certificate says', async () => {
   const cells = { ranks_in_full: 3, ranks_in_sum: 5, ranks_silent: 0, side: 0.025, floor: 0.1, bound: false, exact: true, units_in_question: 0, bursts_in_question: 0 };
   const said = async (of: Record<string, unknown>) => {
