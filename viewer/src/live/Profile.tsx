@@ -32,7 +32,7 @@ export function LiveProfile({ page, ended }: { page: LivePage; ended: boolean })
     rows: Array.from({ length: profile.bins }, (_, b) => [p.from_ns + b * p.bin_ns, ...series.map((s) => s.seconds[b] ?? 0)]),
   });
   return (
-    <Panel title="Time profile" note="all ranks together; what is grey is MPI" tools={<SaveTools name="live profile" table={table} picture={box} />}>
+    <Panel title="Time profile" note="all ranks together; what is grey is in no cluster, at the top MPI" tools={<SaveTools name="live profile" table={table} picture={box} />}>
       <div ref={box} class="plot" role="img" aria-label="Time of all ranks in clusters and in MPI so far">
         <SizedBox class="profile-box">{({ width, height }) => <Stack profile={profile} width={width} height={height} />}</SizedBox>
       </div>

@@ -92,7 +92,7 @@ function Drawn({ dimX, dimY, sayX, sayY }: { dimX: Shown; dimY: Shown; sayX: (sa
         </button>
         <span class="note">
           {count(order.length)} {pack.json.points.of > pack.json.points.count ? `of ${plural(pack.json.points.of, 'burst')}` : order.length === 1 ? 'burst' : 'bursts'}
-          {out > 0 ? `; ${count(out)} have no place on these axes` : ''}
+          {out > 0 ? `; ${count(out)} ${out === 1 ? 'has' : 'have'} no place on these axes` : ''}
         </span>
         <span class="stretch" />
         <SaveTools name="burst-space" picture={picture} />
