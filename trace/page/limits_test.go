@@ -123,6 +123,31 @@ func TestBurstsWithoutCalls(t *testing.T) {
 	}
 }
 
+// TestEveryClusterIsSeen has room for hardly more points than there are clusters, and for fewer.
+func TestEveryClusterIsSeen(t *testing.T) {
+	const clusters, bursts = 60, 600
+	run := long(1, bursts)
+	for k := range bursts {
+		run.Threads[0].Bursts.Cluster[k] = int32(1 + k%clusters)
+	}
+	run.SummariseClusters()
+	for _, points := range []int{0, 40, 70, 130} {
+		s := written(t, page.Source{Rows: run}, page.Limits{Points: points, Rows: 1})
+		if n := s.Document.Points.Count; n > max(points, clusters) {
+			t.Errorf("%d points where there is room for %d", n, points)
+		}
+		weights := make(map[float64]float64)
+		for i, label := range s.Floats["points.cluster"] {
+			weights[label] += s.Floats["points.weight"][i]
+		}
+		for label := range clusters {
+			if w := weights[float64(label+1)]; math.Abs(w-bursts/clusters) > 1e-3 {
+				t.Errorf("%d points: those of cluster %d stand for %v bursts, not %d", points, label+1, w, bursts/clusters)
+			}
+		}
+	}
+}
+
 // TestWindowsFit takes windows that stand for the run first, each whole.
 func TestWindowsFit(t *testing.T) {
 	run := long(2, 100)

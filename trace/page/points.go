@@ -18,7 +18,8 @@ type picker struct {
 	seen     map[int32]int
 }
 
-// newPicker shares points out between clusters: half of them equally, so that small clusters are seen too, the rest by size.
+// newPicker shares points out between clusters: half of them equally, so that small clusters are seen too, the rest by size. Each cluster has one, even if those
+// are more points than there is room for.
 func newPicker(of map[int32]int, points int) *picker {
 	p := &picker{of: of, take: make(map[int32]int), seen: make(map[int32]int)}
 	total := 0
@@ -29,14 +30,14 @@ func newPicker(of map[int32]int, points int) *picker {
 		p.take = maps.Clone(of)
 		return p
 	}
-	floor, left, rest := points/2/len(of), points, 0
+	floor, left, rest := max(1, points/2/len(of)), points, 0
 	for label, n := range of {
 		p.take[label] = min(n, floor)
 		left -= p.take[label]
 		rest += n - p.take[label]
 	}
 	for label, n := range of {
-		p.take[label] += int(float64(n-p.take[label]) / float64(rest) * float64(left))
+		p.take[label] += int(float64(n-p.take[label]) / float64(max(rest, 1)) * float64(max(left, 0)))
 	}
 	return p
 }
