@@ -196,6 +196,31 @@ func TestOverlaps(t *testing.T) {
 	}
 }
 
+// However bursts lie to calls, all are told but those that a call cuts.
+func TestAnyOverlap(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		th := trace.Thread{EndNS: 40}
+		apart := func(what string, put func(beginNS, endNS int64)) {
+			for now := int64(0); rapid.IntRange(0, 7).Draw(t, "more "+what) > 0; {
+				begin := rapid.Int64Range(now, min(now+4, 40)).Draw(t, what+" begins")
+				now = rapid.Int64Range(begin, min(begin+6, 40)).Draw(t, what+" ends")
+				put(begin, now)
+			}
+		}
+		apart("call", func(beginNS, endNS int64) {
+			th.Calls.EnterNS, th.Calls.ExitNS, th.Calls.Path = append(th.Calls.EnterNS, beginNS), append(th.Calls.ExitNS, endNS), append(th.Calls.Path, 1)
+		})
+		apart("burst", func(beginNS, endNS int64) {
+			b := &th.Bursts
+			b.StartNS, b.DurationNS, b.Cluster = append(b.StartNS, beginNS), append(b.DurationNS, endNS-beginNS), append(b.Cluster, int32(b.Len()+1))
+			b.Before, b.After = append(b.Before, 0), append(b.After, 0)
+		})
+		tell(t, &trace.Run{
+			DurationNS: 40, Worlds: []trace.World{{Size: 1}}, CallPaths: []trace.CallPath{{}, {Function: "MPI_Wait"}}, Threads: []trace.Thread{th},
+		})
+	})
+}
+
 // Messages of the same ranks and tag that overtake each other have communicators of their own.
 func TestMatchingByOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
