@@ -12,12 +12,12 @@ import (
 	"math"
 )
 
-// Magic is what a pack begins with.
-const Magic = "MORIENSPAGE1\n"
+// magic is what a pack begins with.
+const magic = "MORIENSPAGE1\n"
 
 const (
 	headBytes  = 24
-	placeBytes = 16 // of Magic with the zeros behind it
+	placeBytes = 16 // of magic with the zeros behind it
 	alignment  = 8
 )
 
@@ -89,7 +89,7 @@ func Write(w io.Writer, document any, c *Columns) error {
 		return fmt.Errorf("the document has %d bytes", text.Len())
 	}
 	head := make([]byte, headBytes)
-	copy(head, Magic)
+	copy(head, magic)
 	binary.LittleEndian.PutUint32(head[placeBytes:], uint32(text.Len()))
 	for _, part := range [][]byte{head, pad(text.Bytes()), c.data} {
 		if _, err := w.Write(part); err != nil {
@@ -99,32 +99,32 @@ func Write(w io.Writer, document any, c *Columns) error {
 	return nil
 }
 
-// ErrFormat is what Read wraps for bytes that are no pack of this version.
-var ErrFormat = errors.New("no pack")
+// errFormat is what Read wraps for bytes that are no pack of this version.
+var errFormat = errors.New("no pack")
 
 // Read takes a pack apart. The document's "columns" say where they are; every one of them lies within the bytes.
 func Read(b []byte) (document json.RawMessage, c *Columns, err error) {
-	if len(b) < headBytes || string(b[:len(Magic)]) != Magic {
-		return nil, nil, ErrFormat
+	if len(b) < headBytes || string(b[:len(magic)]) != magic {
+		return nil, nil, errFormat
 	}
 	length := int64(binary.LittleEndian.Uint32(b[placeBytes:]))
 	body := b[headBytes:]
 	begin := (length + alignment - 1) / alignment * alignment
 	if begin > int64(len(body)) {
-		return nil, nil, fmt.Errorf("%w: its document has %d bytes, %d are there", ErrFormat, length, len(body))
+		return nil, nil, fmt.Errorf("%w: its document has %d bytes, %d are there", errFormat, length, len(body))
 	}
 	document, c = json.RawMessage(body[:length]), &Columns{data: body[begin:]}
 	var d struct {
 		Columns map[string]Column `json:"columns"`
 	}
 	if err := json.Unmarshal(document, &d); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", ErrFormat, err)
+		return nil, nil, fmt.Errorf("%w: %w", errFormat, err)
 	}
 	for name, place := range d.Columns {
 		width := widths[place.Type]
 		if width == 0 || place.Offset < 0 || place.Length < 0 || place.Offset%alignment != 0 ||
 			place.Offset > len(c.data) || place.Length > (len(c.data)-place.Offset)/width {
-			return nil, nil, fmt.Errorf("%w: column %s of type %q, %d numbers from byte %d on, of %d bytes", ErrFormat, name, place.Type, place.Length, place.Offset, len(c.data))
+			return nil, nil, fmt.Errorf("%w: column %s of type %q, %d numbers from byte %d on, of %d bytes", errFormat, name, place.Type, place.Length, place.Offset, len(c.data))
 		}
 	}
 	c.Places = d.Columns
