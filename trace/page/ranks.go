@@ -52,17 +52,19 @@ func (b *builder) addRanks() {
 	}
 	cells := make(map[heatKey]*heat)
 	if p := b.source.Profile; p != nil {
-		counters := b.countersOf(p)
+		counters, firsts := b.countersOf(p), b.firstThreads()
 		for i := range p.Rows {
 			r := &p.Rows[i]
-			name, ok := threadOf(r)
-			thread, known := b.threads[name]
-			if !ok || !known {
+			thread, known := b.about(r, firsts)
+			if !known {
 				continue
 			}
 			g := groupOf[thread]
-			if r.Kind == parquet.ProfileMPI {
+			switch r.Kind {
+			case parquet.ProfileMPI:
 				sums[0][g] += float64(r.TimeNS) / 1e9
+				fallthrough
+			case parquet.ProfileTraffic:
 				sums[2][g] += float64(r.SentBytes)
 				sums[3][g] += float64(r.ReceivedBytes)
 				continue
@@ -87,6 +89,30 @@ func (b *builder) addRanks() {
 		pack.Add(&b.columns, "rank."+name, sums[k])
 	}
 	b.addHeat(cells)
+}
+
+// about is the number of the thread that a row of the profile is about. What a rank has moved, and nothing tells which of its threads, is with its first one.
+func (b *builder) about(r *parquet.ProfileRow, firsts map[rankName]int) (thread int, known bool) {
+	if r.Kind == parquet.ProfileTraffic {
+		thread, known = firsts[rankName{r.World, r.Rank}]
+	} else if name, ok := threadOf(r); ok {
+		thread, known = b.threads[name]
+	}
+	return thread, known
+}
+
+type rankName struct{ world, rank int32 }
+
+// firstThreads are the numbers of the first threads of all ranks.
+func (b *builder) firstThreads() map[rankName]int {
+	firsts := make(map[rankName]int)
+	for name, i := range b.threads {
+		of := rankName{int32(name.World), int32(name.Rank)}
+		if first, known := firsts[of]; !known || i < first {
+			firsts[of] = i
+		}
+	}
+	return firsts
 }
 
 // countersOf gives the counters of a profile their numbers on the page, -1 where it has none.
