@@ -148,6 +148,23 @@ func TestEveryClusterIsSeen(t *testing.T) {
 	}
 }
 
+// TestMessagesFit leaves out the latest messages, and says how many.
+func TestMessagesFit(t *testing.T) {
+	run := long(2, 100)
+	for k := range int64(30) {
+		run.Messages = append(run.Messages, trace.Message{From: 0, To: 1, SendNS: k * 1000, PhysicalSendNS: k * 1000, RecvNS: k * 1000, PhysicalRecvNS: k*1000 + 100, Bytes: 8, Tag: math.MaxInt64})
+	}
+	s := written(t, page.Source{Detail: run, Rows: run}, page.Limits{Points: 1000, Calls: 1000, Messages: 20, Rows: 10})
+	if d := s.Document.Detail; d.Messages != 20 || d.LeftOut != "Left out: 10 messages, the latest." {
+		t.Errorf("%+v", d)
+	}
+	for k, ns := range s.Floats["messages.sent_ns"] {
+		if ns != float64(k*1000) || s.Floats["messages.received_ns"][k] != ns+100 || s.Floats["messages.to"][k] != 1 || s.Floats["messages.tag"][k] != math.MaxInt32 {
+			t.Errorf("message %d is sent at %v ns: %v", k, ns, s.Floats)
+		}
+	}
+}
+
 // TestWindowsFit takes windows that stand for the run first, each whole.
 func TestWindowsFit(t *testing.T) {
 	run := long(2, 100)
