@@ -27,7 +27,7 @@ type listener struct {
 	lastNS   int64
 	requests map[string]int64
 	pending  int // collectives begun
-	begunNS  int64
+	begun    heard
 	off      bool
 	ends     []heard // of messages
 }
@@ -153,12 +153,16 @@ func (l *listener) hear(h heard) error {
 		l.ends = append(l.ends, h)
 		l.tell("recv %d from %s of %s, tag %s, %s bytes, posted %d", h.timeNS, h.fields["rank"], sameRanks(h.fields["comm"]), h.fields["tag"], h.fields["bytes"], posted)
 	case "collective":
-		l.pending, l.begunNS = l.pending+1, h.timeNS
+		l.pending, l.begun = l.pending+1, h
 	case "collective end":
-		if l.pending--; l.pending != 0 {
+		if l.pending--; l.pending != 0 || h.fields["request"] != l.begun.fields["request"] {
 			return fmt.Errorf("%+v was not begun", h)
 		}
-		l.tell("collective %s %d to %d on %s, root %s, sent %s, received %s", h.fields["op"], l.begunNS, h.timeNS, h.fields["comm"], h.fields["root"], h.fields["sent"], h.fields["received"])
+		how := ""
+		if h.fields["request"] != "" {
+			how = " that does not block"
+		}
+		l.tell("collective%s %s %d to %d on %s, root %s, sent %s, received %s", how, h.fields["op"], l.begun.timeNS, h.timeNS, h.fields["comm"], h.fields["root"], h.fields["sent"], h.fields["received"])
 	case "measurement":
 		if off := h.fields["mode"] == "OFF"; off == l.off || top == nil || top.region != "dropped" {
 			return fmt.Errorf("%+v, but off was %t, inside %+v", h, l.off, top)

@@ -64,6 +64,7 @@ func TestPrint(t *testing.T) {
 	t.Run("small", func(t *testing.T) { printed(t, tracetest.Small()) })
 	t.Run("planted", func(t *testing.T) { printed(t, tracetest.Planted()) })
 	t.Run("planted windows", func(t *testing.T) { printed(t, tracetest.PlantedWindows()) })
+	t.Run("rare", func(t *testing.T) { printed(t, rare()) })
 	for seed := range 6 {
 		t.Run(fmt.Sprintf("random %d", seed), func(t *testing.T) {
 			printed(t, rapid.Custom(tracetest.Run).Example(seed))
@@ -205,7 +206,7 @@ var (
 	reference    = regexp.MustCompile(`^"(.*)" <(\d+)>$`)
 	messageText  = regexp.MustCompile(`^(?:Receiver|Sender): (\d+) .*, Communicator: "(.*)" <\d+>, Tag: (\d+), Length: (\d+)(?:, Request: (\d+))?$`)
 	requestText  = regexp.MustCompile(`^Request: (\d+)$`)
-	endText      = regexp.MustCompile(`^Operation: ([A-Z_]+), Communicator: (?:"(.*)" <\d+>|UNDEFINED), Root: (?:(\d+)|([A-Z_]+)).*, Sent: (\d+), Received: (\d+)`)
+	endText      = regexp.MustCompile(`^Operation: ([A-Z_]+), Communicator: (?:"(.*)" <\d+>|UNDEFINED), Root: (?:(\d+)|([A-Z_]+)).*, Sent: (\d+), Received: (\d+)(?:, Request: (\d+))?$`)
 	stringText   = regexp.MustCompile(`^Parameter: "(.*)" <\d+>, Value: "(.*)" <\d+>$`)
 	intText      = regexp.MustCompile(`^Parameter: "(.*)" <\d+>, Value: (-?\d+)$`)
 )
@@ -345,11 +346,14 @@ func (p *printout) event(line string) error {
 	case "MPI_IRECV_REQUEST":
 		h.kind = "irecv request"
 		take(requestText, "request")
-	case "MPI_COLLECTIVE_BEGIN", "NON_BLOCKING_COLLECTIVE_REQUEST":
+	case "MPI_COLLECTIVE_BEGIN":
 		h.kind = "collective"
+	case "NON_BLOCKING_COLLECTIVE_REQUEST":
+		h.kind = "collective"
+		take(requestText, "request")
 	case "MPI_COLLECTIVE_END", "NON_BLOCKING_COLLECTIVE_COMPLETE":
 		h.kind = "collective end"
-		take(endText, "op", "comm", "root", "no root", "sent", "received")
+		take(endText, "op", "comm", "root", "no root", "sent", "received", "request")
 		if h.fields["root"] == "" {
 			h.fields["root"] = h.fields["no root"]
 		}

@@ -125,7 +125,11 @@ func (s *story) collective(run *trace.Run, t *trace.Thread, k int, f function) {
 	case c.Root[k] == -3:
 		root = "SELF"
 	}
-	s.tell("collective %d %d to %d on %s, root %s, sent %d, received %d", f.op, t.Calls.EnterNS[c.Call[k]], t.Calls.ExitNS[c.Call[k]], name, root, c.Sent[k], c.Received[k])
+	how := ""
+	if f.immediate {
+		how = " that does not block"
+	}
+	s.tell("collective%s %d %d to %d on %s, root %s, sent %d, received %d", how, f.op, t.Calls.EnterNS[c.Call[k]], t.Calls.ExitNS[c.Call[k]], name, root, c.Sent[k], c.Received[k])
 }
 
 func (s *story) bursts(run *trace.Run, t *trace.Thread) {

@@ -26,9 +26,33 @@ func TestStream(t *testing.T) {
 }
 
 func TestStreamOfOneOfEach(t *testing.T) {
-	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows()} {
+	for _, run := range []*trace.Run{tracetest.Small(), tracetest.Planted(), tracetest.PlantedWindows(), rare()} {
 		tell(t, run)
 	}
+}
+
+// rare is a run with collectives that do not block, neighbours, a root in the other group, a call of which nothing is known, and bursts that stand for others.
+func rare() *trace.Run {
+	run := &trace.Run{
+		DurationNS: 100, Worlds: []trace.World{{Size: 1}}, Counters: []trace.Counter{{Name: "a"}},
+		CallPaths:     []trace.CallPath{{}, {Function: "MPI_Iallreduce"}, {Function: "MPI_Ibcast_c"}, {Function: "MPI_Ineighbor_alltoall"}, {Function: "MPI_Reduce"}},
+		Communicators: []trace.Communicator{{ID: 1, Ranks: []int{0}}, {ID: 2, Inter: true}},
+		Threads: []trace.Thread{{
+			EndNS: 100,
+			Calls: trace.Calls{
+				EnterNS: []int64{0, 20, 40, 60, 80}, ExitNS: []int64{10, 30, 50, 70, 100}, Path: []uint32{1, 2, 3, 4, 0}, Count: []int64{1, 1, 1, 1, 7}, Unfinished: true,
+			},
+			Collectives: trace.Collectives{
+				Call: []uint32{0, 1, 2, 3}, Comm: []int32{0, 0, 0, 1}, Ordinal: []int64{0, 1, 2, 0}, Sent: []int64{8, 16, 24, 32}, Received: []int64{1, 2, 3, 4}, Root: []int32{-1, 0, -1, -3},
+			},
+			Bursts: trace.Bursts{
+				StartNS: []int64{10, 30, 50}, DurationNS: []int64{10, 10, 10}, Before: make([]uint32, 3), After: make([]uint32, 3), Cluster: []int32{1, 0, -1},
+				Weight: []float64{2.5, 1, 1e6}, Counters: [][]int64{{5, trace.NoCount, -7}},
+			},
+		}},
+	}
+	run.SummariseClusters()
+	return run
 }
 
 type fatal interface {
@@ -146,11 +170,17 @@ func (x *explainer) hear(e event) error {
 	case eventIrecvRequest:
 		h.kind = "irecv request"
 		put("request")
-	case eventCollective, eventNonBlocking:
+	case eventCollective:
 		h.kind = "collective"
+	case eventNonBlocking:
+		h.kind = "collective"
+		put("request")
 	case eventCollectiveEnd, eventNonBlockingEnd:
 		h.kind = "collective end"
 		put("op", "root", "sent", "received")
+		if e.kind == eventNonBlockingEnd {
+			put("op", "root", "sent", "received", "request")
+		}
 		comm()
 		switch uint32(e.args[1]) {
 		case rootNone:
