@@ -15,9 +15,9 @@ func writeCells(b *strings.Builder, m *rundir.Manifest, c *rundir.Clusters) {
 	if x == nil {
 		return
 	}
-	fmt.Fprintf(b, "cells: %s in full, %s in sum alone", count(x.RanksInFull, "rank"), Integer(x.RanksInSum))
+	fmt.Fprintf(b, "cells: %s in full, %s in sum alone", count(x.RanksInFull, "rank"), units.Integer(x.RanksInSum))
 	if x.RanksSilent > 0 {
-		fmt.Fprintf(b, ", of %s nothing came", Integer(x.RanksSilent))
+		fmt.Fprintf(b, ", of %s nothing came", units.Integer(x.RanksSilent))
 	}
 	fmt.Fprintf(b, "; %s told %v of micro-cells, which take %v on a node at most\n", count(x.Agents, "agent"), units.Bytes(x.BytesUp), units.Bytes(x.HeldBytes))
 	if c.Cells != nil {

@@ -60,7 +60,7 @@ func iterations(phases []rundir.Iterations) string {
 	for _, i := range shown {
 		p := &phases[i]
 		parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each%s)",
-			Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
+			units.Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
 	}
 	if rest := len(order) - len(shown); rest > 0 {
 		parts = append(parts, count(rest, "shorter phase"))
@@ -75,9 +75,9 @@ func within(loops []rundir.Inner) string {
 	}
 	bursts := func(a, b rundir.Inner) int { return cmp.Compare(a.Trips*a.PeriodBursts, b.Trips*b.PeriodBursts) }
 	l := slices.MaxFunc(slices.DeleteFunc(slices.Clone(loops), func(l rundir.Inner) bool { return l.Depth > 1 }), bursts)
-	trips := Integer(l.MinTrips)
+	trips := units.Integer(l.MinTrips)
 	if l.MaxTrips > l.MinTrips {
-		trips += " to " + Integer(l.MaxTrips)
+		trips += " to " + units.Integer(l.MaxTrips)
 	}
 	verb := "come"
 	if l.PeriodBursts == 1 {
@@ -94,7 +94,7 @@ func classes(k *rundir.Kept, worlds bool) string {
 	text := count(len(k.Classes), "class")
 	var sizes []string
 	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
-		sizes = append(sizes, fmt.Sprintf("%s like %s", Integer(c.Size), c.Exemplar.Short(worlds)))
+		sizes = append(sizes, fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds)))
 	}
 	text += " (" + strings.Join(sizes, ", ")
 	if rest := len(k.Classes) - mostSaid; rest > 0 {
@@ -129,7 +129,7 @@ func windows(k *rundir.Kept) string {
 		text += " (" + strings.Join(parts, ", ") + ")"
 	}
 	text += fmt.Sprintf(" of %s with %s and %s; of the other bursts a sample of %s", count(k.Ranks, "rank"), count(k.Calls, "MPI call"),
-		count(k.Bursts, "burst"), Integer(k.SampledBursts))
+		count(k.Bursts, "burst"), units.Integer(k.SampledBursts))
 	if n := len(k.Dropped) + k.MoreDropped; n > 0 {
 		text += fmt.Sprintf("; no room for %d more", n)
 	}
@@ -173,5 +173,5 @@ func figure(x float64) string {
 	case x < 100:
 		return fmt.Sprintf("%.1f", x)
 	}
-	return Integer(int(x + .5))
+	return units.Integer(int(x + .5))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
@@ -35,7 +36,7 @@ func phaseTable(m *rundir.Manifest, c *rundir.Clusters) table {
 			clusters = mostOf(b)
 		}
 		t.rows = append(t.rows, []string{
-			shorten(p.Name), Integer(p.Count), Duration(float64(p.Seconds) * 1e9 / float64(p.Count)),
+			shorten(p.Name), units.Integer(p.Count), Duration(float64(p.Seconds) * 1e9 / float64(p.Count)),
 			Duration(float64(p.Computing) * 1e9), percent(share), clusters,
 		})
 	}

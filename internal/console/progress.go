@@ -22,7 +22,7 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"ranks", states(state{p.Ranks.Recorded, "in all"}, state{p.Ranks.Running, "running"}, state{p.Ranks.Ended, "ended"},
 			state{p.Ranks.Died, "died"}, state{p.Ranks.Left, "went on unmeasured"})},
 		{"MPI calls", calls(p)},
-		{"bursts", fmt.Sprintf("%s, %s/s lately", Integer(int(p.Bursts)), Integer(int(p.BurstsPerSecond)))},
+		{"bursts", fmt.Sprintf("%s, %s/s lately", units.Integer(int(p.Bursts)), units.Integer(int(p.BurstsPerSecond)))},
 		{"clusters", clusters(p)},
 		{"losses", progressLosses(&p.Losses)},
 		{"turned away", turnedAway(p.Refused)},
@@ -37,7 +37,7 @@ func Progress(w io.Writer, p *health.Page) error {
 				written = units.Bytes(m.Journal.Bytes).String()
 			}
 			t.rows = append(t.rows, []string{
-				Integer(m.Member), m.Host, Integer(m.Agents), Integer(m.Ranks), Integer(int(m.Bursts)), units.Bytes(max(m.Memory.ResidentBytes, m.Memory.HeapBytes)).String(), written,
+				units.Integer(m.Member), m.Host, units.Integer(m.Agents), units.Integer(m.Ranks), units.Integer(int(m.Bursts)), units.Bytes(max(m.Memory.ResidentBytes, m.Memory.HeapBytes)).String(), written,
 			})
 		}
 		writeTable(b, t)
@@ -53,7 +53,7 @@ func Progress(w io.Writer, p *health.Page) error {
 			case !a.Connected:
 				how = "away for " + span(a.Away)
 			}
-			t.rows = append(t.rows, []string{a.Host, how, Integer(a.Ranks)})
+			t.rows = append(t.rows, []string{a.Host, how, units.Integer(a.Ranks)})
 		}
 		writeTable(b, t)
 	}
@@ -64,15 +64,15 @@ func Progress(w io.Writer, p *health.Page) error {
 // calls says how many calls came; where they stay on their nodes that is told when a thread has ended.
 func calls(p *health.Page) string {
 	if p.Cells == nil {
-		return Integer(int(p.Calls))
+		return units.Integer(int(p.Calls))
 	}
-	return Integer(int(p.Calls)) + " of threads that have ended"
+	return units.Integer(int(p.Calls)) + " of threads that have ended"
 }
 
 // clusters says what is known of clusters; where bursts stay on their nodes there are none before the end of the run.
 func clusters(p *health.Page) string {
 	if p.Cells == nil {
-		return fmt.Sprintf("%s, with %s of the time (of %s)", Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))
+		return fmt.Sprintf("%s, with %s of the time (of %s)", units.Integer(p.Clusters.Count), percent(p.Clusters.Explained), count(p.Clusters.Bursts, "burst"))
 	}
 	return "at the end of the run: the bursts stay on their nodes, " + Kept(p.Cells)
 }
@@ -87,7 +87,7 @@ func Kept(k *health.Cells) string {
 	}
 	text := fmt.Sprintf("in %s, as of %s ago", count(k.Units, "micro-cell"), span(k.Age))
 	if k.Silent > 0 {
-		text += fmt.Sprintf("; %s of %s did not answer", Integer(k.Silent), count(k.Agents+k.Silent, "agent"))
+		text += fmt.Sprintf("; %s of %s did not answer", units.Integer(k.Silent), count(k.Agents+k.Silent, "agent"))
 	}
 	if k.Lost > 0 {
 		text += fmt.Sprintf("; %s lost", count(int(k.Lost), "burst"))
@@ -108,10 +108,10 @@ type state struct {
 
 // states lists the first and those of the others of which there are any.
 func states(all state, others ...state) string {
-	parts := []string{Integer(all.n)}
+	parts := []string{units.Integer(all.n)}
 	for _, s := range others {
 		if s.n > 0 {
-			parts = append(parts, Integer(s.n)+" "+s.what)
+			parts = append(parts, units.Integer(s.n)+" "+s.what)
 		}
 	}
 	return strings.Join(parts, ", ")
@@ -128,7 +128,7 @@ func progressLosses(l *health.Losses) string {
 		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "messages that came twice"},
 	} {
 		if x.n > 0 {
-			parts = append(parts, x.what+": "+Integer(int(x.n)))
+			parts = append(parts, x.what+": "+units.Integer(int(x.n)))
 		}
 	}
 	if len(parts) == 0 {
@@ -143,7 +143,7 @@ func turnedAway(refused map[string]uint64) string {
 	}
 	var parts []string
 	for _, cause := range slices.Sorted(maps.Keys(refused)) {
-		parts = append(parts, Integer(int(refused[cause]))+" "+strings.ReplaceAll(cause, "_", " "))
+		parts = append(parts, units.Integer(int(refused[cause]))+" "+strings.ReplaceAll(cause, "_", " "))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -141,7 +141,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		left: []bool{false, false, false, false, false, false, true},
 	}
 	add := func(name string, bursts int, share float64, cells ...string) {
-		t.rows = append(t.rows, append([]string{name, Integer(bursts), percent(share)}, cells...))
+		t.rows = append(t.rows, append([]string{name, units.Integer(bursts), percent(share)}, cells...))
 	}
 	shown := 0
 	for shown < min(len(run.Clusters), tableRows) && (shown == 0 || run.Clusters[shown].Share >= tableShare) {
@@ -256,7 +256,7 @@ func messages(m *rundir.Messages) string {
 	if m.Sends+m.Receives == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s of %s", Integer(int(m.Matched)), units.Bytes(m.Bytes))}
+	parts := []string{fmt.Sprintf("%s of %s", units.Integer(int(m.Matched)), units.Bytes(m.Bytes))}
 	if m.LateSenderSeconds > 0 {
 		parts = append(parts, fmt.Sprintf("receivers waited %s for senders that were late", Duration(float64(m.LateSenderSeconds)*1e9)))
 	}
@@ -274,7 +274,7 @@ func losses(m *rundir.Manifest) string {
 			if n != 1 {
 				one = many
 			}
-			parts = append(parts, fmt.Sprintf("%s %s%s", Integer(int(n)), one, what))
+			parts = append(parts, fmt.Sprintf("%s %s%s", units.Integer(int(n)), one, what))
 		}
 	}
 	record, records := "MPI call", "MPI calls"

@@ -47,20 +47,7 @@ func writeTable(b *strings.Builder, t table) {
 func percent(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) }
 
 func count(n int, what string) string {
-	return Integer(n) + " " + units.Plural(n, what)
-}
-
-// Integer prints a number with its thousands apart: 1,234,567.
-func Integer(n int) string {
-	digits := strconv.Itoa(n)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
+	return units.Integer(n) + " " + units.Plural(n, what)
 }
 
 // Duration prints nanoseconds with three significant digits in the unit that suits.

@@ -139,5 +139,5 @@ func counts(run *trace.Run) string {
 }
 
 func many(n int, what string) string {
-	return console.Integer(n) + " " + units.Plural(n, what)
+	return units.Integer(n) + " " + units.Plural(n, what)
 }

@@ -21,7 +21,6 @@ import (
 	"moriens/collector"
 	"moriens/collector/journal"
 	"moriens/collector/moriens"
-	"moriens/internal/console"
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
 	"moriens/internal/segment"
@@ -195,7 +194,7 @@ func announce(col *collector.Collector, out string) {
 			where = fmt.Sprintf("at the first of %d collectors", len(meet.Members))
 		}
 		fmt.Fprintf(os.Stderr, "moriens: going on with run %s, begun %s: %s bursts of %s processes are %s\n", meet.Run,
-			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), console.Integer(int(t.Bursts)), console.Integer(t.Processes), where)
+			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), units.Integer(int(t.Bursts)), units.Integer(t.Processes), where)
 	}
 	if col.Over() {
 		fmt.Fprintln(os.Stderr, "moriens: it had ended; analysing it")

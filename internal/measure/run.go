@@ -29,6 +29,7 @@ import (
 	"moriens/internal/hint"
 	"moriens/internal/job"
 	"moriens/internal/rendezvous"
+	"moriens/internal/units"
 	"moriens/trace/rundir"
 )
 
@@ -273,9 +274,9 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 func soFar(col *collector.Collector) string {
 	p := col.Progress()
 	if kept := col.Surveyed(); kept != nil {
-		return fmt.Sprintf("%s bursts on their nodes, %s", console.Integer(int(kept.Bursts)), console.Kept(kept))
+		return fmt.Sprintf("%s bursts on their nodes, %s", units.Integer(int(kept.Bursts)), console.Kept(kept))
 	}
-	return fmt.Sprintf("%s bursts · %s clusters · %.0f %% of time explained", console.Integer(int(p.Totals.Bursts)), console.Integer(len(p.Clusters)), 100*p.Explained)
+	return fmt.Sprintf("%s bursts · %s clusters · %.0f %% of time explained", units.Integer(int(p.Totals.Bursts)), units.Integer(len(p.Clusters)), 100*p.Explained)
 }
 
 // awaitAgent waits until all that the agent in this process has recorded came, or until it has ended.

@@ -2,6 +2,7 @@ package units
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -19,4 +20,17 @@ func Plural[N int | int64](n N, thing string) string {
 		}
 	}
 	return thing + "s"
+}
+
+// Integer writes a number with its thousands apart: 1,234,567.
+func Integer(n int) string {
+	digits := strconv.Itoa(n)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
 }

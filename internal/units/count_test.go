@@ -19,3 +19,11 @@ func TestCount(t *testing.T) {
 		}
 	}
 }
+
+func TestInteger(t *testing.T) {
+	for n, want := range map[int]string{0: "0", 12: "12", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -999: "-999"} {
+		if got := Integer(n); got != want {
+			t.Errorf("Integer(%d) = %q, want %q", n, got, want)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (b *builder) chooseDetail() chosen {
 		}
 	}
 	if out > 0 {
-		b.leftOut("Call by call: %s of %s kept windows; the others are in the run directory.", number(len(order)-out), number(len(order)))
+		b.leftOut("Call by call: %s of %s kept windows; the others are in the run directory.", units.Integer(len(order)-out), units.Integer(len(order)))
 	}
 	c := make(chosen)
 	for i := range run.Threads {
@@ -192,7 +192,7 @@ func (b *builder) addMessages(c chosen) {
 			sent, received, bytes = append(sent, float64(m.SendNS)), append(received, float64(m.PhysicalRecvNS)), append(bytes, float64(m.Bytes))
 		}
 		if out > 0 {
-			b.leftOut("Left out: %s %s, the latest.", number(out), units.Plural(out, "message"))
+			b.leftOut("Left out: %s %s, the latest.", units.Integer(out), units.Plural(out, "message"))
 		}
 	}
 	b.doc.Detail.Messages = len(from)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/pack"
@@ -197,15 +198,6 @@ func (b *builder) addOverview() {
 	b.doc.Overview = &place
 	o.AddTo(&b.columns)
 	if len(o.Rows) < b.doc.Threads {
-		b.coarse = append(b.coarse, fmt.Sprintf("A row of the timeline stands for %s threads.", number(o.Rows[0][1]-o.Rows[0][0]+1)))
+		b.coarse = append(b.coarse, fmt.Sprintf("A row of the timeline stands for %s threads.", units.Integer(o.Rows[0][1]-o.Rows[0][0]+1)))
 	}
-}
-
-// number writes a count as people do: 1,024.
-func number(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }

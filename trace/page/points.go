@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/pack"
 	"moriens/trace/rundir"
@@ -121,8 +122,8 @@ func (b *builder) describePoints(drawn, all int) {
 		p.How = "those of kept windows, and a weighted sample of the others"
 	}
 	if drawn < all {
-		p.How += fmt.Sprintf("; of the %s in the run directory %s are here, evenly chosen, of small clusters a larger part", number(all), number(drawn))
-		b.coarse = append(b.coarse, fmt.Sprintf("%s of the %s bursts of the run directory are points.", number(drawn), number(all)))
+		p.How += fmt.Sprintf("; of the %s in the run directory %s are here, evenly chosen, of small clusters a larger part", units.Integer(all), units.Integer(drawn))
+		b.coarse = append(b.coarse, fmt.Sprintf("%s of the %s bursts of the run directory are points.", units.Integer(drawn), units.Integer(all)))
 	}
 }
 

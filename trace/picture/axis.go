@@ -1,7 +1,6 @@
 package picture
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -122,12 +121,3 @@ func niceStep(raw float64) float64 {
 type fixedTicks []plot.Tick
 
 func (f fixedTicks) Ticks(lo, hi float64) []plot.Tick { return f }
-
-// thousands prints an integer with its digits in groups.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}

@@ -93,12 +93,12 @@ func Scatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dime
 func caption(drawn, total, lacking int) string {
 	var parts []string
 	if drawn < total {
-		parts = append(parts, fmt.Sprintf("%s of %s bursts drawn, of small clusters a larger part.", thousands(drawn), thousands(total)))
+		parts = append(parts, fmt.Sprintf("%s of %s bursts drawn, of small clusters a larger part.", units.Integer(drawn), units.Integer(total)))
 	} else {
-		parts = append(parts, fmt.Sprintf("%s %s.", thousands(total), units.Plural(total, "burst")))
+		parts = append(parts, fmt.Sprintf("%s %s.", units.Integer(total), units.Plural(total, "burst")))
 	}
 	if lacking > 0 {
-		parts = append(parts, fmt.Sprintf("Without a place on these axes, for lack of a counter or being zero: %s.", thousands(lacking)))
+		parts = append(parts, fmt.Sprintf("Without a place on these axes, for lack of a counter or being zero: %s.", units.Integer(lacking)))
 	}
 	return strings.Join(parts, " ")
 }

@@ -12,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"moriens/analysis/team"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/palette"
@@ -76,7 +77,7 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 
 	text := fmt.Sprintf("A bin of %s shows one of what is in it, in proportion along the row.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
 	if len(rows) < len(run.Threads) {
-		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), thousands(len(run.Threads)))
+		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), units.Integer(len(run.Threads)))
 	}
 	if paused {
 		text += " Nothing is drawn where the program had paused recording."
