@@ -347,3 +347,13 @@ func FuzzResolve(f *testing.F) {
 		resolve(context.Background(), strings.NewReader(string(data)), "/nonexistent/app", readBuildID(file), []uint64{address, address + 64, 0x1140, 0x1180})
 	})
 }
+
+// A range has its first address, at which an inlined function may call at once, and not its end.
+func TestContains(t *testing.T) {
+	ranges := [][2]uint64{{10, 20}, {30, 31}}
+	for pc, want := range map[uint64]bool{9: false, 10: true, 19: true, 20: false, 29: false, 30: true, 31: false} {
+		if contains(ranges, pc) != want {
+			t.Errorf("%d: %v", pc, !want)
+		}
+	}
+}

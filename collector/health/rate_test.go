@@ -35,3 +35,15 @@ func TestRate(t *testing.T) {
 		t.Errorf("rate %v", got)
 	}
 }
+
+// Where readings come seldom the rate is over the window and the reading before it, and no longer.
+func TestRateOfSeldomReadings(t *testing.T) {
+	var r Rate
+	start := time.Unix(1000, 0)
+	for i, count := range []uint64{0, 700, 707, 714} {
+		r.Add(start.Add(time.Duration(7*i)*time.Second), count)
+	}
+	if got := r.PerSecond(); math.Abs(got-1) > 1e-9 {
+		t.Errorf("%v a second, want 1 in the last 14", got)
+	}
+}

@@ -376,3 +376,23 @@ func TestColumns(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// Receives of which nothing is told may have taken of one stream where they can have been of one sender's to one process, with one tag.
+func TestUntoldMeet(t *testing.T) {
+	one := untold{process: 0, comm: 7, peer: 0, tag: 0}
+	for _, tt := range []struct {
+		other untold
+		want  bool
+	}{
+		{one, true},
+		{untold{0, 7, -1, -1}, true},
+		{untold{0, 7, 1, 0}, false},
+		{untold{0, 7, 0, 1}, false},
+		{untold{1, 7, 0, 0}, false},
+		{untold{0, 8, 0, 0}, false},
+	} {
+		if one.meets(tt.other) != tt.want || tt.other.meets(one) != tt.want {
+			t.Errorf("%+v and %+v: %v", one, tt.other, !tt.want)
+		}
+	}
+}

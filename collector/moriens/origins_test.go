@@ -2,12 +2,14 @@ package moriens
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -85,5 +87,43 @@ func TestPairSides(t *testing.T) {
 				t.Error(d)
 			}
 		})
+	}
+}
+
+// What was made of a communicator that got a common id has one too, the same on both sides; of others nothing is known.
+func TestCommonIDs(t *testing.T) {
+	member := func(id uint64, origin *moriensv1.Origin) store.Member {
+		return store.Member{Communicator: &store.Communicator{Info: &moriensv1.Communicator{Id: id}}, Origin: origin}
+	}
+	derived := func(parent uint32) *moriensv1.Origin {
+		return &moriensv1.Origin{How: moriensv1.Origin_HOW_DERIVED, Parent: parent, Key: 5}
+	}
+	common := map[sideKey]uint64{{0, 100, spawned}: 77, {1, 200, parent}: 77}
+	var ids []uint64 // of what was derived
+	for world, how := range []moriensv1.Origin_How{spawned, parent} {
+		was := map[uint32]store.Member{
+			1: member(uint64(100*(world+1)), &moriensv1.Origin{How: how}), 2: member(9, derived(1)), 3: member(9, nil), 4: member(9, derived(3)), 5: member(9, derived(6)),
+		}
+		p := &process{Process: &store.Process{Comms: was}, Comms: maps.Clone(was), world: world}
+		if id, known := p.commonID(common, 1); !known || id != 77 {
+			t.Errorf("world %d: %d, %v", world, id, known)
+		}
+		if id, known := p.commonID(common, 2); known {
+			t.Errorf("world %d: what is derived is called %d before its parent is", world, id)
+		}
+		p.Comms[1] = member(77, was[1].Origin)
+		id, known := p.commonID(common, 2)
+		if !known {
+			t.Errorf("world %d: what is derived has no common id", world)
+		}
+		ids = append(ids, id)
+		for _, number := range []uint32{3, 4, 5} {
+			if id, known := p.commonID(common, number); known {
+				t.Errorf("world %d: communicator %d is called %d", world, number, id)
+			}
+		}
+	}
+	if ids[0] != ids[1] || ids[0] == 77 {
+		t.Errorf("what is derived is called %d and %d", ids[0], ids[1])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -226,5 +227,27 @@ func TestConcludeWithoutAMember(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What one member knows of sends and receives without an end all get, as what it was.
+func TestShareOpens(t *testing.T) {
+	sent, received := open{process: 1, comm: 7, peer: 2, tag: 3}, open{process: 2, comm: 8, peer: -1, tag: -1, receive: true}
+	want := map[open]interval{sent: {10, 20}, received: {30, 40}}
+	all := make([]map[open]interval, 2)
+	err := teamOf(2, func(x mpix.Transport) error {
+		m := &matching{opens: make(map[open]interval)}
+		own := []open{sent, received}[x.Rank()]
+		m.opens[own] = want[own]
+		all[x.Rank()] = m.opens
+		return m.shareOpens(&history{team: team.Threads{Team: x}})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank, got := range all {
+		if !maps.Equal(got, want) {
+			t.Errorf("member %d: %v, want %v", rank, got, want)
+		}
 	}
 }

@@ -237,3 +237,29 @@ func TestFillRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Marks that were fetched are taken in their order, those of a ring of which some have come by themselves are not.
+func TestFillMarks(t *testing.T) {
+	stub := newStaying(t)
+	stub.must(markName(1, 3, "solve"))
+	stub.must(marks(phase(12, 0)))
+	f := stub.store.Freeze()
+	late := phase(11, 9)
+	late.OriginTicks = 2000
+	filled := f.Fill([]*moriensv1.ReportRequest{marks(late), marks(phase(11, 3)), marks(phase(12, 3))})
+	if len(filled.Refused) > 0 {
+		t.Fatal(filled.Refused)
+	}
+	origins := func(ring uint64) (list []uint64) {
+		for _, m := range f.Ring(ring).Marks {
+			list = append(list, m.Origin)
+		}
+		return list
+	}
+	if got := origins(11); !slices.Equal(got, []uint64{1000, 2000}) {
+		t.Errorf("of the ring without marks those from %v on are taken", got)
+	}
+	if got := origins(12); !slices.Equal(got, []uint64{1000}) {
+		t.Errorf("of the ring with marks there are those from %v on", got)
+	}
+}
