@@ -150,3 +150,15 @@ func TestRequestBytes(t *testing.T) {
 	}
 	runtime.KeepAlive(m)
 }
+
+// A thread that has ended, and of which nothing waits, takes no room any more; what is after it does not wait for it.
+func TestEndedThreadsGo(t *testing.T) {
+	m := New(func(*moriensv1.ReportRequest) {})
+	for id := range uint64(3) {
+		m.Thread(id).End(0, false)
+	}
+	m.Thread(3)
+	if m.Advance(); len(m.threads) != 1 || m.threads[0].ended {
+		t.Errorf("%d threads are left, one has not ended", len(m.threads))
+	}
+}

@@ -303,6 +303,13 @@ func TestOptions(t *testing.T) {
 	if given, begun, err := journal.Options(dir); given != nil || begun || err != nil {
 		t.Errorf("a torn begin: %q, %v, %v", given, begun, err)
 	}
+	for what, record := range map[string][]byte{"an empty record": {}, "a record that is no begin": {2}} {
+		none := t.TempDir()
+		write(t, none, record)
+		if given, begun, err := journal.Options(none); given != nil || begun || err != nil {
+			t.Errorf("%s: %q, %v, %v", what, given, begun, err)
+		}
+	}
 	other := t.TempDir()
 	record, err := proto.MarshalOptions{}.MarshalAppend([]byte{1}, &moriensv1.JournalBegin{Format: 2, Version: "9.1"})
 	if err != nil {

@@ -263,3 +263,17 @@ func TestFillMarks(t *testing.T) {
 		t.Errorf("of the ring with marks there are those from %v on", got)
 	}
 }
+
+// A ring whose calls have come by themselves, one be it, is not filled.
+func TestFillOfFullRings(t *testing.T) {
+	stub := newStaying(t)
+	one := func(ring, first uint64) *moriensv1.Calls {
+		return &moriensv1.Calls{Ring: ring, First: first, OriginTicks: 10, BurstTicks: []uint64{0}, CallTicks: []uint64{3}, Function: []uint32{1}, Path: []uint32{1}, NoBurst: []uint32{0}}
+	}
+	stub.must(calls(one(12, 0)))
+	f := stub.store.Freeze()
+	filled := f.Fill([]*moriensv1.ReportRequest{calls(one(11, 0)), calls(one(12, 1)), calls(one(13, 0))})
+	if len(filled.Refused) != 2 || f.Ring(11).Calls != 1 || f.Ring(12).Calls != 1 {
+		t.Errorf("refused %v; %d and %d calls, want one of each", filled.Refused, f.Ring(11).Calls, f.Ring(12).Calls)
+	}
+}
