@@ -287,3 +287,37 @@ func TestRestart(t *testing.T) {
 		}
 	})
 }
+
+// Polls do not count among the calls by which windows are compared: how many there are is chance.
+func TestUnusualBesidePolls(t *testing.T) {
+	s := open(t, t.TempDir(), 1<<30)
+	defer s.Close()
+	j := &job{ranks: 1}
+	if err := s.Append(1, j.introduce()); err != nil {
+		t.Fatal(err)
+	}
+	const sends = 6
+	for i := range 16 {
+		slow := -1
+		if i == 13 {
+			slow = 0
+		}
+		messages := j.iterate(1, sends, slow)
+		for _, m := range messages {
+			if c := m.GetCalls(); c != nil {
+				at := uint32(i % sends)
+				c.PollsRow, c.Polls = []uint32{at}, []uint64{2}
+				c.Function[at], c.Path = uint32(100+i), slices.Repeat([]uint32{1}, len(c.Path))
+			}
+		}
+		if err := s.Append(2+uint64(i), messages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Sort(); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Stats().Unusual; n != 1 {
+		t.Errorf("%d unusual windows, want the slow one", n)
+	}
+}
