@@ -345,3 +345,21 @@ func TestThreadThatComesLater(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Partitioned requests of one kind, communicator, peer and tag are numbered in the order of their making, on both sides the same.
+func TestChannels(t *testing.T) {
+	m := New(func(*moriensv1.ReportRequest) {})
+	sent, received := moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED
+	for i, tt := range []struct {
+		o    operation
+		want int64
+	}{
+		{operation{kind: sent, comm: 1, peer: 2, tag: 3}, 0}, {operation{kind: sent, comm: 1, peer: 2, tag: 3}, 1}, {operation{kind: sent, comm: 1, peer: 2, tag: 3}, 2},
+		{operation{kind: received, comm: 1, peer: 2, tag: 3}, 0}, {operation{kind: sent, comm: 2, peer: 2, tag: 3}, 0},
+		{operation{kind: sent, comm: 1, peer: 0, tag: 3}, 0}, {operation{kind: sent, comm: 1, peer: 2, tag: 4}, 0}, {operation{kind: received, comm: 1, peer: 2, tag: 3}, 1},
+	} {
+		if got := m.channel(&tt.o); got != tt.want {
+			t.Errorf("request %d has channel %d, want %d", i, got, tt.want)
+		}
+	}
+}

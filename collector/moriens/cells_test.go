@@ -346,3 +346,23 @@ func TestCellsOutside(t *testing.T) {
 		t.Errorf("%q lacks %q", said, want)
 	}
 }
+
+// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they to blame.
+func TestEmptyAccount(t *testing.T) {
+	for _, tt := range []struct {
+		what   string
+		of     account
+		bursts bool
+		told   bool // why
+	}{
+		{"bursts", account{set: &microcell.Set{Bursts: 1}}, true, false},
+		{"none", account{set: new(microcell.Set), lineup: lineup{rings: make([]*store.Ring, 2)}}, false, false},
+		{"no threads", account{}, false, false},
+		{"nothing told", account{lineup: lineup{rings: make([]*store.Ring, 1)}}, false, true},
+	} {
+		bursts, why, advice := tt.of.empty()
+		if bursts != tt.bursts || (why != "") != tt.told || (advice != "") != tt.told {
+			t.Errorf("%s: %v, %q, %q", tt.what, bursts, why, advice)
+		}
+	}
+}
