@@ -14,6 +14,7 @@ import (
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
 	"moriens/trace/rundir"
 )
 
@@ -143,5 +144,32 @@ func TestFlows(t *testing.T) {
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// Collectives count whose communicator is known; the one in which a process died does not, for it never returned.
+func TestVisit(t *testing.T) {
+	member := func(id uint64, inter bool) store.Member {
+		return store.Member{Communicator: &store.Communicator{Info: &moriensv1.Communicator{Id: id, Inter: inter}}, Rank: 1}
+	}
+	h := &history{
+		run:       &trace.Run{Threads: []trace.Thread{{Calls: trace.Calls{EnterNS: make([]int64, 6), Path: make([]uint32, 6), Unfinished: true}}}},
+		processes: []process{{Comms: map[uint32]store.Member{1: member(77, false), 2: member(78, true), 3: member(79, false)}}}, processOf: []int{0},
+	}
+	h.run.Threads[0].Calls.Path[1] = 1 // a function of which it is not known who waits for whom
+	x := &store.Collectives{
+		Row: []uint32{0, 1, 2, 3, 4, 5}, Comm: []uint32{1, 1, 2, 3, 1, 1}, Ordinal: []uint64{0, 1, 0, 0, 2, 3},
+		Sent: make([]uint64, 6), Received: make([]uint64, 6), Root: []int32{-1, -1, -1, -1, -1, -1},
+	}
+	var got []uint64
+	add := func(key meetingKey, v visitor) {
+		if key.comm != 77 || v.rank != 1 || !v.moves || v.place.Row != map[uint64]int32{2: 4}[key.ordinal] {
+			t.Errorf("%+v: %+v", key, v)
+		}
+		got = append(got, key.ordinal)
+	}
+	h.visit(&communicators{doubtful: map[uint64]bool{79: true}}, 0, x, []int32{0, -1}, []function{{name: "MPI_Barrier"}}, add)
+	if d := cmp.Diff([]uint64{0, 2}, got); d != "" {
+		t.Errorf("collectives that count: %s", d)
 	}
 }
