@@ -135,10 +135,11 @@ func TestSymbolsWithoutCalls(t *testing.T) {
 }
 
 // melt gives iterations as a molecular dynamics program has them: lists are built anew in 18 bursts, 19 steps of 12 follow, and every 50 steps there is a line of output, in the middle of one
-// iteration in five and at the end of another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in eight; 0: none is.
-func melt(random *rand.Rand, iterations, oneIn int) *script {
+// iteration in five and at the end of another. One burst in so many is noise, and so are some hundred bursts in a row after each of these, one time in eight; 0: none is. In so many iterations from the
+// 80th on most bursts are.
+func melt(random *rand.Rand, iterations, oneIn, disturbed int) *script {
 	s := new(script).do("ABC", 1)
-	left := 0 // of the noise in a row
+	left, most := 0, false // of the noise in a row
 	add := func(from, n uint32) {
 		for k := from; k < from+n; k++ {
 			symbol := k
@@ -149,10 +150,14 @@ func melt(random *rand.Rand, iterations, oneIn int) *script {
 				left--
 				symbol += 200 * uint32(random.IntN(2))
 			}
+			if most && random.IntN(3) > 0 {
+				symbol = k + 200
+			}
 			s.burst(symbol, 3000+int64(k))
 		}
 	}
 	for i := range iterations {
+		most = i >= 80 && i < 80+disturbed
 		add(20, 18)
 		for step := range 19 {
 			add(50, 12)
@@ -167,22 +172,25 @@ func melt(random *rand.Rand, iterations, oneIn int) *script {
 	return s.do("DE", 1)
 }
 
-// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls tell.
+// TestDamagedIterationsBeginAtTheirCalls has iterations that by their symbols are found, but are broken by noise here and there: where each begins, and how many there are, calls tell. So they do where the
+// machine did something else for a while, which parts them.
 func TestDamagedIterationsBeginAtTheirCalls(t *testing.T) {
-	exact := findByCalls(t, melt(rand.New(rand.NewPCG(0, 0)), 200, 0)).Phases[1]
+	exact := findByCalls(t, melt(rand.New(rand.NewPCG(0, 0)), 200, 0, 0)).Phases[1]
 	if exact.Iterations != 200 {
 		t.Fatalf("%d iterations", exact.Iterations)
 	}
-	for seed := range uint64(20) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		r := findByCalls(t, melt(random, 200, 1000), melt(random, 200, 1000))
-		if len(r.Phases) != 3 {
-			t.Fatalf("seed %d: %d phases, want 3", seed, len(r.Phases))
-		}
-		p := r.Phases[1]
-		for thread, l := range p.Threads {
-			if !slices.Equal(l.Begins, exact.Threads[0].Begins) {
-				t.Errorf("seed %d: thread %d has %d iterations, not the %d that there are: %s", seed, thread, len(l.Begins)-1, exact.Iterations, p.Reason)
+	for _, disturbed := range []int{0, 7} {
+		for seed := range uint64(20) {
+			random := rand.New(rand.NewPCG(seed, 1))
+			r := findByCalls(t, melt(random, 200, 1000, disturbed), melt(random, 200, 1000, disturbed))
+			if len(r.Phases) != 3 {
+				t.Fatalf("%d disturbed, seed %d: %d phases, want 3", disturbed, seed, len(r.Phases))
+			}
+			p := r.Phases[1]
+			for thread, l := range p.Threads {
+				if !slices.Equal(l.Begins, exact.Threads[0].Begins) {
+					t.Errorf("%d disturbed, seed %d: thread %d has %d iterations, not the %d that there are: %s", disturbed, seed, thread, len(l.Begins)-1, exact.Iterations, p.Reason)
+				}
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 		calls := f.look(f.viewOf(o.Calls), newNumberings(int(slices.Max(o.Calls))+1), true)
 		calls.numbers = o.Calls
 		more := calls.reference.explained / f.reference.explained
-		if more > explainedMore || damaged && more*explainedMore >= 1 && f.anywhere(func() bool { return f.samePhases(&calls) }) {
+		if more > explainedMore || damaged && more*explainedMore >= 1 && f.anywhere(func() bool { return f.hasPhases(&calls) }) {
 			f.way = calls
 		}
 	}
@@ -120,19 +120,43 @@ func (f *finder) anywhere(so func() bool) bool {
 	return yes[0] == 1
 }
 
-// damaged says that iterations of the reference are broken, so that where they begin is known but roughly.
+// damaged says that iterations of the reference are broken, so that where they begin is known but roughly, or that a phase may be.
 func (f *finder) damaged() bool {
-	return slices.ContainsFunc(f.sequences[f.reference.sequence].sections, func(s section) bool { return len(s.runs) > 1 })
+	for i, s := range f.sequences[f.reference.sequence].sections {
+		if i > 0 || len(s.runs) > 1 {
+			return true
+		}
+	}
+	return false
 }
 
-// samePhases says that the other way has the same phases on the reference's thread: as many, of iterations about as long, that begin and end where these do but for damaged iterations.
-func (f *finder) samePhases(other *way) bool {
+// hasPhases says that the other way has all phases of the reference's thread, and tells those apart that differ in what repeats. One phase there may be several here that damage has parted.
+func (f *finder) hasPhases(other *way) bool {
 	s := f.sequences[f.reference.sequence]
-	near := func(a, b, within int) bool { return max(a-b, b-a) <= within }
-	return slices.EqualFunc(s.sections, other.sequences[other.of[s.threads[0]]].sections, func(a, b section) bool {
-		far := damagedIterations * a.period
-		return near(a.period, b.period, a.period/8) && near(int(a.from), int(b.from), far) && near(int(a.to), int(b.to), far)
-	})
+	rest := s.sections
+	for _, whole := range other.sequences[other.of[s.threads[0]]].sections {
+		n := 0
+		for n < len(rest) && rest[n].from < whole.to {
+			n++
+		}
+		if n > 0 && !whole.has(rest[:n]) {
+			return false
+		}
+		rest = rest[n:]
+	}
+	return len(rest) == 0
+}
+
+// has says that sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
+func (s *section) has(parts []section) bool {
+	far := int32(damagedIterations * s.period)
+	for i := range parts {
+		p := &parts[i]
+		if p.kind != parts[0].kind || max(p.period-s.period, s.period-p.period) > s.period/8 || p.from < s.from-far || p.to > s.to+far {
+			return false
+		}
+	}
+	return true
 }
 
 // viewOf gives the threads with other numbers for their symbols.
