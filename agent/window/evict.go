@@ -16,6 +16,24 @@ const (
 	mergeFiles = 8
 )
 
+// rewriteShare is the share of what may be held that is written anew at a time, for until then it takes its room twice: half of what is
+// between the bound and where eviction begins.
+const rewriteShare = 16
+
+// atATime parts files so that no more is written anew at a time than there is room for, but one file at least; bytes is what that is of a file.
+func (s *Store) atATime(files []*file, bytes func(*file) int64) (groups [][]*file) {
+	room := s.max() / rewriteShare
+	left := int64(0)
+	for _, f := range files {
+		n := bytes(f)
+		if left -= n; len(groups) == 0 || left < 0 {
+			groups, left = append(groups, nil), room-n
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], f)
+	}
+	return groups
+}
+
 // run does what Append leaves to be done.
 func (s *Store) run() {
 	for range s.work {
@@ -127,9 +145,33 @@ func (s *Store) lower(c class) uint64 {
 	return hashes[len(hashes)*7/8] - min(hashes[len(hashes)*7/8], 1)
 }
 
-// cut takes the ends off the files of ordinary windows. What is not to go of the runs that do is written anew: marked windows to a file of their
-// own, and the lower ones of the first run that goes.
+// firstCut is the first run of a file that has windows which go because of their hashes; -1: none has.
+func (s *Store) firstCut(f *file) int {
+	if f.marked {
+		return -1
+	}
+	return slices.IndexFunc(f.runs, func(r run) bool { return r.last > s.below[ordinary] })
+}
+
+// cut takes the ends off the files of ordinary windows.
 func (s *Store) cut() error {
+	var files []*file
+	for _, f := range s.files {
+		if s.firstCut(f) >= 0 {
+			files = append(files, f)
+		}
+	}
+	for _, group := range s.atATime(files, func(f *file) int64 { return f.bytes() - f.runs[s.firstCut(f)].start }) {
+		if err := s.cutEnds(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cutEnds is cut for some of the files. What is not to go of the runs that do is written anew: marked windows to a file of their
+// own, and the lower ones of the first run that goes.
+func (s *Store) cutEnds(files []*file) error {
 	marked, err := s.write(true)
 	if err != nil {
 		return err
@@ -137,14 +179,8 @@ func (s *Store) cut() error {
 	var rest []part
 	n := new(moriensv1.WindowState)
 	var left []*file
-	for _, f := range s.files {
-		if f.marked {
-			continue
-		}
-		i := slices.IndexFunc(f.runs, func(r run) bool { return r.last > s.below[ordinary] })
-		if i < 0 {
-			continue
-		}
+	for _, f := range files {
+		i := s.firstCut(f)
 		gone := uint64(f.bytes() - f.runs[i].start)
 		for _, r := range f.runs[i:] {
 			n.EvictedWindows += r.windows
@@ -223,10 +259,16 @@ func (s *Store) sift() error {
 			sources = append(sources, f)
 		}
 	}
-	return s.rewrite(sources, true)
+	for _, group := range s.atATime(sources, (*file).bytes) {
+		if err := s.rewrite(group, true); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// merge puts the smallest files together where there are many.
+// merge puts the smallest files together where there are many, unless together they are too large: then all but one have half of that size or more,
+// of which there are not many.
 func (s *Store) merge() error {
 	for _, marked := range []bool{false, true} {
 		var files []*file
@@ -239,7 +281,11 @@ func (s *Store) merge() error {
 			continue
 		}
 		slices.SortFunc(files, func(a, b *file) int { return cmp.Compare(a.bytes(), b.bytes()) })
-		if err := s.rewrite(files[:mergeFiles], marked); err != nil {
+		smallest := s.atATime(files[:mergeFiles], (*file).bytes)[0]
+		if len(smallest) == 1 {
+			continue
+		}
+		if err := s.rewrite(smallest, marked); err != nil {
 			return err
 		}
 	}

@@ -65,6 +65,48 @@ func onDisk(t tester, dir string) (n int64) {
 	return n
 }
 
+// most watches what a store says it has on disk, until the result is called, and says what was most.
+func most(s *window.Store) func() int64 {
+	end, most := make(chan struct{}), make(chan int64)
+	go func() {
+		bytes := int64(0)
+		for {
+			select {
+			case <-end:
+				most <- bytes
+				return
+			default:
+				bytes = max(bytes, s.Stats().Bytes)
+			}
+		}
+	}()
+	return func() int64 {
+		close(end)
+		return <-most
+	}
+}
+
+// What is written anew takes its room twice for a while: that is within the bound too, also where all is marked.
+func TestRoomToWriteAnew(t *testing.T) {
+	for name, pinned := range map[string][]uint64{"ordinary": nil, "pinned": numbered(3000)} {
+		t.Run(name, func(t *testing.T) {
+			const bound = 192 << 10
+			s := open(t, t.TempDir(), bound)
+			defer s.Close()
+			j := &job{ranks: 2}
+			if err := s.Append(1, j.introduce()); err != nil {
+				t.Fatal(err)
+			}
+			s.Keep(&moriensv1.Keep{Why: moriensv1.Keep_WHY_PINNED, Window: pinned})
+			bytes := most(s)
+			play(t, s, j, 2, 300, -1)
+			if n := bytes(); n > bound {
+				t.Errorf("%d bytes on disk at a time, at most %d", n, bound)
+			}
+		})
+	}
+}
+
 // Nodes with room for more or less keep the windows of the lowest hashes, whole, and those that more than one keeps are the same.
 func TestNodesKeepTheSame(t *testing.T) {
 	const commits = 300

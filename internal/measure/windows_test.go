@@ -175,11 +175,11 @@ func TestWindowsOfSeveralNodes(t *testing.T) {
 	var kept []map[anchor.Window]bool
 	var fetched []windows.Fetched
 	for even := false; !even; time.Sleep(20 * time.Millisecond) {
+		kept, even = nil, true
+		fetched = c.Windows().Fetch(ctx, all)
 		if ctx.Err() != nil {
 			t.Fatal("the nodes do not come to keep the same windows of both their ranks")
 		}
-		kept, even = nil, true
-		fetched = c.Windows().Fetch(ctx, all)
 		slices.SortFunc(fetched, func(a, b windows.Fetched) int { return len(b.Gone) - len(a.Gone) })
 		for _, f := range fetched {
 			if f.Err != nil {
