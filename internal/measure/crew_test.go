@@ -210,7 +210,8 @@ func TestCrew(t *testing.T) {
 				n.compare(t, frozen)
 			}
 			page := c.members[0].Page()
-			if len(page.Agents) != nodes || page.Ranks.Recorded != 2*nodes || len(sizes) == 1 && (len(page.Members) != 2 || page.Redirected != nodes/2) {
+			again := page.Redirected > nodes/2 && len(page.Refused) > 0 // who has no time to say who it is comes again
+			if len(page.Agents) != nodes || page.Ranks.Recorded != 2*nodes || len(sizes) == 1 && (len(page.Members) != 2 || page.Redirected != nodes/2 && !again) {
 				t.Errorf("the page is %+v", page)
 			}
 			c.close(doneOf(planted)...)
