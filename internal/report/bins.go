@@ -58,7 +58,8 @@ func (b *binner) part(q url.Values) (p part, err error) {
 	p.first = int(number("first", 0, threads-1))
 	p.last = int(number("last", int64(p.first), threads-1))
 	p.from = number("from", 0, math.MaxInt64-1)
-	p.to = number("to", p.from+1, math.MaxInt64)
+	longest := overview.LongestNS(max(1, p.last-p.first+1))
+	p.to = number("to", p.from+1, p.from+min(longest, math.MaxInt64-p.from))
 	p.rows = int(number("rows", 1, mostRows))
 	p.bins = int(number("bins", 1, mostBins))
 	return p, err

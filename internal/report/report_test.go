@@ -282,9 +282,15 @@ func TestBins(t *testing.T) {
 	if diff := cmp.Diff(want, place); status != http.StatusOK || diff != "" {
 		t.Errorf("status %d: %s", status, diff)
 	}
+	for _, late := range []string{"&first=0&last=1&from=1000&to=2305843009213694951&rows=1&bins=1", "&first=0&last=0&from=9223372036854775806&to=9223372036854775807&rows=1&bins=1"} {
+		if status, _, text := ask(late); status != http.StatusOK {
+			t.Errorf("%s: status %d, %s", late, status, text)
+		}
+	}
 	for _, wrong := range []string{
 		"", "&first=0&last=99&from=0&to=1&rows=1&bins=1", "&first=1&last=0&from=0&to=1&rows=1&bins=1", "&first=0&last=0&from=5&to=5&rows=1&bins=1",
 		"&first=0&last=0&from=0&to=9&rows=0&bins=1", "&first=0&last=0&from=0&to=9&rows=1&bins=1000000000", "&first=x&last=0&from=0&to=9&rows=1&bins=1",
+		"&first=0&last=1&from=1000&to=2305843009213694952&rows=1&bins=1", "&first=0&last=0&from=9223372036854775806&to=9223372036854775808&rows=1&bins=1",
 	} {
 		if status, _, text := ask(wrong); status != http.StatusBadRequest || !bytes.Contains(text, []byte("want a whole number from ")) {
 			t.Errorf("%s: status %d, %s", wrong, status, text)

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -8,8 +9,11 @@ import (
 	"moriens/trace"
 )
 
-// Part draws a part of a run: threads from the first to the last, a time that is at least a nanosecond long, on so many rows, or fewer where there are not as
-// many threads, and bins. It has no Profile. Threads have nothing to show of times that are not kept of them.
+// LongestNS is the longest time that Part draws of so many threads: their time is added up in 64 bits, and twice where calls overlap bursts.
+func LongestNS(threads int) int64 { return math.MaxInt64 / 2 / int64(threads) }
+
+// Part draws a part of a run: threads from the first to the last, a time that is at least a nanosecond long and at most LongestNS, on so many rows, or fewer where
+// there are not as many threads, and bins. It has no Profile. Threads have nothing to show of times that are not kept of them.
 func Part(run *trace.Run, first, last int, beginNS, endNS int64, rows, bins int) *Overview {
 	part := &trace.Run{DurationNS: endNS - beginNS, Clusters: run.Clusters}
 	for i := first; i <= last; i++ {

@@ -66,6 +66,30 @@ func TestPart(t *testing.T) {
 	})
 }
 
+// Threads that are in a call and a burst at once, for as long as can be drawn: each takes turns with the other.
+func TestLongestPart(t *testing.T) {
+	const threads = 3
+	longest := overview.LongestNS(threads)
+	run := &trace.Run{Clusters: []trace.Cluster{{ID: 1}}, DurationNS: longest, Threads: make([]trace.Thread, threads)}
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		t.Calls.EnterNS, t.Calls.ExitNS = []int64{0}, []int64{longest}
+		t.Bursts.StartNS, t.Bursts.DurationNS, t.Bursts.Cluster = []int64{0}, []int64{longest}, []int32{1}
+	}
+	for _, bins := range []int{1, 2, 8} {
+		o := overview.Part(run, 0, threads-1, 0, longest, 1, bins)
+		for bin := range bins {
+			want := uint16([]int{overview.MPI, overview.Cluster + 1}[bin%2])
+			if o.Cell[bin] != want || o.Share[bin] != 8*17 {
+				t.Errorf("bin %d of %d: code %d has %d/255 of it, want code %d and half of it", bin, bins, o.Cell[bin], o.Share[bin], want)
+			}
+		}
+	}
+	if o := overview.Part(run, 0, threads-1, longest, 2*longest, 1, 2); o.Cell[0] != overview.Nothing || o.Share[0] != math.MaxUint8 {
+		t.Errorf("behind the run's end: code %d, %d/255", o.Cell[0], o.Share[0])
+	}
+}
+
 func codeOf(label int32) int {
 	switch {
 	case label > 0:
