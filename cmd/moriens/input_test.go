@@ -244,6 +244,24 @@ func TestReadOnlyRunDirectory(t *testing.T) {
 	}
 }
 
+// The version is asked for by a command or by a flag, which a command may be before, but not the job's own.
+func TestVersion(t *testing.T) {
+	want := execute(t, nil, binary(t), "version")
+	if want.status != 0 || !strings.HasPrefix(want.stdout, "moriens ") || strings.Count(want.stdout, "\n") != 1 || want.stderr != "" {
+		t.Fatalf("%+v", want)
+	}
+	for _, args := range [][]string{{"--version"}, {"run", "--version"}} {
+		if o := execute(t, nil, append([]string{binary(t)}, args...)...); o != want {
+			t.Errorf("moriens %q: %+v, want %+v", args, o, want)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "run")
+	if o := execute(t, nil, binary(t), "run", "--out", out, "--", "sh", "-c", "echo $1", "sh", "--version"); !strings.HasPrefix(o.stdout, "--version\n") {
+		t.Errorf("of the job: %+v", o)
+	}
+	contains(t, execute(t, nil, binary(t), "--help").stdout, "  --version ")
+}
+
 // What the command line has that is unknown is answered with what is like it, and with the command whose help tells more.
 func TestUnknownWords(t *testing.T) {
 	tests := []struct{ args, want string }{
@@ -253,7 +271,7 @@ func TestUnknownWords(t *testing.T) {
 		{"run -n 2 -- touch x", "moriens: unknown flag -n\nhint: moriens run --help lists its options\n"},
 		{"doctor -e x", "moriens: unknown flag -e, did you mean \"--events\"?\nhint: moriens doctor --help lists its options\n"},
 		{"run --outt x -- touch x", "moriens: unknown flag --outt, did you mean \"--out\"?\nhint: moriens run --help lists its options\n"},
-		{"-v", "moriens: unknown flag -v\nhint: moriens --help lists the commands\n"},
+		{"-v", "moriens: unknown flag -v, did you mean \"--version\"?\nhint: moriens --help lists the commands\n"},
 		{"analyse x", "moriens: unexpected argument analyse, did you mean \"analyze\"?\nhint: moriens --help lists the commands\n"},
 	}
 	for _, tt := range tests {

@@ -39,6 +39,8 @@ type commands struct {
 
 	Log       string `help:"Log to stderr from this level on: debug, info, warn, error." enum:"debug,info,warn,error" default:"error"`
 	LogFormat string `help:"Form of the log: text, or json, an object a line." enum:"text,json" default:"text"`
+
+	VersionFlag versionFlag `name:"version" help:"The same as moriens version."`
 }
 
 func main() {
@@ -68,7 +70,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	ctx, err := parser.Parse(args)
 	if exited >= 0 {
-		return exited // --help
+		return exited // --help, --version
 	}
 	if err != nil {
 		complain(stderr, misread(err))

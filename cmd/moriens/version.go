@@ -3,7 +3,8 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"log/slog"
+
+	"github.com/alecthomas/kong"
 
 	"moriens/internal/mpix"
 	"moriens/internal/shmabi"
@@ -18,12 +19,24 @@ var (
 
 type versionCommand struct{}
 
-func (versionCommand) Run(*slog.Logger) error {
+func (versionCommand) Run(app *kong.Kong) error {
 	p := program()
-	_, err := fmt.Printf("moriens %s, commit %s, run directory format %d (%s %d, %s %d), shared memory layout %d, MPI %s\n",
+	_, err := fmt.Fprintf(app.Stdout, "moriens %s, commit %s, run directory format %d (%s %d, %s %d), shared memory layout %d, MPI %s\n",
 		p.Version, p.Commit, rundir.ManifestFormat, rundir.ClustersFile, rundir.ClustersFormat, rundir.StructureFile, rundir.StructureFormat, shmabi.Version,
 		cmp.Or(mpix.Library(), "none"))
 	return err
+}
+
+// A versionFlag is that command as a flag, as which other programs have it.
+type versionFlag bool
+
+// BeforeReset is called where the flag is given, before the rest of the command line is looked at.
+func (versionFlag) BeforeReset(app *kong.Kong) error {
+	if err := (versionCommand{}).Run(app); err != nil {
+		return err
+	}
+	app.Exit(0)
+	return nil
 }
 
 func program() rundir.Program {
