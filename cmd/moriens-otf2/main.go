@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"moriens/internal/export"
 	"moriens/internal/hint"
 	"moriens/internal/units"
 	"moriens/trace/otf2"
@@ -18,7 +19,8 @@ import (
 var version = "unknown"
 
 const usage = "usage: moriens-otf2 RUNDIR OUT\n" +
-	"Writes the trace of a run directory as an OTF2 archive: OUT/traces.otf2 and what belongs to it. OUT must not exist.\n"
+	"Writes the trace of a run directory as an OTF2 archive: OUT/traces.otf2 and what belongs to it. OUT must not exist.\n" +
+	"Prints how many bursts, MPI calls, messages, communicators and clusters the run has.\n"
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
@@ -35,7 +37,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		fmt.Fprint(stderr, usage)
 		return 2
 	}
-	if err := export(args[0], args[1], stderr); err != nil {
+	if err := write(args[0], args[1], stdout, stderr); err != nil {
 		fmt.Fprintln(stderr, "moriens-otf2:", strings.ReplaceAll(err.Error(), "\n", "; "))
 		if h := hint.Of(err); h != "" {
 			fmt.Fprintln(stderr, "hint:", h)
@@ -45,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-func export(dir, out string, stderr io.Writer) error {
+func write(dir, out string, stdout, stderr io.Writer) error {
 	r, _, _, err := rundir.Read(dir)
 	if err != nil {
 		return err
@@ -57,5 +59,6 @@ func export(dir, out string, stderr io.Writer) error {
 	if loss.Bursts > 0 {
 		fmt.Fprintf(stderr, "note: %s left out that MPI calls overlap in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
 	}
-	return nil
+	_, err = fmt.Fprintln(stdout, export.Counts(r))
+	return err
 }

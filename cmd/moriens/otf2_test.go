@@ -25,8 +25,9 @@ func TestExportOTF2(t *testing.T) {
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)
 	}
-	if o := execute(t, []string{path}, binary(t), "export", run, "--format", "otf2", "--out", out); o.status != 0 || o.stderr != "" {
-		t.Fatalf("status %d\n%s", o.status, o.stderr)
+	o = execute(t, []string{path}, binary(t), "export", run, "--format", "otf2", "--out", out)
+	if o.status != 0 || o.stderr != "" || !strings.HasSuffix(o.stdout, " of 7,508 bursts, 7,496 MPI calls, 2,556 messages, 5 communicators, 14 clusters\n") {
+		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
 	}
 	text, err := exec.Command("otf2-print", "-Werror", "-A", filepath.Join(out, "traces.otf2")).Output()
 	if err != nil {

@@ -71,7 +71,7 @@ func Run(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	return c.say(counts(run), files)
+	return c.say(Counts(run), files)
 }
 
 // UsageError is a mistake on the command line.
@@ -119,16 +119,14 @@ func (c *Config) say(of string, files []*file) error {
 	for _, f := range files {
 		bytes += f.bytes
 	}
-	if of != "" {
-		of = " of " + of
-	}
-	if _, err := fmt.Fprintf(c.Stdout, "moriens: %s: %s, %v%s\n", c.Out, many(len(files), "file"), units.Bytes(bytes), of); err != nil {
+	if _, err := fmt.Fprintf(c.Stdout, "moriens: %s: %s, %v of %s\n", c.Out, many(len(files), "file"), units.Bytes(bytes), of); err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the export is in "+c.Out)
 	}
 	return nil
 }
 
-func counts(run *trace.Run) string {
+// Counts says how much a run holds, of each thing.
+func Counts(run *trace.Run) string {
 	text := strings.Join([]string{
 		many(run.Bursts(), "burst"), many(run.Calls(), "MPI call"), many(len(run.Messages), "message"), many(len(run.Communicators), "communicator"), many(len(run.Clusters), "cluster"),
 	}, ", ")

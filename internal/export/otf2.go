@@ -19,7 +19,7 @@ import (
 // otf2Writer is the program that writes OTF2: it is linked to the OTF2 library, and moriens to none.
 const otf2Writer = "moriens-otf2"
 
-// otf2 has that program write the archive.
+// otf2 has that program write the archive, and say on its stdout how much it holds.
 func (c *Config) otf2(ctx context.Context) error {
 	program, err := findOTF2Writer()
 	if err != nil {
@@ -33,8 +33,8 @@ func (c *Config) otf2(ctx context.Context) error {
 	const archive = "archive"
 	c.Status.Show("moriens: writing " + c.Out)
 	cmd := exec.CommandContext(ctx, program, c.Dir, place.in(archive))
-	var said bytes.Buffer
-	cmd.Stderr = &said
+	var holds, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &holds, &said
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
@@ -50,7 +50,7 @@ func (c *Config) otf2(ctx context.Context) error {
 	if err := move(place.in(archive), place.out); err != nil {
 		return err
 	}
-	if err := c.say("", files); err != nil {
+	if err := c.say(strings.TrimSpace(holds.String()), files); err != nil {
 		return err
 	}
 	if _, err := said.WriteTo(c.Stderr); err != nil {

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/internal/testenv"
+	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
 	"moriens/trace/tracetest"
@@ -108,7 +109,7 @@ func printed(t *testing.T, run *trace.Run) {
 	}
 }
 
-// exported writes a run to a directory, has it exported, and compares what otf2-print says with the run that the directory holds. It returns what the program says.
+// exported writes a run to a directory, has it exported, and compares what otf2-print says with the run that the directory holds. It returns what the program notes.
 func exported(t *testing.T, run *trace.Run) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
@@ -123,12 +124,17 @@ func exported(t *testing.T, run *trace.Run) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "archive")
-	said, err := exec.Command(needWriter(t), dir, out).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, said)
+	cmd := exec.Command(needWriter(t), dir, out)
+	var holds, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &holds, &said
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &said)
+	}
+	if want := units.Integer(held.Bursts()) + " " + units.Plural(held.Bursts(), "burst") + ", "; !strings.HasPrefix(holds.String(), want) || !strings.HasSuffix(holds.String(), "\n") {
+		t.Errorf("%q, want %q and so on", &holds, want)
 	}
 	compare(t, held, listen(t, out))
-	return string(said)
+	return said.String()
 }
 
 // An archive is never written over what is there, and one that is not whole is no success.
