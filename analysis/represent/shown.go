@@ -99,7 +99,7 @@ func (r *Run) busiest(stretches []stretch, thread int) foremost {
 	return most
 }
 
-// pieceOf finds the piece that begins with a thread's burst.
+// pieceOf finds the piece that begins with a thread's burst: there is one, for busiest has found the burst in the same stretches, which are the same at all members.
 func pieceOf(stretches []stretch, x spot) (index, piece int) {
 	for i := range stretches {
 		at := stretches[i].at[x.thread]
