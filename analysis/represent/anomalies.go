@@ -29,7 +29,7 @@ type anomaly struct {
 	unusualNS      int64
 	oddities       []oddity // that matter, the worst first
 	lengthNS       int64    // of an iteration that is far from the median; 0 of one that is not
-	kind           Unusual
+	kind           oddKind
 	cluster        int32
 }
 
@@ -53,11 +53,11 @@ func (s *stretch) anomalies(index int, oddities []oddity) []anomaly {
 			a.lengthNS = length
 			excess := max(length-s.wallNS, s.wallNS-length)
 			if a.unusualNS < excess/2 { // else the burst is what makes it long
-				a.kind, a.cluster = FarIteration, 0
+				a.kind, a.cluster = farLength, 0
 			}
 			a.unusualNS = max(a.unusualNS, excess)
 		}
-		if a.kind != NotUnusual {
+		if a.kind != notOdd {
 			s.pieces[u].odd = true
 			list = append(list, a)
 		}
@@ -93,7 +93,7 @@ func chooseAnomalies(run *Run, stretches []stretch, all []usual, list []anomaly,
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(list[b].unusualNS, list[a].unusualNS) })
 	type sort struct {
 		stretch int
-		kind    Unusual
+		kind    oddKind
 		cluster int32
 	}
 	seen := make(map[sort]int)
@@ -153,7 +153,7 @@ func (a *anomaly) window(run *Run, s *stretch, all []usual, from, to, near int) 
 		thread, burst := a.at(run, &w)
 		w.narrow(run, thread, burst, near)
 	}
-	w.Why, w.Kind, w.ExplainsNS = Anomaly, a.kind, a.unusualNS
+	w.Why, w.ExplainsNS = Anomaly, a.unusualNS
 	w.Threads = s.shown(run, all, &w)
 	where := s.name(from, to)
 	if part {
@@ -257,11 +257,11 @@ func (o *oddity) words(run *Run, all []usual) string {
 	took := seconds(float64(ns))
 	name := run.Name.name(int(o.thread))
 	switch u := &all[o.cluster]; {
-	case o.kind == LikeNoOther && o.bursts == 1:
+	case o.kind == likeNoOther && o.bursts == 1:
 		return fmt.Sprintf("a burst that is like no others takes %s on %s", took, name)
-	case o.kind == LikeNoOther:
+	case o.kind == likeNoOther:
 		return fmt.Sprintf("%s are like no others, the longest takes %s on %s", units.Count(o.bursts, "burst"), took, name)
-	case o.kind == RareCluster:
+	case o.kind == rareCluster:
 		return fmt.Sprintf("cluster %d, of which the run has %s on %s, takes %s on %s", o.cluster, units.Count(int(u.bursts), "burst"), units.Count(u.threads, "thread"), took, name)
 	case o.bursts == 1:
 		return fmt.Sprintf("a burst of cluster %d on %s takes %s its median (%s, median %s)", o.cluster, name, compared(float64(ns), float64(u.medianNS), "time"), took, seconds(float64(u.medianNS)))

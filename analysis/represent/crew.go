@@ -98,14 +98,14 @@ func uniteOddities(c team.Crew, own []oddity) []oddity {
 	}
 	type key struct {
 		piece   int
-		kind    Unusual
+		kind    oddKind
 		cluster int32
 	}
 	places := make(map[key]int)
 	var list []oddity
 	for _, theirs := range gather(c, values) {
 		for x := range slices.Chunk(theirs, 8) {
-			o := oddity{int(x[0]), Unusual(x[1]), int32(x[2]), int(x[3]), x[4], int32(x[5]), int32(x[6]), x[7]}
+			o := oddity{int(x[0]), oddKind(x[1]), int32(x[2]), int(x[3]), x[4], int32(x[5]), int32(x[6]), x[7]}
 			k := key{o.piece, o.kind, o.cluster}
 			place, there := places[k]
 			if !there {

@@ -10,11 +10,22 @@ import (
 	"moriens/analysis/workers"
 )
 
+// An oddKind says what is unusual.
+type oddKind int
+
+const (
+	notOdd      oddKind = iota
+	rareCluster         // bursts of a cluster that has few, on few threads
+	likeNoOther         // bursts in no cluster
+	farDuration         // bursts far outside the spread of their cluster's durations
+	farLength           // an iteration that takes much longer or shorter than the phase's median
+)
+
 // An oddity is the unusual bursts of one cluster in one piece.
 type oddity struct {
 	piece   int
-	kind    Unusual
-	cluster int32 // 0 of LikeNoOther
+	kind    oddKind
+	cluster int32 // 0 of likeNoOther
 	bursts  int
 	worstNS int64 // the most unusual time of one
 	thread  int32 // whose that is
@@ -84,7 +95,7 @@ func (s *stretch) measurePieces(run *Run, all []usual, column []int32, from, to 
 	}
 	type key struct {
 		piece   int
-		kind    Unusual
+		kind    oddKind
 		cluster int32
 	}
 	found := make(map[key]oddity)
@@ -114,7 +125,7 @@ func (s *stretch) measurePieces(run *Run, all []usual, column []int32, from, to 
 					row[column[c]] += ns
 				}
 				kind, unusualNS := s.odd(all, c, ns)
-				if kind == NotUnusual {
+				if kind == notOdd {
 					continue
 				}
 				k := key{u, kind, max(c, 0)}

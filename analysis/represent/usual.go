@@ -209,19 +209,19 @@ func (u *usual) judge(durations *histogram, threads, pieces int) {
 }
 
 // odd says whether a burst of the stretch is unusual, and how much of its time.
-func (s *stretch) odd(all []usual, cluster int32, ns int64) (kind Unusual, unusualNS int64) {
+func (s *stretch) odd(all []usual, cluster int32, ns int64) (kind oddKind, unusualNS int64) {
 	if cluster <= 0 {
 		if cluster == Noise {
-			return LikeNoOther, ns
+			return likeNoOther, ns
 		}
-		return NotUnusual, 0
+		return notOdd, 0
 	}
 	u := &all[cluster]
 	switch {
 	case u.rare && len(s.pieces) >= rareIn:
-		return RareCluster, ns
+		return rareCluster, ns
 	case ns > u.highNS || ns < u.lowNS:
-		return FarDuration, max(ns-u.medianNS, u.medianNS-ns)
+		return farDuration, max(ns-u.medianNS, u.medianNS-ns)
 	}
-	return NotUnusual, 0
+	return notOdd, 0
 }

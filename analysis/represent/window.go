@@ -18,20 +18,8 @@ type Window struct {
 	ExplainsNS                 int64   // computing time that it stands for; of an anomaly: the time that is unusual, on the thread or in the iteration that has most
 	// Threads are those that show what the window is for, the most important first; empty: exemplars do. Others are of no use in windows of a run with iterations that are Fallback.
 	Threads []int32
-	Kind    Unusual // of an anomaly: what explains most of it
 	Reason  string
 }
-
-// Unusual says what an anomaly is.
-type Unusual int
-
-const (
-	NotUnusual   Unusual = iota
-	RareCluster          // bursts of a cluster that has few, on few threads
-	LikeNoOther          // bursts in no cluster
-	FarDuration          // bursts far outside the spread of their cluster's durations
-	FarIteration         // an iteration that takes much longer or shorter than the phase's median
-)
 
 // Found are the windows of a run.
 type Found struct {
