@@ -61,6 +61,25 @@ test('keys open every view, the list of keys, and lift the selection', async () 
   await done(opened);
 });
 
+test('title, pointer and keys are right from the moment that a view is there, before the next frame', async () => {
+  // Once it is there, no frame and no timer comes any more.
+  const still = `<head><script>for (const name of ['setTimeout', 'requestAnimationFrame']) {
+    const later = window[name];
+    window[name] = (f, ...rest) => later((...args) => { if (!document.querySelector('main')) f(...args); }, ...rest);
+  }</script>`;
+  const opened = await open(browser, html().replace('<head>', () => still), `view=timeline&zoom=0~${run.iterationNS}`);
+  const { page } = opened;
+  expect(await page.title()).toBe('Timeline · halo · moriens');
+  const threads = await page.locator('.timeline-plot > canvas').nth(1).boundingBox();
+  if (!threads) throw new Error('no timeline');
+  await page.mouse.move(threads.x + threads.width * 0.1, threads.y + (threads.height * 3.4) / 8);
+  await expect.poll(() => page.locator('.tip').allInnerTexts()).toEqual([expect.stringMatching(/^\s*cluster 1 · rank 3/)]);
+  await page.keyboard.press('8');
+  await expect.poll(() => viewOf(page)).toBe('Files');
+  expect(await page.title()).toBe('Files · halo · moriens');
+  await done(opened);
+});
+
 test('keys do nothing while somebody types', async () => {
   const opened = await open(browser, html(), 'cluster=2');
   const { page } = opened;

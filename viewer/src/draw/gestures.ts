@@ -1,6 +1,6 @@
 // Pointer and wheel over a drawing: a drag, a click, and turns of the wheel, in pixels from the drawing's corner.
 import type { RefObject } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface At {
   x: number;
@@ -28,7 +28,7 @@ const CLICK = 4; // pixels that a hand moves in a click
 export function useGestures(ref: RefObject<HTMLElement | null>, gestures: Gestures) {
   const now = useRef(gestures);
   now.current = gestures;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const element = ref.current;
     if (!element) return;
     let drag: (Drag & { moved: boolean }) | null = null;

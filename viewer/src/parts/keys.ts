@@ -1,5 +1,5 @@
 // Keys: what the page and its views do at one, and what the help says of them.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 export interface Keys {
   readonly title: string;
@@ -27,7 +27,8 @@ export function keysOf(): readonly Keys[] {
 export function useKeys(press: (e: KeyboardEvent) => boolean, { first = false, dialogs = false } = {}): void {
   const now = useRef(press);
   now.current = press;
-  useEffect(() => {
+  // With the component, not with the next frame: who sees it may press a key.
+  useLayoutEffect(() => {
     const hear = (e: KeyboardEvent) => {
       if (e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || isTyping(e.target)) return;
       if (!dialogs && e.target instanceof Element && e.target.closest('dialog')) return;

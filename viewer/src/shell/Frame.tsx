@@ -1,5 +1,5 @@
 // What is round every view: name of the run, navigation, selection, problems.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Pack } from '../data/pack';
 import { runName } from '../data/run';
 import { Later } from '../live/Later';
@@ -38,8 +38,8 @@ export function Frame({ pack }: { pack: Pack }) {
   useEffect(() => hideTip, [view]);
   // On a narrow page the views' names are more than it is wide.
   const nav = useRef<HTMLElement>(null);
-  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [view]);
-  useEffect(() => {
+  useLayoutEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [view]);
+  useLayoutEffect(() => {
     document.title = `${view?.title ?? ''} · ${runName(pack)} · moriens`;
   }, [pack, view]);
   const help = useSignal(helpOpen);

@@ -1,5 +1,5 @@
 // A value that components read and are drawn anew for when it changes.
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 
 export class Signal<T> {
   #value: T;
@@ -28,7 +28,7 @@ export class Signal<T> {
 export function useSignal<T>(signal: Signal<T>): T {
   const [, redraw] = useState(0);
   const seen = signal.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const look = () => redraw((n) => n + 1);
     // It may have changed between drawing and here.
     if (!Object.is(signal.value, seen)) look();
