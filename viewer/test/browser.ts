@@ -59,7 +59,6 @@ export async function open(browser: Browser, html: string, hash = '', options: B
 // openAt shows what is at an address.
 export async function openAt(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Opened> {
   const context = await browser.newContext({ viewport: { width: 1366, height: 768 }, ...options });
-  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('console', (m) => {

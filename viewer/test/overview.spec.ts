@@ -44,8 +44,9 @@ test('the table has the clusters of clusters.json, and CSV has their full figure
   }
   const noise = (await rows.last().locator('td').allInnerTexts()).map((s) => s.replace(/\s/g, ' '));
   expect([noise[0]?.trim(), noise[4], noise[5]]).toEqual(['noise', expect.stringMatching(/^[\d.]+ [mµ]s$/), '0.50'] as string[]);
+  const copied = page.waitForFunction(() => [...document.querySelectorAll('.said')].some((e) => e.textContent === 'Copied')); // in every frame: it is said for moments
   await page.locator('.panel', { hasText: 'Clusters by time' }).getByRole('button', { name: 'Copy CSV' }).click();
-  await expect.poll(() => page.locator('.said', { hasText: 'Copied' }).count()).toBe(1);
+  await copied;
   const csv = (await page.evaluate(() => navigator.clipboard.readText())).trim().split(/\r?\n/);
   expect(csv[0]).toBe('cluster,seconds,share,bursts,mean_ns,std_ns,score,before,after');
   expect(csv).toHaveLength(6);
