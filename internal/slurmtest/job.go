@@ -34,10 +34,15 @@ func (c *Cluster) Submit(t testing.TB, env []string, args ...string) Job {
 	return Job{ID: strings.TrimSpace(string(text)), cluster: c}
 }
 
-// Signal sends a signal as scancel does: to the job's steps, or with more options to others.
+// Signal sends a signal as scancel does: to the job's steps, or with more options to others. A job that has ended, or is about to, takes none.
 func (j Job) Signal(t testing.TB, name string, options ...string) {
 	t.Helper()
-	j.cluster.must(t, "scancel", append(append([]string{"--signal=" + name}, options...), j.ID)...)
+	cmd := j.cluster.with(nil, "scancel", append(append([]string{"--signal=" + name}, options...), j.ID)...)
+	if err := cmd.Run(); err != nil {
+		if s := j.State(); s != "COMPLETING" && !slices.Contains(ended, s) {
+			t.Fatalf("%v: %v: the job is %s\n%s", cmd, err, s, cmd.Stderr)
+		}
+	}
 }
 
 var jobState = regexp.MustCompile(`\bJobState=(\w+)`)
