@@ -63,7 +63,7 @@ func (j job) run(t *testing.T) outcome {
 	cmd.Env = mpitest.Environ(append([]string{"MORIENS_RUN=test", "MORIENS_SHM=" + j.shm, "MINIAPP_OUT=" + out}, j.env...)...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	cmd.WaitDelay = 10 * time.Second
+	cmd.WaitDelay = time.Minute
 	err := cmd.Run()
 	return outcome{
 		dir:    ring.DirectoryPath(j.shm, os.Getuid(), "test"),
