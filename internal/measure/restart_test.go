@@ -113,7 +113,8 @@ func TestKilledAgent(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, and the next agent is the same to the collector.
+// TestRemovedSpool removes the spool under the agent, which makes it anew, and kills it: nothing is lost, as the collector has what the agent before has left
+// there, and the next agent is the same to the collector.
 func TestRemovedSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -129,7 +130,7 @@ func TestRemovedSpool(t *testing.T) {
 	planters := plant(t, ring.DirectoryPath(shm, os.Getuid(), meet.Run), 1<<16)
 	stop, written := make(chan struct{}), make(chan struct{})
 	go func() { write(planters, stop, 6); close(written) }()
-	spool := func(more int64) (path string) { // once so much was written to the outbox, and more, and the windows know of the rings
+	spool := func(more int64) (path string) { // once more than so much is in the outbox, and the windows know of the rings
 		t.Helper()
 		const head = 64 // more than that of an empty file
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
@@ -142,14 +143,17 @@ func TestRemovedSpool(t *testing.T) {
 		return ""
 	}
 	for range 2 {
-		before := bytesBelow(t, dir, "outbox")
-		cmd := child(t, agentEnv, dir)
-		removed := spool(before + 100)
-		err := os.RemoveAll(removed)
-		for errors.Is(err, syscall.ENOTEMPTY) { // the agent has put something there meanwhile
-			err = os.RemoveAll(removed)
-		}
+		left, err := filepath.Glob(filepath.Join(dir, "spool", "*", "*", "outbox", "*"))
 		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := child(t, agentEnv, dir)
+		awaitGone(t, left)
+		removed := filepath.Join(t.TempDir(), "removed") // first out of the way, that the agent makes nothing anew in what is being removed
+		if err := os.Rename(spool(100), removed); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(removed); err != nil {
 			t.Fatal(err)
 		}
 		spool(100)
@@ -167,6 +171,21 @@ func TestRemovedSpool(t *testing.T) {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
 	compare(t, f, planters)
+}
+
+// awaitGone waits until an agent has removed files of the outbox that it has found: the collector has acknowledged what is in them.
+func awaitGone(t *testing.T, files []string) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); len(files) > 0; {
+		if _, err := os.Stat(files[0]); errors.Is(err, fs.ErrNotExist) {
+			files = files[1:]
+			continue
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%v are still there", files)
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // killAgents starts an agent again and again, and kills it at a random moment: every other time counted from when it has written something.
