@@ -1,6 +1,7 @@
 package collector
 
 import (
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"moriens/collector/journal"
 	"moriens/internal/anchor"
 	"moriens/internal/mpix"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -101,6 +103,36 @@ func TestLostCollector(t *testing.T) {
 		}
 	}
 	together(3, func(i int) { all[i].Close(Outcome{}) })
+}
+
+// The only collector of a run has all of them, and nobody else to hear from.
+func TestOnlyCollector(t *testing.T) {
+	c := &Collector{}
+	if !c.Complete() || c.Asked() != nil || c.Adjourned() != nil {
+		t.Error("it waits for others")
+	}
+}
+
+// Micro-cells are asked for by one collector alone: several are refused them, all of them.
+func TestCellsOfSeveralCollectors(t *testing.T) {
+	for _, members := range []int{1, 2} {
+		team, errs, dir := mpix.Local(members), make([]error, members), filepath.Join(t.TempDir(), "journal")
+		together(members, func(i int) {
+			var c *Collector
+			c, errs[i] = Start(Config{Team: team[i], Journal: dir, Run: "0123456789abcdef", Listen: "127.0.0.1:0", Cells: "cells", Log: slog.New(slog.DiscardHandler)})
+			if errs[i] == nil {
+				c.Stop()
+			}
+		})
+		for i, err := range errs {
+			if refused := errors.Is(err, errCrew); refused != (members > 1) || err != nil && !refused {
+				t.Errorf("collector %d of %d: %v", i, members, err)
+			}
+		}
+		if journal.Exists(dir) != (members == 1) {
+			t.Errorf("%d collectors: there is a journal: %v", members, journal.Exists(dir))
+		}
+	}
 }
 
 // An agent that was sent to a collector and has not come there is waited for, but not for ever.
