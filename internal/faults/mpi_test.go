@@ -129,13 +129,10 @@ func madeBy(t *testing.T, file string) (made map[string]int, total int) {
 	return made, total
 }
 
-// recordsWait is long for a launcher on a machine with much else to do.
-const recordsWait = 2 * time.Minute
-
 // waitForRecords waits until all ranks have recorded: one goes into its second call when its first has its record. An agent that nobody has come to
 // does not know that the job is over, and one that knows of a killed rank alone takes it for over before another has come.
 func waitForRecords(t *testing.T, dir string) {
-	for deadline := time.Now().Add(recordsWait); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(roundTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
 		recorded := 0
 		for _, file := range shared(t, dir) {
 			if _, total := madeBy(t, file); total > 1 {

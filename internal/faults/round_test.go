@@ -86,8 +86,8 @@ type round struct {
 	shm, rings       string
 }
 
-// roundTime is how long a round may take: everything in it takes a few seconds on a busy machine.
-const roundTime = 2 * time.Minute
+// roundTime is how long anything in a round may take: a few seconds on a busy machine, half a minute with a fifth of a core for eight rounds.
+const roundTime = 10 * time.Minute
 
 // startRound starts a collector and an agent that comes to it through the proxy.
 func startRound(t *testing.T, moriens string, withDisk bool) *round {
@@ -106,7 +106,7 @@ func startRound(t *testing.T, moriens string, withDisk bool) *round {
 	r.collector.start()
 	t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
 	var err error
-	if r.meet, err = rendezvous.Wait(r.out, 2*time.Minute); err != nil {
+	if r.meet, err = rendezvous.Wait(r.out, roundTime); err != nil {
 		t.Fatalf("%v\n%s", err, r.collector.text())
 	}
 	if r.proxy, err = startProxy(r.meet, r.out, agents); err != nil {

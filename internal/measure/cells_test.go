@@ -170,7 +170,7 @@ func TestOutsideOfCells(t *testing.T) {
 	}
 	o, cells := partition.Options{Dims: dims}, &Cells{Side: 2.0 * burst / (1 << 31)}
 	c, err := collector.Start(collector.Config{
-		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Stay: 5 * time.Minute,
+		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Stay: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestOutsideOfCells(t *testing.T) {
 		}
 		r.call(w, mpicall.Barrier, 0, at, at)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for page := c.Page(); page.Cells.Bursts < fits+outside; page = c.Page() {
 		if ctx.Err() != nil {
@@ -214,4 +214,9 @@ func TestOutsideOfCells(t *testing.T) {
 	if told := c.Cells().Told(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
 		t.Errorf("agents told %+v; %d bursts, %+v lack data", told, set.Bursts, set.Missing)
 	}
+	c.Release()
+	if err := <-r.done; err != nil {
+		t.Error(err)
+	}
+	c.Close(collector.Outcome{})
 }

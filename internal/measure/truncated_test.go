@@ -34,7 +34,7 @@ func truncated(t *testing.T, what, said string) {
 		}
 		processes, rings = append(processes, p), append(rings, w)
 	}
-	for end := time.Now().Add(2 * time.Minute); rings[0].Free() < 64 || rings[1].Free() < 64; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(patience); rings[0].Free() < 64 || rings[1].Free() < 64; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the rings are not read")
 		}
