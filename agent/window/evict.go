@@ -178,35 +178,35 @@ func (s *Store) cutEnds(files []*file) error {
 	}
 	var rest []part
 	n := new(moriensv1.WindowState)
-	var left []*file
+	var left, ends []*file
 	for _, f := range files {
 		i := s.firstCut(f)
-		gone := uint64(f.bytes() - f.runs[i].start)
 		for _, r := range f.runs[i:] {
 			n.EvictedWindows += r.windows
 		}
-		err := s.readParts(f, i, -1, func(p part) error {
-			s.mu.Lock()
-			stays, torn, class := s.stays(p.key), s.torn[p.key], s.class(p.key)
-			s.mu.Unlock()
-			if !p.continued && (stays || torn) { // a torn one was counted when it was torn
-				n.EvictedWindows--
-			}
-			if !stays {
-				return nil
-			}
-			if class == ordinary {
-				p.messages = bytes.Clone(p.messages)
-				rest = append(rest, p)
-				return nil
-			}
-			return marked.add(p)
-		})
-		if err != nil {
-			return errors.Join(err, marked.abandon())
-		}
-		n.EvictedBytes += gone
+		n.EvictedBytes += uint64(f.bytes() - f.runs[i].start)
 		left = append(left, &file{number: f.number, runs: f.runs[:i]})
+		ends = append(ends, &file{number: f.number, runs: f.runs[i:]})
+	}
+	err = s.sideBySide(ends, func(p part) error {
+		s.mu.Lock()
+		stays, torn, class := s.stays(p.key), s.torn[p.key], s.class(p.key)
+		s.mu.Unlock()
+		if !p.continued && (stays || torn) { // a torn one was counted when it was torn
+			n.EvictedWindows--
+		}
+		if !stays {
+			return nil
+		}
+		if class == ordinary {
+			p.messages = bytes.Clone(p.messages)
+			rest = append(rest, p)
+			return nil
+		}
+		return marked.add(p)
+	})
+	if err != nil {
+		return errors.Join(err, marked.abandon())
 	}
 	if err := marked.flush(); err != nil {
 		return errors.Join(err, marked.abandon())
@@ -216,7 +216,6 @@ func (s *Store) cutEnds(files []*file) error {
 		added = append(added, marked.file)
 	}
 	if len(rest) > 0 {
-		slices.SortStableFunc(rest, func(a, b part) int { return cmp.Compare(s.hash(a.window), s.hash(b.window)) })
 		lower, err := s.write(false)
 		if err != nil {
 			return errors.Join(err, marked.abandon())
@@ -316,15 +315,7 @@ func (s *Store) rewrite(sources []*file, marked bool) error {
 		}
 		return nil
 	}
-	if marked {
-		for _, f := range sources {
-			if err = s.readParts(f, 0, -1, take); err != nil {
-				break
-			}
-		}
-	} else {
-		err = s.sideBySide(sources, take)
-	}
+	err = s.sideBySide(sources, take)
 	if err == nil {
 		err = w.flush()
 	}

@@ -247,6 +247,9 @@ func pinAll(t *testing.T, max int64) {
 	if bytes := onDisk(t, dir); bytes > max {
 		t.Errorf("%d bytes on disk, at most %d", bytes, max)
 	}
+	if n := s.Disordered(); n > 0 {
+		t.Errorf("%d runs of marked windows are not in the order of hashes", n)
+	}
 	windows, gone := fetch(t, s, numbered(int(j.meets)))
 	for w, lines := range windows {
 		if d := gocmp.Diff(said[w], lines); d != "" {

@@ -29,3 +29,17 @@ func (s *Store) Still(look func() error) error {
 	defer s.mu.Unlock()
 	return look()
 }
+
+// Disordered counts the runs of sorted files that begin before the one before them ends.
+func (s *Store) Disordered() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.files {
+		for i := 1; i < len(f.runs); i++ {
+			if f.runs[i].first < f.runs[i-1].last {
+				n++
+			}
+		}
+	}
+	return n
+}

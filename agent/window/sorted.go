@@ -13,7 +13,7 @@ import (
 // A file is a sorted one.
 type file struct {
 	number uint64
-	marked bool // in no order, and all of it is marked
+	marked bool // all of it is
 	runs   []run
 }
 
