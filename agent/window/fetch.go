@@ -2,6 +2,7 @@ package window
 
 import (
 	"bytes"
+	"math"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -14,99 +15,162 @@ import (
 // partBytes bounds one answer to a Fetch.
 const partBytes = 1 << 20
 
-// Fetch calls emit for the parts of windows that are asked for, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
-// that are not yet read from the rings are not among them.
-func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
-	s.reading.Lock()
-	defer s.reading.Unlock()
-	end := &moriensv1.WindowsEnd{Number: f.Number}
-	if f.Transfers {
-		s.fetchTransfers(f, end, emit)
-		return end
-	}
-	if f.Everything {
-		s.fetchEverything(f, end, emit)
-		return end
-	}
-	wanted := make(map[key]bool)
-	hashes := []uint64{}
-	s.mu.Lock()
-	for _, w := range f.Window {
-		for _, p := range s.asked(f.Process) {
-			switch k := (key{p.id, anchor.Window(w)}); {
-			case s.gone(k):
-				end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, w)
-			default:
-				wanted[k] = true
-			}
-		}
-		hashes = append(hashes, s.hash(anchor.Window(w)))
-	}
-	files, fresh := slices.Clone(s.files), s.fresh.Files()
-	s.mu.Unlock()
-	slices.Sort(hashes)
+// fetchRuns is about how many runs of sorted files are in memory at a time.
+const fetchRuns = 64
 
-	take := func(p *moriensv1.WindowPart) error {
-		return pieces(p, func(piece *moriensv1.WindowPart) error {
-			piece.Number = f.Number
-			end.Parts++
-			return emit(piece)
-		})
-	}
-	if err := s.fetch(files, fresh, hashes, func(k key) bool { return wanted[k] }, take); err != nil {
-		end.Error = err.Error()
+// Fetch calls emit for the parts of windows that are asked for, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
+// that are not yet read from the rings are not among them. Windows that are evicted before their turn comes are told as gone; of the others everything comes, once:
+// that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked for.
+func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
+	end := &moriensv1.WindowsEnd{Number: f.Number}
+	switch {
+	case f.Transfers:
+		s.fetchTransfers(f, end, emit)
+	case f.Everything:
+		s.fetchEverything(f, end, emit)
+	default:
+		s.fetchWindows(f, end, emit)
 	}
 	return end
 }
 
-// fetch calls take for the parts in files that are wanted; where hashes are given all of those have one of them.
-func (s *Store) fetch(files []*file, fresh []segment.File, hashes []uint64, wanted func(key) bool, take func(*moriensv1.WindowPart) error) error {
-	of := func(p part) error {
-		if !wanted(p.key) {
-			return nil
+// fetchWindows calls emit for the parts of the windows that are named.
+func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
+	wanted := make(map[key]bool)
+	hashes := []uint64{}
+	s.mu.Lock()
+	processes := s.asked(f.Process)
+	s.mu.Unlock()
+	for _, w := range f.Window {
+		for _, p := range processes {
+			wanted[key{p.id, anchor.Window(w)}] = true
 		}
+		hashes = append(hashes, s.hash(anchor.Window(w)))
+	}
+	slices.Sort(hashes)
+
+	sent := make(map[key]bool)
+	err := s.fetch(hashes, func(k key) bool { return wanted[k] }, func(p part) error {
+		sent[p.key] = true
 		w, err := p.decode()
 		if err != nil {
 			return err
 		}
-		return take(w)
+		return pieces(w, func(piece *moriensv1.WindowPart) error {
+			piece.Number = f.Number
+			end.Parts++
+			return emit(piece)
+		})
+	})
+	if err != nil {
+		end.Error = err.Error()
 	}
-	for _, f := range files {
-		for i, r := range f.runs {
-			if at, _ := slices.BinarySearch(hashes, r.first); hashes != nil && (at == len(hashes) || hashes[at] > r.last) {
-				continue
-			}
-			if err := s.readParts(f, i, 1, of); err != nil {
-				return err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, w := range f.Window {
+		for _, p := range processes {
+			if k := (key{p.id, anchor.Window(w)}); !sent[k] && s.gone(k) {
+				end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, w)
 			}
 		}
 	}
-	last := len(fresh) - 1
-	for _, f := range fresh[:last] {
-		err := s.fresh.ReadFile(f.Number, func(_ segment.Position, record []byte) error { return readParts(record, of) })
+}
+
+// fetch calls take for the parts that are wanted, of windows that are not gone; where hashes are given all of those have one of them. It goes through the windows
+// in the order of their hashes and holds the files only while it reads those of a stretch of hashes, all of them: what is done to the files in between can tear no
+// window, nor bring one twice.
+func (s *Store) fetch(hashes []uint64, wanted func(key) bool, take func(part) error) error {
+	for from := uint64(0); ; {
+		if hashes != nil {
+			i, _ := slices.BinarySearch(hashes, from)
+			if i == len(hashes) {
+				return nil
+			}
+			from = hashes[i]
+		}
+		parts, to, err := s.readStretch(from, hashes, wanted)
 		if err != nil {
 			return err
 		}
+		for _, p := range parts {
+			if err := take(p); err != nil {
+				return err
+			}
+		}
+		if to == math.MaxUint64 {
+			return nil
+		}
+		from = to + 1
 	}
-	var parts []part // Append must not wait for take
+}
+
+// readStretch reads what is held of windows that are wanted and not gone from a hash on, as much as about fetchRuns runs have, and says up to which hash.
+func (s *Store) readStretch(from uint64, hashes []uint64, wanted func(key) bool) (parts []part, to uint64, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	s.mu.Lock()
-	err := s.fresh.Read(segment.Position{File: fresh[last].Number}, func(_ segment.Position, record []byte) error {
-		return readParts(record, func(p part) error {
+	files, fresh := slices.Clone(s.files), s.fresh.Files()
+	s.mu.Unlock()
+	to = s.upTo(files, from, hashes)
+	add := func(p part) error {
+		if h := s.hash(p.window); from <= h && h <= to && wanted(p.key) {
 			p.messages = bytes.Clone(p.messages)
 			parts = append(parts, p)
-			return nil
-		})
-	})
-	s.mu.Unlock()
-	if err != nil {
-		return err
+		}
+		return nil
 	}
-	for _, p := range parts {
-		if err := of(p); err != nil {
-			return err
+	for _, f := range files {
+		for i, r := range f.runs {
+			if !r.has(hashes, from, to) {
+				continue
+			}
+			if err := s.readParts(f, i, 1, add); err != nil {
+				return nil, 0, err
+			}
 		}
 	}
-	return nil
+	ofRecord := func(_ segment.Position, record []byte) error { return readParts(record, add) }
+	last := len(fresh) - 1
+	for _, f := range fresh[:last] {
+		if err := s.fresh.ReadFile(f.Number, ofRecord); err != nil {
+			return nil, 0, err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.fresh.Read(segment.Position{File: fresh[last].Number}, ofRecord); err != nil {
+		return nil, 0, err
+	}
+	return slices.DeleteFunc(parts, func(p part) bool { return s.gone(p.key) }), to, nil
+}
+
+// upTo is the hash with which a stretch of about fetchRuns runs ends.
+func (s *Store) upTo(files []*file, from uint64, hashes []uint64) uint64 {
+	var ends []uint64
+	for _, f := range files {
+		n := 0
+		for _, r := range f.runs {
+			if n == s.fetchRuns {
+				break
+			}
+			if r.has(hashes, from, math.MaxUint64) {
+				ends = append(ends, r.last)
+				n++
+			}
+		}
+	}
+	if len(ends) <= s.fetchRuns {
+		return math.MaxUint64
+	}
+	slices.Sort(ends)
+	return ends[s.fetchRuns-1]
+}
+
+// has says whether a run may have a window with one of the hashes, nil: any, between two of which both count.
+func (r run) has(hashes []uint64, from, to uint64) bool {
+	first, last := max(from, r.first), min(to, r.last)
+	i, _ := slices.BinarySearch(hashes, first)
+	return first <= last && (hashes == nil || i < len(hashes) && hashes[i] <= last)
 }
 
 // fetchTransfers calls emit for parts with the transfers of all windows of the processes that are asked for.
@@ -116,7 +180,6 @@ func (s *Store) fetchTransfers(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, em
 	for _, p := range s.asked(f.Process) {
 		asked[p.id] = true
 	}
-	files, fresh := slices.Clone(s.files), s.fresh.Files()
 	s.mu.Unlock()
 	all := &moriensv1.WindowPart{Number: f.Number}
 	size := 0
@@ -129,13 +192,12 @@ func (s *Store) fetchTransfers(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, em
 		all, size = &moriensv1.WindowPart{Number: f.Number}, 0
 		return err
 	}
-	held := func(k key) bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return asked[k.process] && !s.gone(k)
-	}
-	err := s.fetch(files, fresh, nil, held, func(p *moriensv1.WindowPart) error {
-		for _, m := range p.Messages {
+	err := s.fetch(nil, func(k key) bool { return asked[k.process] }, func(p part) error {
+		w, err := p.decode()
+		if err != nil {
+			return err
+		}
+		for _, m := range w.Messages {
 			if m.GetTransfers() == nil {
 				continue
 			}

@@ -1,5 +1,7 @@
 package window
 
+import "moriens/internal/anchor"
+
 // Settle does what is left to be done behind Append, as the Store does by itself a little later.
 func (s *Store) Settle() error { return s.tidy() }
 
@@ -13,6 +15,9 @@ func (s *Store) Sort() error {
 	}
 	return s.tidy()
 }
+
+// FetchBy has fewer runs be in memory at a time than usual.
+func (s *Store) FetchBy(runs int) { s.fetchRuns = runs }
 
 // Last is the last transaction that is in the store.
 func (s *Store) Last() uint64 {
@@ -42,4 +47,11 @@ func (s *Store) Disordered() (n int) {
 		}
 	}
 	return n
+}
+
+// Tear is what a commit does that cannot be written.
+func (s *Store) Tear(process uint64, w anchor.Window) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.torn[key{process, w}] = true
 }

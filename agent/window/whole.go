@@ -83,8 +83,10 @@ func (s *Store) Replay(take func([]*moriensv1.ReportRequest)) (gone uint64, err 
 	return gone, err
 }
 
-// fetchEverything calls emit for all that is held of processes, window by window.
+// fetchEverything calls emit for all that is held of processes, window by window, and holds the files meanwhile.
 func (s *Store) fetchEverything(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	asked := make(map[uint64]bool)
 	s.mu.Lock()
 	for _, p := range s.asked(f.Process) {

@@ -74,6 +74,8 @@ type Store struct {
 	batch                         batch   // the latest
 	record                        encoder // likewise, of the fresh log
 
+	fetchRuns int // for tests
+
 	reading sync.Mutex // held while files are read or written anew; taken before mu
 	work    chan struct{}
 	done    sync.WaitGroup
@@ -97,6 +99,7 @@ func Open(config Config) (*Store, error) {
 		communicators: make(map[uint32]*moriensv1.Communicator), clocks: make(map[moriensv1.Clock][]reading),
 		sortedTracks: make(map[uint64]*moriensv1.WindowTrack),
 		marks:        make(map[key]mark), torn: make(map[key]bool), below: [classes]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}, work: make(chan struct{}, 1),
+		fetchRuns: fetchRuns,
 	}
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("windows in %s: %w", config.Dir, err)
