@@ -80,6 +80,7 @@ test('finds the extremes by a criterion of the user', async () => {
   await expect.poll(() => extrema(page)).toMatchObject({ criterion: 'cluster2', order: 'most' });
   expect((await extrema(page)).first[0]).toBe(run.slowRank);
   // Of 16 the lesser of the two in the middle, as in the reasons why ranks are unlike their class.
+  await expect.poll(() => heat(page)).toBeTruthy();
   const seconds = ((await heat(page))?.values[1] ?? []).toSorted((a, b) => a - b);
   expect(seconds[7]).toBeLessThan(seconds[8] ?? NaN);
   expect((await extrema(page)).median).toBe(seconds[7]);

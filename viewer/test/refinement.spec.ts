@@ -60,7 +60,7 @@ test('a step that is chosen colours the other views, and is in the address', asy
   const { page, errors, close } = await open(browser, html(), 'view=refinement&probe=1');
   await page.getByRole('radio', { name: /Step 2/ }).click();
   await expect.poll(() => page.evaluate(() => location.hash)).toContain('level=2');
-  expect(await page.getByRole('heading', { name: 'Nodes of step 2' }).count()).toBe(1);
+  await expect.poll(() => page.getByRole('heading', { name: 'Nodes of step 2' }).count()).toBe(1);
   await page.keyboard.press('6');
   await expect.poll(async () => ((await profile(page)) as unknown[] | undefined)?.length).toBe(4);
   const series = await profile(page);
