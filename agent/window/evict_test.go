@@ -36,12 +36,7 @@ func play(t tester, s *window.Store, j *job, first uint64, commits, slow int) ma
 		all := make(map[flat]int)
 		flatten(messages, all)
 		for line, n := range all {
-			// 21 calls an iteration, marks one.
-			iteration := line.row / 21
-			if line.what == "mark" {
-				iteration = line.row
-			}
-			w := anchor.After(iteration)
+			w := windowOf(line)
 			if said[w] == nil {
 				said[w] = make(map[flat]int)
 			}
@@ -49,6 +44,14 @@ func play(t tester, s *window.Store, j *job, first uint64, commits, slow int) ma
 		}
 	}
 	return said
+}
+
+// windowOf is where a line of play is: 21 calls an iteration, marks one.
+func windowOf(line flat) anchor.Window {
+	if line.what == "mark" {
+		return anchor.After(line.row)
+	}
+	return anchor.After(line.row / 21)
 }
 
 func onDisk(t tester, dir string) (n int64) {

@@ -34,16 +34,12 @@ func meanwhile(t tester, s *window.Store, f *moriensv1.Fetch, between func()) (c
 	return came, gone
 }
 
-// byWindow is what a job's messages say, by process and window: 21 calls an iteration, marks one. A ring has its process's id.
+// byWindow is what a job's messages say, by process and window. A ring has its process's id.
 func byWindow(messages []*moriensv1.ReportRequest, to map[[2]uint64]map[flat]int) {
 	all := make(map[flat]int)
 	flatten(messages, all)
 	for line, n := range all {
-		iteration := line.row / 21
-		if line.what == "mark" {
-			iteration = line.row
-		}
-		at := [2]uint64{line.ring, uint64(anchor.After(iteration))}
+		at := [2]uint64{line.ring, uint64(windowOf(line))}
 		if to[at] == nil {
 			to[at] = make(map[flat]int)
 		}
