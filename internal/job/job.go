@@ -182,9 +182,19 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 	return argv, env, nil
 }
 
-// openMPI says whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names,
-// and take no notice of what Open MPI is told.
+// openMPI says whether a launcher's name is one that Open MPI installs. MPICH's have some of the same names: they lead to Hydra, which refuses
+// what Open MPI is told on the command line, be the -x there the program's own.
 func openMPI(launcher string) bool {
 	name, _, _ := strings.Cut(filepath.Base(launcher), ".")
-	return slices.Contains([]string{"mpirun", "mpiexec", "orterun", "prterun"}, name)
+	return slices.Contains([]string{"mpirun", "mpiexec", "orterun", "prterun"}, name) && !hydra(launcher)
+}
+
+func hydra(launcher string) bool {
+	name := launcher
+	if path, err := exec.LookPath(launcher); err == nil {
+		if path, err = filepath.EvalSymlinks(path); err == nil {
+			name = path
+		}
+	}
+	return strings.HasSuffix(name, ".hydra") || strings.HasSuffix(name, ".mpich")
 }

@@ -77,6 +77,25 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// TestHydra: MPICH's launcher has a name of Open MPI's and does not know -x, which may be the program's own.
+func TestHydra(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mpiexec.hydra"), []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	launcher := filepath.Join(dir, "mpiexec")
+	if err := os.Symlink("mpiexec.hydra", launcher); err != nil {
+		t.Fatal(err)
+	}
+	for _, launcher := range []string{launcher, "/none/mpiexec.hydra", "/none/mpiexec.mpich"} {
+		want := []string{launcher, "-n", "2", "app", "-x", "3"}
+		argv, env, err := environment(want, nil, preload)
+		if err != nil || !slices.Equal(argv, want) || last(env, "LD_PRELOAD") != preload.Library {
+			t.Errorf("%q, %v, LD_PRELOAD %q", argv, err, last(env, "LD_PRELOAD"))
+		}
+	}
+}
+
 func TestEnvironmentOfEvents(t *testing.T) {
 	p := preload
 	p.Events = "sw:cpu-time"
