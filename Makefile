@@ -141,6 +141,16 @@ fuzz: ## fuzz whatever reads bytes from outside: shared memory, files, messages;
 $(FUZZ_CALLS): fuzz/%:
 	go test ./$(basename $(*D)) -run '^$$' -fuzz '^$(subst .,,$(suffix $(*D)))$$' -parallel 1 -fuzztime $(or $(FUZZ),$(*F)) -fuzzminimizetime 100x
 
+ROUNDS    ?= 300
+SOAK_SEED ?= 0
+
+.PHONY: soak
+soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, into docs/soak.md; with FUZZ=150s also fuzz (an hour)
+	@$(NEED) test
+	@$(MAKE) --no-print-directory build
+	go test -vet=off -count 1 -timeout 24h ./internal/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
+	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
+
 .PHONY: bench-shim
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
 	@$(NEED) test

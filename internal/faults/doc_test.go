@@ -5,4 +5,5 @@
 //	go test ./internal/faults                      # 180 rounds with written rings, 20 with real MPI
 //	go test ./internal/faults -rounds 1800 -timeout 5h
 //	go test ./internal/faults -run 'Rounds/17$' -v # round 17 again: what happens in it follows from its number
+//	make soak                                      # 300 rounds with real MPI of another kind: docs/soak.md
 package faults

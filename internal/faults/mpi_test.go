@@ -87,8 +87,8 @@ func mpiRound(t *testing.T, seed uint64, mpi mpitest.MPI, app, library, result s
 	for _, i := range p.incidents {
 		time.Sleep(i.at - time.Since(start))
 		if i.fault == killRank {
-			waitForRecords(t, r.truth)
-			killOne(t, r.truth, i.rank)
+			waitForRecords(t, r.truth, mpiRanks, nil)
+			signalOne(t, r.truth, i.rank, syscall.SIGKILL)
 		} else {
 			r.happen(p, i, nil)
 		}
@@ -131,23 +131,28 @@ func madeBy(t *testing.T, file string) (made map[string]int, total int) {
 
 // waitForRecords waits until all ranks have recorded: one goes into its second call when its first has its record. An agent that nobody has come to
 // does not know that the job is over, and one that knows of a killed rank alone takes it for over before another has come.
-func waitForRecords(t *testing.T, dir string) {
+func waitForRecords(t *testing.T, dir string, ranks int, ended <-chan struct{}) {
 	for deadline := time.Now().Add(roundTime); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		select {
+		case <-ended: // the job is over
+			return
+		default:
+		}
 		recorded := 0
 		for _, file := range shared(t, dir) {
 			if _, total := madeBy(t, file); total > 1 {
 				recorded++
 			}
 		}
-		if recorded == mpiRanks {
+		if recorded == ranks {
 			return
 		}
 	}
 	t.Error("not every rank has come out of MPI_Init")
 }
 
-// killOne kills a process of the job, if it has begun.
-func killOne(t *testing.T, dir string, which int) {
+// signalOne sends a signal to a process of the job, if it has begun.
+func signalOne(t *testing.T, dir string, which int, s syscall.Signal) {
 	files := shared(t, dir)
 	if which >= len(files) {
 		return
@@ -156,12 +161,12 @@ func killOne(t *testing.T, dir string, which int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	syscall.Kill(pid, syscall.SIGKILL) // that it has ended is no error
+	syscall.Kill(pid, s) // that it has ended is no error
 }
 
-// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have come into the last call that it counted.
-func (r *round) checkCounts(killed bool) {
-	made, total := make(map[string]int), 0
+// made are the calls that all processes of the job have made, by name.
+func (r *round) made() (made map[string]int, total, processes int) {
+	made = make(map[string]int)
 	files := shared(r.t, r.truth)
 	for _, path := range files {
 		own, n := madeBy(r.t, path)
@@ -170,6 +175,12 @@ func (r *round) checkCounts(killed bool) {
 		}
 		total += n
 	}
+	return made, total, len(files)
+}
+
+// checkCounts compares the calls in the manifest with those that the ranks made. A killed rank may not have come into the last call that it counted.
+func (r *round) checkCounts(killed bool) {
+	made, total, processes := r.made()
 	data, err := os.ReadFile(filepath.Join(r.out, "manifest.json"))
 	if err != nil {
 		r.t.Error(err)
@@ -182,7 +193,7 @@ func (r *round) checkCounts(killed bool) {
 	}
 	uncertain := 0
 	if killed {
-		uncertain = len(files)
+		uncertain = processes
 	}
 	recorded := 0
 	for name, n := range m.MPICalls {

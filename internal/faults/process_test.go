@@ -15,7 +15,7 @@ import (
 type process struct {
 	name    string
 	command []string
-	env     []string
+	env     []string      // nil: ours
 	ended   chan struct{} // closed when it has ended, but not by a kill
 	status  error         // valid then
 
@@ -34,7 +34,10 @@ func (p *process) start() {
 		defer close(p.ended)
 		for first := true; ; first = false {
 			cmd := exec.Command(p.command[0], p.command[1:]...)
-			cmd.Env = append(os.Environ(), p.env...)
+			cmd.Env = p.env
+			if cmd.Env == nil {
+				cmd.Env = os.Environ()
+			}
 			cmd.Stdout, cmd.Stderr = (*speech)(p), (*speech)(p)
 			if p.status = cmd.Start(); p.status != nil {
 				if first {
@@ -79,6 +82,19 @@ func (p *process) signal(s syscall.Signal) {
 	}
 }
 
+// await waits for its end. One that is not at its end by the deadline has to say where it is, and is ended.
+func (p *process) await(deadline <-chan time.Time) bool {
+	select {
+	case <-p.ended:
+		return true
+	case <-deadline:
+		p.signal(syscall.SIGCONT)
+		p.signal(syscall.SIGQUIT)
+		<-p.ended
+		return false
+	}
+}
+
 // speech takes what a process says.
 type speech process
 
@@ -86,6 +102,13 @@ func (s *speech) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.Write(b)
+}
+
+// whole is what it said, over all starts.
+func (p *process) whole() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.said.String()
 }
 
 // text is the end of what it said, over all starts.

@@ -28,11 +28,19 @@ const (
 	freezeAgent
 	cutConnections
 	fillDisk
-	faults
+	faults           // those that written rings meet; make soak has these besides
+	freezeRank fault = iota - 1
+	fillSpool
+	removeSpool
+	removeMeeting
+	allFaults
 )
 
 func (f fault) String() string {
-	return [faults]string{"kill the agent", "kill the collector", "kill a rank", "freeze the collector", "freeze the agent", "cut connections", "fill the disk"}[f]
+	return [allFaults]string{
+		"kill the agent", "kill the collector", "kill a rank", "freeze the collector", "freeze the agent", "cut connections", "fill the disk",
+		"freeze a rank", "fill the spool's disk", "remove the spool", "remove collector.json",
+	}[f]
 }
 
 // An incident is a fault at a time after the start.
@@ -84,6 +92,7 @@ type round struct {
 	proxy            *proxy
 	meet             rendezvous.Rendezvous
 	shm, rings       string
+	agents           string // where agents find the rendezvous that leads to the proxy
 }
 
 // roundTime is how long anything in a round may take: a few seconds on a busy machine, half a minute with a fifth of a core for eight rounds.
@@ -91,35 +100,55 @@ const roundTime = 10 * time.Minute
 
 // startRound starts a collector and an agent that comes to it through the proxy.
 func startRound(t *testing.T, moriens string, withDisk bool) *round {
-	work := t.TempDir()
-	r := &round{t: t, work: work, out: filepath.Join(work, "disk", "run"), truth: filepath.Join(work, "truth"), shm: filepath.Join(work, "shm")}
-	agents := filepath.Join(work, "agents")
-	for _, dir := range []string{filepath.Dir(r.out), r.truth, r.shm, agents} {
+	bytes := 0
+	if withDisk {
+		bytes = diskBytes
+	}
+	r := newRound(t, t.TempDir(), bytes)
+	r.startCollector(&process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out, "--keep-bursts", "all"}})
+	r.startAgent(&process{name: "agent", command: []string{
+		moriens, "agent", "--log", "info", "--dir", r.agents, "--shm", r.shm, "--spool", filepath.Join(r.work, "spool"), "--idle", "300ms",
+	}})
+	return r
+}
+
+// newRound makes what a round has besides its processes, in a directory that is there; the run directory on a disk of so many bytes, 0: on one with room.
+func newRound(t *testing.T, work string, bytes int) *round {
+	r := &round{
+		t: t, work: work, out: filepath.Join(work, "disk", "run"), truth: filepath.Join(work, "truth"), shm: filepath.Join(work, "shm"),
+		agents: filepath.Join(work, "agents"),
+	}
+	for _, dir := range []string{filepath.Dir(r.out), r.truth, r.shm, r.agents} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if withDisk {
-		r.disk = mountDisk(t, filepath.Dir(r.out))
+	if bytes > 0 {
+		r.disk = mountDisk(t, filepath.Dir(r.out), bytes)
 	}
-	r.collector = &process{name: "collector", command: []string{moriens, "collect", "--log", "info", "--out", r.out, "--keep-bursts", "all"}}
+	return r
+}
+
+// startCollector starts it, and the proxy before it.
+func (r *round) startCollector(p *process) {
+	r.collector = p
 	r.collector.start()
-	t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
+	r.t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
 	var err error
 	if r.meet, err = rendezvous.Wait(r.out, roundTime); err != nil {
-		t.Fatalf("%v\n%s", err, r.collector.text())
+		r.t.Fatalf("%v\n%s", err, r.collector.text())
 	}
-	if r.proxy, err = startProxy(r.meet, r.out, agents); err != nil {
-		t.Fatal(err)
+	if r.proxy, err = startProxy(r.meet, r.out, r.agents); err != nil {
+		r.t.Fatal(err)
 	}
-	t.Cleanup(r.proxy.close)
+	r.t.Cleanup(r.proxy.close)
 	r.rings = ring.DirectoryPath(r.shm, os.Getuid(), r.meet.Run)
-	r.agent = &process{name: "agent", command: []string{
-		moriens, "agent", "--log", "info", "--dir", agents, "--shm", r.shm, "--spool", filepath.Join(work, "spool"), "--idle", "300ms",
-	}}
+}
+
+func (r *round) startAgent(p *process) {
+	r.agent = p
 	r.agent.start()
-	t.Cleanup(func() { r.agent.signal(syscall.SIGTERM); <-r.agent.ended })
-	return r
+	r.t.Cleanup(func() { r.agent.signal(syscall.SIGTERM); <-r.agent.ended })
 }
 
 // happen lets an incident happen. A rank is killed when all have come, for the others wait for it.
@@ -156,12 +185,8 @@ func (r *round) happen(p plan, i incident, ranks []*exec.Cmd) {
 func (r *round) end() {
 	deadline := time.After(roundTime)
 	wait := func(p *process) {
-		select {
-		case <-p.ended:
-		case <-deadline:
-			said := r.agent.text() + r.collector.text()
-			p.signal(syscall.SIGQUIT)
-			<-p.ended
+		said := r.agent.text() + r.collector.text()
+		if !p.await(deadline) {
 			r.t.Fatalf("%s: not at its end after %v\n%s\n%s", p.name, roundTime, said, p.text())
 		}
 	}
@@ -186,9 +211,9 @@ type disk struct{ dir string }
 
 const diskBytes = 32 << 20
 
-func mountDisk(t *testing.T, dir string) *disk {
+func mountDisk(t *testing.T, dir string, bytes int) *disk {
 	testenv.NeedRoot(t)
-	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
+	if err := syscall.Mount("none", dir, "tmpfs", 0, fmt.Sprintf("size=%d", bytes)); err != nil {
 		t.Skipf("no mounts here: %v", err)
 	}
 	t.Cleanup(func() {

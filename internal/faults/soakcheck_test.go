@@ -1,0 +1,186 @@
+package faults
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"moriens/trace/rundir"
+)
+
+// A statement is what a manifest says of what is not in the result.
+type statement struct {
+	rundir.Manifest
+	Complete *bool `json:"complete"`
+	Places   []struct {
+		Unrecorded []struct{ Ranks int } `json:"unrecorded"`
+	} `json:"worlds"`
+}
+
+// counted are the calls that are lost one by one.
+func (s *statement) counted() int {
+	return int(s.Dropped + s.Losses.CallsUnrecorded + s.Losses.CallsAbandoned)
+}
+
+// incomplete says whether the result is said not to hold the whole run.
+func (s *statement) incomplete() bool {
+	for _, d := range s.Losses.RanksDied {
+		if d.CutOff {
+			return true
+		}
+	}
+	for _, w := range s.Places {
+		if len(w.Unrecorded) > 0 {
+			return true
+		}
+	}
+	return s.Complete != nil && !*s.Complete || s.Losses.RanksMissing > 0 || s.Losses.RanksUnrecorded > 0 || s.EndedBy != ""
+}
+
+// checkProgram sees that the program has worked out and ended as it does alone.
+func (r *soakRound) checkProgram() {
+	p := &r.plan
+	if p.has(killRank) {
+		return
+	}
+	if got, want := resultOf(r.said("stdout")), p.result(); !strings.HasPrefix(got+"\n", want+"\n") {
+		r.fail(kindProgram, "it has worked out %q, want %s", got, want)
+	}
+	if p.way == byRun && r.killed {
+		return // with it the status has gone
+	}
+	status := 0
+	var exit *exec.ExitError
+	if errors.As(r.err, &exit) {
+		status = exit.ExitCode()
+	} else if r.err != nil {
+		r.fail(kindProgram, "%v", r.err)
+	}
+	if status != p.status && !(p.way == byRun && p.status == 0 && status == 3 && r.incomplete()) {
+		r.fail(kindProgram, "exit status %d, want %d: %s", status, p.status, lastLine(r.said("stderr")))
+	}
+}
+
+// incomplete says whether there is a result that says that it is not complete.
+func (r *soakRound) incomplete() bool {
+	s, _, err := r.manifest()
+	return err == nil && s.incomplete()
+}
+
+// manifest reads it, from where the results are: in the temporary directory where the run directory had no room.
+func (r *soakRound) manifest() (s statement, dir string, err error) {
+	dir = r.out
+	if !exists(filepath.Join(dir, rundir.ManifestFile)) && r.disk != nil {
+		if found, _ := filepath.Glob(filepath.Join(r.tmp, "run-*", rundir.ManifestFile)); len(found) > 0 {
+			dir = filepath.Dir(found[0])
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile))
+	if err == nil {
+		err = json.Unmarshal(data, &s.Manifest)
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &struct {
+			Complete **bool `json:"complete"`
+			Places   any    `json:"worlds"`
+		}{&s.Complete, &s.Places})
+	}
+	return s, dir, err
+}
+
+// checkResults compares the results with what the program says that it did.
+func (r *soakRound) checkResults() {
+	if len(r.found.faults[kindHang]) > 0 {
+		return // they cannot be there
+	}
+	made, total, processes := r.made()
+	r.found.made = total
+	if total == 0 {
+		r.fail(kindProgram, "it was not let to MPI: %s", lastLine(r.said("stderr")))
+		return
+	}
+	s, _, err := r.manifest()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && r.killed && !exists(filepath.Join(r.out, "journal")) && strings.Contains(r.said("stderr"), "moriens: "):
+		r.found.stated = total // there was nothing yet to go on with, and it was said
+		return
+	case err != nil:
+		r.fail(kindSilent, "no results: %v\n%s", err, r.said("stderr"))
+		return
+	}
+	uncertain := 0
+	if r.plan.has(killRank) { // a thread may not have come into the call that it has counted
+		uncertain = processes * r.plan.threads
+	}
+	for name, n := range s.MPICalls {
+		r.found.recorded += int(n)
+		if int(n) > made[name] {
+			r.fail(kindTwice, "%d calls of %s recorded, %d made", n, name, made[name])
+		}
+	}
+	r.found.counted = s.counted()
+	missing := total - r.found.recorded - r.found.counted
+	switch {
+	case missing < -uncertain:
+		r.fail(kindStatement, "%d calls recorded and %d counted as lost, %d made", r.found.recorded, r.found.counted, total)
+	case missing > uncertain && !s.incomplete():
+		r.fail(kindSilent, "%d calls recorded and %d counted as lost, %d made: %d are missing, and nothing says so", r.found.recorded, r.found.counted, total, missing)
+	case missing > uncertain:
+		r.found.stated = missing
+	}
+	r.checkStatement(&s, made, missing > uncertain)
+}
+
+// checkStatement sees that what the results say fits together.
+func (r *soakRound) checkStatement(s *statement, made map[string]int, missing bool) {
+	lost := missing || s.counted() > 0
+	if s.Complete != nil && *s.Complete && lost {
+		r.fail(kindStatement, "complete, and %d calls are counted as lost, others are missing: %t", s.counted(), missing)
+	}
+	summary, _ := os.ReadFile(filepath.Join(r.out, "summary.txt"))
+	said := string(summary) + r.said("stdout")
+	if r.collector != nil {
+		said += r.collector.whole()
+	}
+	if lost && strings.Contains(said, "losses: none\n") {
+		r.fail(kindStatement, "losses: none, and %d calls are counted as lost, others are missing: %t", s.counted(), missing)
+	}
+	if lost || r.plan.has(killRank) {
+		return
+	}
+	if sends := int64(made["MPI_Isend"]); int64(s.Messages.Sends) != sends || int64(s.Messages.Receives) != sends || int64(s.Messages.Matched) != sends {
+		r.fail(kindStatement, "%d sends, %d receives, %d of them paired, of %d messages: %+v", s.Messages.Sends, s.Messages.Receives, s.Messages.Matched, sends, s.Messages.Unmatched)
+	}
+	for _, note := range s.Notes {
+		if len(r.plan.incidents) == 0 && s.Losses.WindowsEvicted == 0 && strings.Contains(note, "does not have them") {
+			r.fail(kindStatement, "nothing happened, and %q", note)
+		}
+	}
+}
+
+// checkLeft sees that nothing stays: no process, no ring, no spool, no socket, nothing in the run directory but results.
+func (r *soakRound) checkLeft() {
+	if len(r.found.faults[kindHang]) > 0 {
+		return // what was ended by force can leave things
+	}
+	for _, pattern := range []string{
+		filepath.Join(r.shm, "*"), filepath.Join(r.tmp, "moriens-*", "*"), filepath.Join(r.tmp, "moriens-socket*"), filepath.Join(r.tmp, ".moriens*"),
+		filepath.Join(r.spool, "moriens-*", "*"), filepath.Join(r.out, "journal"), filepath.Join(r.out, "collector.json"), filepath.Join(r.out, ".collector*"),
+		filepath.Join(filepath.Dir(r.out), ".moriens*"), filepath.Join(r.work, ".moriens*"),
+	} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if r.spool == r.tmp && pattern == filepath.Join(r.spool, "moriens-*", "*") {
+			continue
+		}
+		for _, path := range found {
+			r.fail(kindLeftover, "%s", path)
+		}
+	}
+}
