@@ -61,9 +61,10 @@ type Config struct {
 	Run      string        // MORIENS_RUN
 	Shm      string        // directory that holds the run's directory of rings
 	Find     uplink.Find   // the collector
-	Spool    string        // directory for the spool; empty: $TMPDIR, or /tmp
+	Spool    string        // directory for the spool; empty: the usual places
+	RunDir   string        // where the spool is if no other place can have it
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
-	KeepWork bool          // the spool stays when everything is done
+	KeepWork bool          // the spool stays when everything is done, if it is on a disk
 	Came     bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
@@ -137,36 +138,75 @@ func New(config Config) (*Node, error) {
 	if n.claim, err = n.directory.Claim(); err != nil {
 		return nil, err
 	}
-	if n.spool, err = spool.Open(spool.Config{Dir: config.Spool, Max: config.SpoolMax, Run: config.Run, Shm: n.directory.Path()}); err != nil {
+	if err := n.open(host); err != nil {
 		n.claim.Close()
+		n.directory.Abandon()
 		return nil, err
-	}
-	if n.outbox, err = n.spool.Outbox(); err == nil {
-		var keeper Keeper
-		hello := &moriensv1.Hello{Run: config.Run, Agent: n.spool.Agent, Host: host, Version: config.Version, Cpus: uint32(runtime.NumCPU())}
-		if config.Cells != nil {
-			keeper, hello.Cells = config.Cells.Keeper, config.Cells.Spec
-		}
-		n.up = uplink.New(config.Find, hello, n.outbox, config.Log)
-		if n.windows, err = openWindows(n.spool, n.outbox, n.up, keeper, config.Run, config.Log); err == nil {
-			if err = n.relearnCells(); err == nil {
-				err = n.restore()
-			}
-			if err != nil {
-				n.windows.close()
-			}
-		}
-		if err != nil {
-			n.outbox.Close()
-		}
-	}
-	if err != nil {
-		n.spool.Close()
-		n.claim.Close()
-		return nil, fmt.Errorf("spool %s: %w", n.spool.Path(), err)
 	}
 	n.came = n.came || config.Came
 	return n, nil
+}
+
+// open opens what the agent keeps on its node. Where a place has taken a new spool and cannot have what is in it, the next one is asked.
+func (n *Node) open(host string) error {
+	c := spool.Config{Dir: n.config.Spool, Max: n.config.SpoolMax, Run: n.config.Run, Shm: n.directory.Path(), RunDir: n.config.RunDir}
+	for {
+		var err error
+		if n.spool, err = spool.Open(c); err != nil {
+			return err
+		}
+		if err = n.openIn(host); err == nil {
+			if n.outbox.Transactions() == 0 { // else it was said
+				n.saySpool()
+			}
+			return nil
+		}
+		if !n.spool.Fresh() {
+			n.spool.Close()
+			return fmt.Errorf("spool %s: %w", n.spool.Path(), err)
+		}
+		n.spool.Remove() // what stays of it is swept
+		c.Not = append(c.Not, n.spool.Miss(err))
+	}
+}
+
+// openIn opens it in one spool, or leaves nothing open.
+func (n *Node) openIn(host string) (err error) {
+	if n.outbox, err = n.spool.Outbox(); err != nil {
+		return err
+	}
+	var keeper Keeper
+	hello := &moriensv1.Hello{Run: n.config.Run, Agent: n.spool.Agent, Host: host, Version: n.config.Version, Cpus: uint32(runtime.NumCPU())}
+	if n.config.Cells != nil {
+		keeper, hello.Cells = n.config.Cells.Keeper, n.config.Cells.Spec
+	}
+	n.up = uplink.New(n.config.Find, hello, n.outbox, n.config.Log)
+	if n.windows, err = openWindows(n.spool, n.outbox, n.up, keeper, n.config.Run, n.config.Log); err == nil {
+		if err = n.relearnCells(); err == nil {
+			err = n.restore()
+		}
+		if err != nil {
+			n.windows.close()
+		}
+	}
+	if err != nil {
+		n.outbox.Close()
+	}
+	return err
+}
+
+// saySpool says where the spool is, and why, if that is not where it was asked for.
+func (n *Node) saySpool() {
+	text := n.spool.Said()
+	if text == "" {
+		return
+	}
+	level := slog.LevelWarn
+	if n.config.Spool != "" { // somebody has said where
+		level = slog.LevelError
+	}
+	n.config.Log.Log(context.Background(), level, text)
+	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }
 
 // JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
@@ -213,7 +253,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil {
 		return errors.Join(fmt.Errorf("%w; it stays in %s", err, n.spool.Path()), closeErr, n.spool.Close())
 	}
-	if n.config.KeepWork {
+	if n.config.KeepWork && !n.spool.InMemory() {
 		return errors.Join(err, n.spool.Close(), n.directory.Remove())
 	}
 	return errors.Join(err, n.spool.Remove(), n.directory.Remove())

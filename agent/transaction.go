@@ -165,18 +165,19 @@ func (n *Node) commitNode() error { return n.transact(spool.Transaction{}, &outg
 
 // transact commits what waits of the node and of a process. While the disk is full it stays as it is, and the rings are not read on.
 func (n *Node) transact(t spool.Transaction, of *outgoing) error {
-	messages := slices.Concat(n.out.messages, of.messages)
-	t.Messages, t.Detail = n.windows.store.Part(messages)
-	t.Node = n.out.state
-	if of.state != nil {
-		t.Node = proto.CloneOf(n.out.node())
-		proto.Merge(t.Node, of.state)
-	}
-	if len(messages) == 0 && t.Node == nil && t.State == nil && !t.Ended {
+	if len(n.out.messages)+len(of.messages) == 0 && n.out.state == nil && of.state == nil && t.State == nil && !t.Ended {
 		return nil
 	}
-	err := n.keepSpool()
+	var messages []*moriensv1.ReportRequest
+	err := n.keepSpool() // which may have something to say
 	if err == nil {
+		messages = slices.Concat(n.out.messages, of.messages)
+		t.Messages, t.Detail = n.windows.store.Part(messages)
+		t.Node = n.out.state
+		if of.state != nil {
+			t.Node = proto.CloneOf(n.out.node())
+			proto.Merge(t.Node, of.state)
+		}
 		err = n.outbox.Commit(t)
 	}
 	if err != nil {
@@ -231,15 +232,19 @@ func (a *Agent) snapshot() *moriensv1.ProcessState {
 // keepSpool makes the spool anew where somebody has removed it: the next life of this agent would know of nothing.
 func (n *Node) keepSpool() error {
 	if !n.outbox.Gone() {
-		n.windows.store.Again()
+		n.windows.store.Again(windowsDir(n.spool))
 		return nil
 	}
-	why := fmt.Sprintf("the spool %s was removed while ranks ran", n.spool.Path())
+	was := n.spool.Path()
+	why := fmt.Sprintf("the spool %s was removed while ranks ran", was)
 	lost, err := n.outbox.Again(why)
 	if err != nil {
 		return err
 	}
-	n.windows.store.Again()
+	n.windows.store.Again(windowsDir(n.spool))
+	if n.spool.Path() != was {
+		n.saySpool()
+	}
 	log := n.config.Log.With("spool", n.spool.Path())
 	if lost == 0 {
 		log.Error("the spool was removed, and is made anew: nothing else is lost")

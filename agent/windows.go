@@ -30,11 +30,14 @@ type asked struct {
 	asks   *moriensv1.ReportResponse
 }
 
+// windowsDir is where a spool has them.
+func windowsDir(s *spool.Spool) string { return filepath.Join(s.Path(), "windows") }
+
 // openWindows goes on with the windows in a spool, in the room that the outbox leaves, and answers what is asked about them. The commit that an earlier life of the
 // agent has not got to is taken from the outbox.
 func openWindows(s *spool.Spool, outbox *spool.Outbox, up *uplink.Uplink, keeper Keeper, run string, log *slog.Logger) (*windows, error) {
 	store, err := window.Open(window.Config{
-		Run: run, Dir: filepath.Join(s.Path(), "windows"), Max: s.Budget.Windows, Whole: keeper != nil,
+		Run: run, Dir: windowsDir(s), Max: s.Budget.Windows, Whole: keeper != nil,
 		Committed: outbox.Transactions(), Log: log,
 	})
 	if err != nil {

@@ -42,6 +42,9 @@ type Found struct {
 // the user: cshim/src/launch.h.
 const AgentFile = "agent"
 
+// SpoolDir is the directory in a run's that holds the agent's spool where no disk has a place for it: agent/spool.
+const SpoolDir = "spool"
+
 // Claim makes the directory if it is missing and takes it for this agent, until the lock that it returns is
 // closed: two readers of one ring would each see half of it.
 func (d *Directory) Claim() (*files.Lock, error) {
@@ -202,8 +205,11 @@ func locked(f *os.File) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
-// Clear removes what the run's processes have left. Processes that still map their files are not disturbed.
+// Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map their files are not disturbed.
 func (d *Directory) Clear() error {
+	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
+		return fmt.Errorf("ring: %w", err)
+	}
 	return d.clear(func(name string) bool {
 		return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
 	})
@@ -239,6 +245,9 @@ func (d *Directory) Remove() error {
 	return nil
 }
 
+// Abandon removes the directory if nothing is in it: its agent gives up, and no rank has come.
+func (d *Directory) Abandon() { os.Remove(d.path) }
+
 // A Leftover is the directory of a run in which no process lives: a moriens that was killed leaves its run's behind, in
 // memory.
 type Leftover struct {
@@ -260,12 +269,15 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 			continue
 		}
 		l := Leftover{Path: path}
-		entries, _ := os.ReadDir(path)
-		for _, entry := range entries {
+		filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return nil
+			}
 			if info, err := entry.Info(); err == nil {
 				l.Bytes += uint64(info.Size())
 			}
-		}
+			return nil
+		})
 		list = append(list, l)
 	}
 	return list, nil

@@ -17,7 +17,7 @@ func (o *Outbox) Gone() bool {
 	return o.log.Removed()
 }
 
-// Again makes the spool and the outbox in it anew, of what is in memory: all of the state, and the newest messages. It returns how many messages that the
+// Again makes the spool and the outbox in it anew, in another place where its own cannot have it, of what is in memory: all of the state, and the newest messages. It returns how many messages that the
 // collector is not known to hold went with the files. In their place each sends something that the collector refuses and counts, the first says why.
 func (o *Outbox) Again(why string) (lost uint64, err error) {
 	o.mu.Lock()
@@ -25,6 +25,7 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 	if err := o.spool.again(); err != nil {
 		return 0, err
 	}
+	o.fileBytes = o.budget.file()
 	log, err := o.spool.openOutbox()
 	if err != nil {
 		return 0, err

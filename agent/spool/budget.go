@@ -4,16 +4,23 @@ import "sync/atomic"
 
 // A Budget shares a spool's bytes: what waits in the outbox goes before windows of full detail. Its methods may be called concurrently.
 type Budget struct {
-	max    int64
+	max    atomic.Int64
 	outbox atomic.Int64
 	peak   atomic.Int64
 }
 
 // NewBudget returns a budget of so many bytes.
-func NewBudget(bytes int64) *Budget { return &Budget{max: bytes} }
+func NewBudget(bytes int64) *Budget {
+	b := &Budget{}
+	b.bound(bytes)
+	return b
+}
+
+// bound makes it one of so many bytes, as where the spool goes elsewhere.
+func (b *Budget) bound(bytes int64) { b.max.Store(bytes) }
 
 // Max is the bytes of the whole spool.
-func (b *Budget) Max() int64 { return b.max }
+func (b *Budget) Max() int64 { return b.max.Load() }
 
 // setOutbox says how many bytes the outbox takes.
 func (b *Budget) setOutbox(bytes int64) {
@@ -24,10 +31,13 @@ func (b *Budget) setOutbox(bytes int64) {
 }
 
 // Room says whether the outbox may grow.
-func (b *Budget) Room() bool { return b.outbox.Load() < b.max }
+func (b *Budget) Room() bool { return b.outbox.Load() < b.Max() }
 
 // OutboxPeak is the most that the outbox has taken.
 func (b *Budget) OutboxPeak() int64 { return b.peak.Load() }
 
 // Windows is how many bytes windows of full detail may take now.
-func (b *Budget) Windows() int64 { return max(0, b.max-b.outbox.Load()) }
+func (b *Budget) Windows() int64 { return max(0, b.Max()-b.outbox.Load()) }
+
+// file is how many bytes a file of the outbox has: an eighth, within bounds, for only whole files are removed.
+func (b *Budget) file() int64 { return min(max(b.Max()/8, minFileBytes), maxFileBytes) }

@@ -23,7 +23,7 @@ const (
 	plainBytes = 1 << 20
 	// keptBytes is how large a record can be whose memory is used again.
 	keptBytes = 256 << 10
-	// A file has an eighth of the spool, within these bounds: only whole files are removed.
+	// These bound the files: Budget.file.
 	minFileBytes, maxFileBytes = 128 << 10, 8 << 20
 )
 
@@ -84,7 +84,7 @@ func (s *Spool) Outbox() (*Outbox, error) {
 		return nil, err
 	}
 	o := &Outbox{
-		log: log, spool: s, budget: s.Budget, fileBytes: min(max(s.Budget.Max()/8, minFileBytes), maxFileBytes),
+		log: log, spool: s, budget: s.Budget, fileBytes: s.Budget.file(),
 		node: &moriensv1.NodeState{}, processes: make(map[uint64][]byte), notify: func() {},
 	}
 	if err := o.recover(); err != nil {

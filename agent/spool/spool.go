@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,20 +28,25 @@ const (
 	maxBytes = 1 << 30
 	// freeShare is what part of the free space such a spool may take.
 	freeShare = 10
+	// memoryBytes bounds a spool in memory, which is the ranks' too.
+	memoryBytes = 64 << 20
 
 	identityFile = "identity.json"
 	outboxDir    = "outbox"
-	// sweepAge is from when on a spool without a living agent is one that nobody comes back to.
-	sweepAge = 7 * 24 * time.Hour
+	// maxTries is how often a spool is made that somebody removes in the same moment, as another agent of this user the empty directory of all.
+	maxTries = 3
 )
 
 // Config says where a spool is and what it is for.
 type Config struct {
-	Dir string      // empty: $TMPDIR, or /tmp
+	Dir string      // before all other places; empty: the usual ones
 	Max units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
 	Run string
-	// Shm is the directory of the run's rings. Agents that share Dir but not that one, as in containers, have spools of their own.
-	Shm string
+	// Shm is the directory of the run's rings. Agents that share Dir but not that one, as in containers, have spools of their own. Where no disk of the node
+	// can have a spool it is there, in memory.
+	Shm    string
+	RunDir string // the last resort; empty: there is none
+	Not    []Miss // places that have failed
 }
 
 // A Spool is the working directory of one agent, over all of its lives.
@@ -50,14 +54,18 @@ type Spool struct {
 	Agent  uint64 // random id
 	Budget *Budget
 
-	path string
-	run  string
-	lock *files.Lock
+	config Config
+	path   string
+	lock   *files.Lock
+	place  place
+	fresh  bool
+	said   string // of where it is
 }
 
 type identity struct {
 	Run   string `json:"run"`
 	Agent uint64 `json:"agent,string"`
+	Said  string `json:"said,omitempty"`
 }
 
 // ErrInUse is returned for a spool of which another agent is at work.
@@ -66,52 +74,21 @@ var ErrInUse = errors.New("another agent is at work in this spool")
 // ErrTooSmall is returned for a bound that no spool can keep.
 var ErrTooSmall = errors.New("the spool is too small")
 
-// Open makes or finds an agent's spool and takes it until Close.
+// Open finds the spool of an agent's earlier life, wherever that had it, or makes one in the first place that can have it, and takes it until Close.
 func Open(c Config) (*Spool, error) {
 	if c.Max != 0 && c.Max < MinBytes {
 		return nil, fmt.Errorf("%w: %s, the least is %s", ErrTooSmall, c.Max, MinBytes)
-	}
-	user, err := userDir(c.Dir)
-	if err != nil {
-		return nil, err
 	}
 	name, err := c.name()
 	if err != nil {
 		return nil, err
 	}
-	s := &Spool{path: filepath.Join(user, name), run: c.Run}
-	if s.lock, err = take(s.path); err != nil {
-		return nil, err
+	if s, err := c.find(name); s != nil || err != nil {
+		return s, err
 	}
-	bytes := int64(c.Max)
-	if bytes == 0 {
-		bytes, err = defaultMax(s.path)
-	}
-	if err == nil {
-		s.Budget = NewBudget(bytes)
-		s.Agent, err = s.identify()
-	}
-	if err != nil {
-		s.lock.Close()
-		return nil, err
-	}
-	return s, nil
-}
-
-// userDir makes the user's directory of spools, and returns where it is.
-func userDir(dir string) (string, error) {
-	if dir == "" {
-		dir = os.TempDir()
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("spool: %w", err)
-	}
-	path := filepath.Join(dir, fmt.Sprintf("moriens-%d", os.Getuid()))
-	f, err := private(path)
-	if err != nil {
-		return "", err
-	}
-	return path, f.Close()
+	var b [8]byte
+	rand.Read(b[:]) // never fails, crypto/rand
+	return c.make(name, binary.LittleEndian.Uint64(b[:]))
 }
 
 // name is the run's, and the number of the directory of its rings.
@@ -123,19 +100,111 @@ func (c Config) name() (string, error) {
 	return fmt.Sprintf("%s-%x-%x", c.Run, stat.Dev, stat.Ino), nil
 }
 
+// find opens the spool that an earlier life has left, the one that was written to last; nil where there is none.
+func (c Config) find(name string) (*Spool, error) {
+	var found *Spool
+	for _, p := range c.places() {
+		for _, user := range p.users() {
+			s := &Spool{config: c, path: filepath.Join(user, name), place: p}
+			if _, err := os.Lstat(filepath.Join(s.path, identityFile)); err != nil || p.missed(c.Not) {
+				continue
+			}
+			if found == nil || found.lastUse().Before(s.lastUse()) {
+				found = s
+			}
+		}
+	}
+	if found == nil {
+		return nil, nil
+	}
+	var err error
+	if found.lock, err = take(found.path); err != nil {
+		return nil, err
+	}
+	if err = found.bound(); err == nil {
+		err = found.identify()
+	}
+	if err == nil {
+		return found, nil
+	}
+	found.lock.Close()
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed it in this moment
+		err = nil
+	}
+	return nil, err
+}
+
+// make makes a spool for an agent in the first place that can have it.
+func (c Config) make(name string, agent uint64) (*Spool, error) {
+	missed := c.Not
+	for _, p := range c.places() {
+		if p.missed(c.Not) {
+			continue
+		}
+		s, err := c.makeIn(p, name, agent, missed)
+		for try := 1; errors.Is(err, fs.ErrNotExist) && try < maxTries; try++ {
+			s, err = c.makeIn(p, name, agent, missed)
+		}
+		switch {
+		case err == nil:
+			return s, nil
+		case errors.Is(err, ErrInUse):
+			return nil, err
+		case !p.session:
+			missed = append(missed[:len(missed):len(missed)], Miss{p.dir, err})
+		}
+	}
+	err := errors.New("spool: there is no place for it")
+	for _, m := range missed {
+		err = errors.Join(err, m.Err)
+	}
+	return nil, err
+}
+
+// makeIn makes a spool in a place, after others have been missed. Where it cannot nothing stays.
+func (c Config) makeIn(p place, name string, agent uint64, missed []Miss) (*Spool, error) {
+	if err := p.fits(c.Max); err != nil {
+		return nil, err
+	}
+	user, taken, err := p.makeUser()
+	if err != nil {
+		return nil, err
+	}
+	s := &Spool{Agent: agent, config: c, path: filepath.Join(user, name), place: p, fresh: true}
+	if s.lock, err = take(s.path); err == nil {
+		if err = s.bound(); err == nil {
+			s.said = s.say(missed, taken)
+			err = s.writeIdentity()
+		}
+		if err != nil {
+			return nil, errors.Join(err, s.Remove())
+		}
+		return s, nil
+	}
+	os.Remove(user) // only if empty
+	return nil, err
+}
+
 // private makes a directory, if it is missing, and opens it if it is this user's alone.
 func private(path string) (*os.File, error) {
 	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("spool: %w", err)
 	}
+	return openPrivate(path)
+}
+
+// errTaken is what is wrong with a name that something else has than a directory of this user alone.
+var errTaken = errors.New("it is not this user's alone")
+
+func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("spool: %w", err)
+		return nil, fmt.Errorf("spool: %w: %w", errTaken, err)
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&0o077 != 0 {
 		f.Close()
-		return nil, fmt.Errorf("spool: %s is not this user's alone: %w", path, errors.Join(fs.ErrPermission, err))
+		return nil, fmt.Errorf("spool: %s: %w: %w", path, errTaken, errors.Join(fs.ErrPermission, err))
 	}
 	return f, nil
 }
@@ -157,40 +226,48 @@ func take(path string) (*files.Lock, error) {
 	return nil, fmt.Errorf("spool %s: %w", path, err)
 }
 
-func defaultMax(path string) (int64, error) {
-	var stat unix.Statfs_t
-	if err := unix.Statfs(path, &stat); err != nil {
-		return 0, fmt.Errorf("spool: %s: %w", path, err)
+// bound bounds the spool by what its user has said, or by what is free where it is.
+func (s *Spool) bound() error {
+	free, err := freeBytes(s.path)
+	if err != nil {
+		return err
 	}
-	free := int64(stat.Bavail) * int64(stat.Bsize)
-	return max(min(maxBytes, free/freeShare), int64(MinBytes)), nil
+	bytes := int64(s.config.Max)
+	if bytes == 0 {
+		bytes = min(maxBytes, free/freeShare)
+	}
+	if s.place.memory {
+		bytes = min(bytes, memoryBytes, free/freeShare)
+	}
+	bytes = max(bytes, int64(MinBytes))
+	if s.Budget == nil {
+		s.Budget = NewBudget(bytes)
+	} else {
+		s.Budget.bound(bytes)
+	}
+	return nil
 }
 
-// identify reads the agent's id, or gives it one.
-func (s *Spool) identify() (uint64, error) {
+// identify reads whose it is.
+func (s *Spool) identify() error {
 	path := filepath.Join(s.path, identityFile)
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		var b [8]byte
-		rand.Read(b[:]) // never fails, crypto/rand
-		id := identity{s.run, binary.LittleEndian.Uint64(b[:])}
-		return id.Agent, s.writeIdentity(id)
-	}
 	if err != nil {
-		return 0, fmt.Errorf("spool: %w", err)
+		return fmt.Errorf("spool: %w", err)
 	}
 	var id identity
 	if err := json.Unmarshal(data, &id); err != nil {
-		return 0, fmt.Errorf("spool: %s: %w", path, err)
+		return fmt.Errorf("spool: %s: %w", path, err)
 	}
-	if id.Run != s.run || id.Agent == 0 {
-		return 0, fmt.Errorf("spool: %s is of run %q, not of %q", path, id.Run, s.run)
+	if id.Run != s.config.Run || id.Agent == 0 {
+		return fmt.Errorf("spool: %s is of run %q, not of %q", path, id.Run, s.config.Run)
 	}
-	return id.Agent, nil
+	s.Agent, s.said = id.Agent, id.Said
+	return nil
 }
 
-func (s *Spool) writeIdentity(id identity) error {
-	data, err := json.Marshal(id)
+func (s *Spool) writeIdentity() error {
+	data, err := json.Marshal(identity{s.config.Run, s.Agent, s.said})
 	if err != nil {
 		return err
 	}
@@ -201,30 +278,14 @@ func (s *Spool) writeIdentity(id identity) error {
 	return os.Rename(path+".new", path)
 }
 
-// again makes the directory anew that somebody has removed, with or without what is in it, for the same agent.
-func (s *Spool) again() error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(s.lock.Fd()), &stat); err == nil && stat.Nlink > 0 { // it is there, and taken
-		return s.writeIdentity(identity{s.run, s.Agent})
-	}
-	if _, err := userDir(filepath.Dir(filepath.Dir(s.path))); err != nil {
-		return err
-	}
-	lock, err := take(s.path)
-	if err != nil {
-		return err
-	}
-	if err := s.writeIdentity(identity{s.run, s.Agent}); err != nil {
-		lock.Close()
-		return err
-	}
-	s.lock.Close()
-	s.lock = lock
-	return nil
-}
-
 // Path is the directory.
 func (s *Spool) Path() string { return s.path }
+
+// Fresh says whether no earlier life of the agent has left anything in it.
+func (s *Spool) Fresh() bool { return s.fresh }
+
+// InMemory says whether it goes with the directory of the run's rings.
+func (s *Spool) InMemory() bool { return s.place.memory }
 
 // Close gives the spool up. It stays for the agent's next life.
 func (s *Spool) Close() error { return s.lock.Close() }
@@ -234,44 +295,4 @@ func (s *Spool) Remove() error {
 	err := os.RemoveAll(s.path)
 	os.Remove(filepath.Dir(s.path)) // not empty: others are at work
 	return errors.Join(err, s.lock.Close())
-}
-
-// lastUse is when something in the spool was last written: what the agent of a long job has left is not old when the agent dies.
-func (s *Spool) lastUse() (last time.Time) {
-	filepath.WalkDir(s.path, func(_ string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return nil
-		}
-		if info, err := entry.Info(); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-		return nil
-	})
-	return last
-}
-
-// Sweep removes the user's spools that no agent is at work in and that nobody has come back to for a week.
-func Sweep(dir string) (removed int, err error) {
-	user, err := userDir(dir)
-	if err != nil {
-		return 0, err
-	}
-	entries, err := os.ReadDir(user)
-	if err != nil {
-		return 0, fmt.Errorf("spool: %w", err)
-	}
-	for _, entry := range entries {
-		s := &Spool{path: filepath.Join(user, entry.Name())}
-		if _, err := os.Lstat(filepath.Join(s.path, identityFile)); err != nil || time.Since(s.lastUse()) < sweepAge {
-			continue
-		}
-		if s.lock, err = take(s.path); err != nil {
-			continue
-		}
-		if err := s.Remove(); err != nil {
-			return removed, err
-		}
-		removed++
-	}
-	return removed, nil
 }

@@ -9,10 +9,11 @@ import (
 	"moriens/internal/segment"
 )
 
-// Again begins anew where somebody has removed files: cleaners of temporary directories do. All windows so far are gone then, and counted as evicted.
-func (s *Store) Again() {
+// Again begins anew where somebody has removed files: cleaners of temporary directories do; or in another directory than before. All windows so far
+// are gone then, and counted as evicted.
+func (s *Store) Again(dir string) {
 	s.mu.Lock()
-	removed := s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()
+	removed := dir != s.config.Dir || s.fresh.Removed() || s.sorted.Removed() || s.state.Removed()
 	s.mu.Unlock()
 	if !removed {
 		return
@@ -22,17 +23,19 @@ func (s *Store) Again() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := [...]*segment.Log{s.fresh, s.sorted, s.state}
-	bytes := s.bytes()
-	err := os.RemoveAll(s.config.Dir)
+	bytes, was := s.bytes(), s.config.Dir
+	s.config.Dir = dir
+	err := os.RemoveAll(dir)
 	if err == nil {
 		err = s.openLogs()
 	}
 	if err != nil {
 		s.fresh, s.sorted, s.state = before[0], before[1], before[2]
+		s.config.Dir = was
 		s.fail(err)
 		return
 	}
-	s.config.Log.Error("the windows of full detail were removed while ranks ran", "directory", s.config.Dir)
+	s.config.Log.Error("the windows of full detail were removed while ranks ran", "directory", was)
 	for _, l := range before {
 		l.Close() // it is gone
 	}

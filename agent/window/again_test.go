@@ -27,14 +27,14 @@ func TestAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := j.meets
-			s.Again()
+			s.Again(dir)
 			if _, gone := fetch(t, s, numbered(int(before))); len(gone) > 0 {
 				t.Fatalf("%d windows are gone, and nobody has removed any", len(gone))
 			}
 			if err := os.RemoveAll(filepath.Join(dir, what)); err != nil {
 				t.Fatal(err)
 			}
-			s.Again()
+			s.Again(dir)
 			said := play(t, s, j, commits+2, commits, -1)
 			check := func(s *window.Store) {
 				t.Helper()

@@ -21,7 +21,7 @@ type agentCommand struct {
 
 // spoolFlags say where what the collector has not acknowledged waits.
 type spoolFlags struct {
-	Spool    string      `help:"Directory on a disk of the node for what waits for the collector; $$TMPDIR, or /tmp, if not given." placeholder:"DIR" type:"path"`
+	Spool    string      `help:"Directory on a disk of the node for what waits for the collector; if not given, $$XDG_RUNTIME_DIR, $$TMPDIR or /tmp." placeholder:"DIR" type:"path"`
 	SpoolMax units.Bytes `help:"Bound of that; 1 GiB or a tenth of what is free there, whichever is less, if not given." placeholder:"SIZE"`
 	keepWorkFlag
 }

@@ -4,11 +4,14 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"golang.org/x/sys/unix"
 
 	"moriens/agent/ring"
 	"moriens/internal/measure"
@@ -31,6 +34,7 @@ type preloadedCommand struct {
 	Job     string        `help:"The batch system's name for the job."`
 	Alone   bool          `help:"The job has no other node."`
 	Timeout time.Duration `help:"How long the ranks wait for the results." default:"60s"`
+	Starter int           `help:"Process that has started this one."`
 	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
 	analysisFlags
 	keepFlags
@@ -68,7 +72,7 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 		return err
 	}
 	if c.Agent == "" {
-		return c.supervise()
+		return c.supervise(w)
 	}
 	// The ranks wait from when they are through with MPI, and their agents need some of that time.
 	keep := measure.Keep{Options: kept, Timeout: c.Timeout * 9 / 10}
@@ -81,20 +85,34 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 }
 
 // supervise has this program be the agent in a process of its own.
-func (c *preloadedCommand) supervise() error {
+func (c *preloadedCommand) supervise(w words) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	status, err := supervise.Run(supervise.Program{
-		Path: self,
-		Args: append(os.Args[1:], "--agent="+rendezvous.NewSecret(8)),
-		Lock: os.NewFile(preloadedLock, ring.AgentFile),
-	})
+	starter, starterErr := unix.PidfdOpen(c.Starter, 0) // while it is sure to be that one
+	lock := os.NewFile(preloadedLock, ring.AgentFile)
+	status, err := supervise.Run(supervise.Program{Path: self, Args: append(os.Args[1:], "--agent="+rendezvous.NewSecret(8)), Lock: lock})
 	if err == nil && status == 0 {
 		return nil
 	}
-	// Nobody will read what the ranks go on recording. The file that tells them why stays.
-	err = errors.Join(err, ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), c.ID)).Clear())
-	return exitStatus{statusFailure, err}
+	// Nobody will read what the ranks go on recording. The file that tells them why stays for as long as they can read it.
+	directory := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), c.ID))
+	complain(w, errors.Join(err, directory.Clear()))
+	if unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}); unlockErr == nil && starterErr == nil {
+		awaitEnd(starter)
+		directory.Remove() // a rank that ended well has done so
+	}
+	return exitStatus{statusFailure, nil}
+}
+
+// awaitEnd waits for the end of a process, of which it has a descriptor, whatever this one is asked to do: with a job all of its processes are.
+func awaitEnd(process int) {
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	for {
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(process), Events: unix.POLLIN}}, -1)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
 }

@@ -50,6 +50,9 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		for _, why := range a.Refused {
 			m.Notes = append(m.Notes, fmt.Sprintf("host %s: a message was refused: %s", a.Hello.Host, why))
 		}
+		for _, text := range a.Notes {
+			m.Notes = append(m.Notes, fmt.Sprintf("host %s: %s", a.Hello.Host, text))
+		}
 		m.Losses.BatchesResent += int64(a.Done.GetResent())
 		describeWindows(m, a)
 		if a.Done == nil {

@@ -26,6 +26,7 @@ type Agent struct {
 	left      time.Time       // when the last of them ended
 	cut       bool            // that one broke off, so that the agent may not know what is held, and may be started again
 	Refused   []string        // why messages of it were refused, the first few
+	Notes     []string        // lines for the user
 	last      uint64          // sequence
 	Member    int             // of a team of collectors: the one that has what came of it
 

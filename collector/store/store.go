@@ -232,6 +232,10 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		}
 		return nil
 	case *moriensv1.ReportRequest_Note:
+		if b.Note.Process == 0 {
+			a.Notes = append(a.Notes, b.Note.Text)
+			return nil
+		}
 		p := s.processes[b.Note.Process]
 		if p == nil {
 			return fmt.Errorf("note of unknown process %016x", b.Note.Process)

@@ -91,10 +91,10 @@ static size_t environment_entries(void)
 
 static int start_agent(void)
 {
-	char working[PATH_MAX], timeout[24];
+	char working[PATH_MAX], timeout[24], starter[16];
 	char *arguments[MAX_ARGUMENTS] = {"moriens", "preloaded", "--run", launch.run, "--shm", (char *)launch.options.shm,
-		"--timeout", timeout, "--near", working};
-	size_t count = 10, kept = 0, entries = environment_entries();
+		"--timeout", timeout, "--near", working, "--starter", starter};
+	size_t count = 12, kept = 0, entries = environment_entries();
 	size_t bytes = (entries + 1) * sizeof(char *);
 	char **environment = moriens_os_memory(bytes);
 
@@ -104,6 +104,7 @@ static int start_agent(void)
 		if (!is_ranks_own(environ[i]))
 			environment[kept++] = environ[i];
 	snprintf(timeout, sizeof timeout, "%" PRIu64 "s", launch.options.timeout_s);
+	snprintf(starter, sizeof starter, "%" PRIu32, moriens_os_pid());
 	moriens_os_working_directory(working, sizeof working);
 	if (launch.options.directory != NULL) {
 		arguments[count++] = "--dir";

@@ -265,7 +265,7 @@ func Agent(c AgentConfig) error {
 	}
 	node, err := agent.New(agent.Config{
 		Run: meet.Run, Cells: kept, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
-		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
+		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: c.Dir, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {
 		return hint.With(err, "one agent per node is enough, however many ranks run there")
@@ -279,7 +279,7 @@ func Agent(c AgentConfig) error {
 
 // A Spool says where an agent keeps what the collector has not acknowledged.
 type Spool struct {
-	Dir  string      // empty: $TMPDIR, or /tmp
+	Dir  string      // before the usual places; empty: these alone
 	Max  units.Bytes // 0: the smaller of 1 GiB and a tenth of what is free
 	Keep bool        // it stays when everything is done, and so does the journal of a collector in the same process
 }

@@ -283,7 +283,7 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	if err := rendezvous.Write(dir, col.Rendezvous()); err != nil {
 		return "", nil, err
 	}
-	node, err := p.node(uplink.At(col.Rendezvous()), true)
+	node, err := p.node(uplink.At(col.Rendezvous()), dir, true)
 	if err != nil {
 		return "", nil, err
 	}
@@ -337,7 +337,7 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 		return err
 	}
 	defer p.logTo(filepath.Join(dir, "moriens-"+host+".log"))()
-	node, err := p.node(func() (rendezvous.Rendezvous, error) { return rendezvous.Read(dir) }, false)
+	node, err := p.node(func() (rendezvous.Rendezvous, error) { return rendezvous.Read(dir) }, dir, false)
 	if err != nil {
 		return err
 	}
@@ -349,13 +349,13 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 }
 
 // node is this node's agent.
-func (p *preload) node(find uplink.Find, shared bool) (*agent.Node, error) {
+func (p *preload) node(find uplink.Find, dir string, shared bool) (*agent.Node, error) {
 	kept, err := p.Cells.keep(p.Options, p.Log)
 	if err != nil {
 		return nil, err
 	}
 	config := agent.Config{
-		Run: p.Run, Cells: kept, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, KeepWork: p.Spool.Keep, Shared: shared,
+		Run: p.Run, Cells: kept, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, RunDir: dir, KeepWork: p.Spool.Keep, Shared: shared,
 		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
 	}
 	if !shared || p.Alone { // the collector of other nodes' agents minds it

@@ -36,6 +36,9 @@ import (
 // StatusAnalysis is the exit status of a job that ended well and an analysis that did not.
 const StatusAnalysis = 3
 
+// dismissGrace is how long an agent may take to end that is told to at once.
+const dismissGrace = 5 * time.Second
+
 // statusEvery is how often the status line is drawn.
 const statusEvery = 500 * time.Millisecond
 
@@ -85,15 +88,14 @@ func Run(c RunConfig) (status int, err error) {
 		return 1, err
 	}
 	defer rendezvous.Remove(out)
-	defer p.stopAgent()
+	defer p.dismissAgent()
 
 	started := time.Now()
 	j, err := job.Start(c.Command, job.Preload{
 		Library: library, Run: p.run, Shm: c.Shm, Directory: out, Events: c.Events, Callpath: c.Callpath,
 	})
 	if err != nil {
-		p.stopAgent()
-		<-p.agentDone
+		p.dismissAgent()
 		nothingRan(p.collector, out)
 		var start *job.StartError
 		if errors.As(err, &start) {
@@ -195,7 +197,7 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 		return nil, err
 	}
 	node, err := agent.New(agent.Config{
-		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, KeepWork: c.Spool.Keep,
+		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: out, KeepWork: c.Spool.Keep,
 		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if err != nil {
@@ -209,6 +211,15 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 		p.agentErr = node.Run(ctx)
 	}()
 	return p, nil
+}
+
+// dismissAgent ends the agent, if it has not ended, and lets it take what it has in shared memory with it.
+func (p *parts) dismissAgent() {
+	p.stopAgent()
+	select {
+	case <-p.agentDone:
+	case <-time.After(dismissGrace):
+	}
 }
 
 // conclude writes the results of a job that has ended, or whose measurement has, and closes collector and agent.

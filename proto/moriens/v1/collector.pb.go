@@ -1893,7 +1893,7 @@ func (x *Symbols) GetFrames() []*Frame {
 // Note is a line for the user.
 type Note struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"`
+	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"` // that it is of; 0 = the node
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

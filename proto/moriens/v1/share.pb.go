@@ -546,6 +546,7 @@ type ShareAgent struct {
 	Done          *Done                  `protobuf:"bytes,6,opt,name=done,proto3" json:"done,omitempty"`                   // absent = it is not done
 	Refused       []string               `protobuf:"bytes,7,rep,name=refused,proto3" json:"refused,omitempty"`             // why messages of it were refused, the first few
 	Communicators []*Communicator        `protobuf:"bytes,8,rep,name=communicators,proto3" json:"communicators,omitempty"` // that its processes are in
+	Notes         []string               `protobuf:"bytes,9,rep,name=notes,proto3" json:"notes,omitempty"`                 // of its node
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -632,6 +633,13 @@ func (x *ShareAgent) GetRefused() []string {
 func (x *ShareAgent) GetCommunicators() []*Communicator {
 	if x != nil {
 		return x.Communicators
+	}
+	return nil
+}
+
+func (x *ShareAgent) GetNotes() []string {
+	if x != nil {
+		return x.Notes
 	}
 	return nil
 }
@@ -966,7 +974,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
 	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x06 \x01(\x03R\x04line\"\xe8\x02\n" +
+	"\x04line\x18\x06 \x01(\x03R\x04line\"\xfe\x02\n" +
 	"\n" +
 	"ShareAgent\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x11.moriens.v1.HelloR\x05hello\x12\x1a\n" +
@@ -976,7 +984,8 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x06faults\x18\x05 \x03(\v2\x11.moriens.v1.FaultR\x06faults\x12$\n" +
 	"\x04done\x18\x06 \x01(\v2\x10.moriens.v1.DoneR\x04done\x12\x18\n" +
 	"\arefused\x18\a \x03(\tR\arefused\x12>\n" +
-	"\rcommunicators\x18\b \x03(\v2\x18.moriens.v1.CommunicatorR\rcommunicators\"\xdc\x04\n" +
+	"\rcommunicators\x18\b \x03(\v2\x18.moriens.v1.CommunicatorR\rcommunicators\x12\x14\n" +
+	"\x05notes\x18\t \x03(\tR\x05notes\"\xdc\x04\n" +
 	"\fShareProcess\x12'\n" +
 	"\x04info\x18\x01 \x01(\v2\x13.moriens.v1.ProcessR\x04info\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12(\n" +

@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"moriens/agent/spool"
+	"moriens/internal/rendezvous"
+)
+
+// nobodyThere is a collector that has not come.
+func nobodyThere() (rendezvous.Rendezvous, error) {
+	return rendezvous.Rendezvous{}, errors.New("no collector")
+}
+
+// A disk that runs full while the agent opens what it keeps there is one of which the next takes over; what has come of it there goes, and the collector will
+// be told.
+func TestOpenElsewhere(t *testing.T) {
+	var before string
+	for inodes, elsewhere := 2, true; elsewhere; inodes++ { // its own is one
+		disk, tmpdir := t.TempDir(), t.TempDir()
+		if err := syscall.Mount("none", disk, "tmpfs", 0, "size=16m,nr_inodes="+strconv.Itoa(inodes)); err != nil {
+			t.Skipf("cannot mount a tmpfs here: %v", err)
+		}
+		t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+		t.Setenv("TMPDIR", tmpdir)
+		t.Setenv("XDG_RUNTIME_DIR", "")
+		n, err := New(Config{Run: "run1", Shm: t.TempDir(), Find: nobodyThere, Spool: disk, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatalf("%d inodes: %v", inodes, err)
+		}
+		elsewhere = strings.HasPrefix(n.spool.Path(), tmpdir)
+		if !elsewhere && !strings.HasPrefix(n.spool.Path(), disk) {
+			t.Errorf("%d inodes: the spool is in %s", inodes, n.spool.Path())
+		}
+		if said := len(n.out.messages) == 1 && strings.Contains(n.out.messages[0].GetNote().GetText(), "no space left on device"); said != elsewhere {
+			t.Errorf("%d inodes: %v", inodes, n.out.messages)
+		}
+		if left, _ := os.ReadDir(disk); elsewhere && len(left) > 0 {
+			t.Errorf("%d inodes: left are %v", inodes, left)
+		}
+		before += n.spool.Said() + "\n"
+		n.windows.close()
+		if err := errors.Join(n.outbox.Close(), n.spool.Remove(), n.claim.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+	if !strings.Contains(before, "windows") || !strings.Contains(before, "outbox") {
+		t.Errorf("the disk was never full when the agent had begun to use it:\n%s", before)
+	}
+}
+
+// An agent that gives up leaves nothing in shared memory.
+func TestNewLeavesNothing(t *testing.T) {
+	shm := t.TempDir()
+	config := Config{Run: "run1", Shm: shm, Find: nobodyThere, Spool: t.TempDir(), SpoolMax: 1, Log: slog.New(slog.DiscardHandler)}
+	if _, err := New(config); !errors.Is(err, spool.ErrTooSmall) {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(shm, "*")); len(left) > 0 || err != nil {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
