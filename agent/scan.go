@@ -10,6 +10,7 @@ import (
 
 	"moriens/agent/burst"
 	"moriens/agent/mark"
+	"moriens/agent/ring"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -20,7 +21,7 @@ func (n *Node) scan() {
 		n.config.Log.Error("look for ranks", "error", err) // those that are known may still end
 	}
 	for _, f := range found.Faults {
-		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: int32(f.Rank), Errno: int32(f.Errno)}}})
+		n.send(faultOf(f))
 		n.out.node().Reported = append(n.out.node().Reported, f.Name)
 	}
 	if found.Starting > 0 {
@@ -45,6 +46,15 @@ func (n *Node) scan() {
 		a.ended = !a.recorded() && a.hasEnded(n.config.Log)
 		n.endThreads(a)
 	}
+}
+
+// faultOf is what the collector is told of a rank that could not record.
+func faultOf(f ring.Fault) *moriensv1.ReportRequest {
+	who := &moriensv1.Process{Rank: int32(f.Rank), Size: int32(f.Size), Pid: uint32(f.PID)}
+	if f.Rank >= f.Size {
+		who.Size = 0 // a damaged name
+	}
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who}}}
 }
 
 // endThreads gives back the rings of threads that have ended: a program may start thousands of them.

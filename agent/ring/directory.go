@@ -27,6 +27,8 @@ func DirectoryPath(shm string, uid int, run string) string {
 type Fault struct {
 	Name  string // of the file that says so
 	Rank  int    // -1 = unknown
+	Size  int    // of its world; 0 = unknown
+	PID   int
 	Errno syscall.Errno
 }
 
@@ -122,7 +124,7 @@ var (
 	processName = regexp.MustCompile(`^[0-9a-f]{16}\.process$`)
 	ringName    = regexp.MustCompile(`^[0-9a-f]{16}\.[0-9]{1,10}\.ring$`)
 	startName   = regexp.MustCompile(`^[0-9a-f]{16}\.start$`)
-	faultName   = regexp.MustCompile(`^fault-(-1|[0-9]{1,9})-([0-9]{1,5})$`)
+	faultName   = regexp.MustCompile(`^fault-(-1|[0-9]{1,9})-([0-9]{1,5})(?:-([0-9]{1,9})-([0-9]{1,9}))?$`)
 )
 
 // Scan lists what is new, by name. A directory that does not exist holds nothing. A ring may turn up
@@ -156,9 +158,11 @@ func (d *Directory) Scan() (Found, error) {
 		case ringName.MatchString(name):
 			found.Rings = append(found.Rings, filepath.Join(d.path, name))
 		case fault != nil:
-			rank, _ := strconv.Atoi(fault[1])
-			errno, _ := strconv.Atoi(fault[2])
-			found.Faults = append(found.Faults, Fault{Name: name, Rank: rank, Errno: syscall.Errno(errno)})
+			var numbers [4]int // the pattern has checked them; libraries before this one have named two
+			for i := range numbers {
+				numbers[i], _ = strconv.Atoi(fault[1+i])
+			}
+			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])})
 		case startName.MatchString(name):
 			if d.starts(name) {
 				found.Starting++

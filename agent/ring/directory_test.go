@@ -42,7 +42,7 @@ func TestDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := ringwriter.Fault(path, 5, syscall.ENOSPC); err != nil {
+	if err := ringwriter.Fault(path, 5, 8, 4711, syscall.ENOSPC); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".0123456789abcdef.0.ring", "fault-x-1", "notes", "0.ring"} {
@@ -52,7 +52,7 @@ func TestDirectory(t *testing.T) {
 	}
 	expect(ring.Found{
 		Rings:  []string{filepath.Join(path, thread.FileName())},
-		Faults: []ring.Fault{{Name: "fault-5-28", Rank: 5, Errno: syscall.ENOSPC}},
+		Faults: []ring.Fault{{Name: "fault-5-28-8-4711", Rank: 5, Size: 8, PID: 4711, Errno: syscall.ENOSPC}},
 	})
 	expect(ring.Found{})
 	// What is not ours stays, and so does the directory.

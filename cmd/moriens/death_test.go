@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,8 +48,8 @@ func TestRankWithoutShim(t *testing.T) {
 	counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	o := execute(t, []string{"MINIAPP_OUT=" + counts}, binary(t), "run", "--keep-bursts", "all", "--out", out, "--", mpitest.OpenMPI.Launcher, "--oversubscribe",
 		"-n", "1", app, "1", "50", "1500", "45000", "20", "5", ":", "-n", "1", "env", "-u", "LD_PRELOAD", app, "1", "50", "1500", "45000", "20", "5")
-	if o.status != 0 {
-		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	if o.status != 3 {
+		t.Fatalf("status %d, want 3\n%s%s", o.status, o.stdout, o.stderr)
 	}
 	m := readManifest(t, out)
 	if d := cmp.Diff(mpitest.Counts(t, counts)[0], m.MPICalls); d != "" {
@@ -57,7 +58,11 @@ func TestRankWithoutShim(t *testing.T) {
 	if m.Ranks != 2 || len(m.Worlds) != 1 || m.Worlds[0].RanksRecorded != 1 {
 		t.Errorf("manifest %+v", m)
 	}
+	if u := m.Worlds[0].Unrecorded; len(u) != 1 || u[0].Ranks != 1 || !slices.Equal(u[0].List, []int{1}) || u[0].Host != "" || *m.Complete {
+		t.Errorf("complete %v, unrecorded %+v", *m.Complete, u)
+	}
 	contains(t, o.stderr, "1 of 2 ranks sent nothing", "hint: ")
+	contains(t, o.stdout, "\nincomplete: 1 of 2 ranks not recorded: nothing came of them")
 	checkTrace(t, out, readBursts(t, out))
 }
 

@@ -187,7 +187,7 @@ func tmpfs(t *testing.T, size string) string {
 	return dir
 }
 
-// A full shared memory costs the measurement, never the job.
+// A full shared memory costs the measurement, never the job, and the results say how many ranks it has cost, and why.
 func TestFullSharedMemory(t *testing.T) {
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		shm := tmpfs(t, "64k")
@@ -198,12 +198,37 @@ func TestFullSharedMemory(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "run")
 		o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()},
 			append([]string{binary(t), "run", "--out", out, "--shm", shm, "--"}, mpi.Args(2, "", app, "none")...)...)
-		if o.status != 0 {
-			t.Errorf("status %d\n%s", o.status, o.stderr)
+		if o.status != 3 {
+			t.Errorf("status %d, want 3\n%s", o.status, o.stderr)
 		}
 		contains(t, o.stderr, "no rank could record", "hint: make room in")
-		contains(t, o.stdout, "no space left on device")
+		contains(t, o.stdout, "no space left on device", "\nincomplete: 2 of 2 ranks not recorded on ", "losses: 2 ranks could not record\n")
+		checkUnrecorded(t, out, 2, "no space left on device")
+		for _, command := range []string{"status", "finish"} {
+			if o := execute(t, nil, binary(t), command, out); o.status != 3 || o.stderr != "" || !strings.Contains(o.stdout, "\nincomplete: 2 of 2 ranks not recorded on ") {
+				t.Errorf("%s: %+v", command, o)
+			}
+		}
+		for _, args := range [][]string{{"report", out}, {"export", out, "--format", "csv", "--out", filepath.Join(t.TempDir(), "csv")}} {
+			if o := execute(t, nil, append([]string{binary(t)}, args...)...); o.status != 0 {
+				t.Errorf("%q: %+v", args, o)
+			}
+		}
 	})
+}
+
+// checkUnrecorded sees that a run directory says of all ranks of its one world that they have no record, and why.
+func checkUnrecorded(t *testing.T, dir string, ranks int, reason string) {
+	t.Helper()
+	m := readManifest(t, dir)
+	if m.Complete == nil || *m.Complete || len(m.Incomplete) == 0 || m.Ranks != ranks || len(m.Worlds) != 1 || len(m.Worlds[0].Unrecorded) != 1 {
+		t.Fatalf("manifest %+v", m)
+	}
+	host, _ := os.Hostname()
+	u := m.Worlds[0].Unrecorded[0]
+	if u.Ranks != ranks || len(u.List) != ranks || u.Host != host || !strings.Contains(u.Reason, reason) {
+		t.Errorf("unrecorded %+v", u)
+	}
 }
 
 // A run directory that fills up costs nothing: the results go elsewhere, and the status says so.

@@ -80,9 +80,12 @@ type manifest struct {
 	Worlds   []struct {
 		Size          int
 		RanksRecorded int `json:"ranks_recorded"`
+		Unrecorded    []rundir.Unrecorded
 	}
-	Messages rundir.Messages
-	Losses   struct {
+	Complete   *bool // nil: it is not said
+	Incomplete []string
+	Messages   rundir.Messages
+	Losses     struct {
 		RanksDied []struct {
 			World, Rank int
 			How         string

@@ -13,12 +13,14 @@ import (
 	"github.com/alecthomas/kong"
 
 	"moriens/internal/hint"
+	"moriens/internal/measure"
 )
 
-// Exit statuses; `run` otherwise ends with the job's own.
+// Exit statuses, of which docs/exit.md has the table; `run` otherwise ends with the job's own.
 const (
-	statusFailure = 1
-	statusUsage   = 2
+	statusFailure    = 1
+	statusUsage      = 2
+	statusIncomplete = measure.StatusIncomplete
 )
 
 type commands struct {
@@ -84,9 +86,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 // statusOf returns the status to exit with after an error, or none.
 func statusOf(err error) int {
 	var status exitStatus
+	var incomplete *measure.IncompleteError
 	switch {
 	case errors.As(err, &status):
 		return status.status
+	case errors.As(err, &incomplete):
+		return statusIncomplete
 	case err != nil:
 		return statusFailure
 	}
@@ -96,8 +101,12 @@ func statusOf(err error) int {
 // cause is what there is to say of an error.
 func cause(err error) error {
 	var status exitStatus
-	if errors.As(err, &status) {
+	var incomplete *measure.IncompleteError
+	switch {
+	case errors.As(err, &status):
 		return status.err
+	case errors.As(err, &incomplete):
+		return incomplete.Err
 	}
 	return err
 }

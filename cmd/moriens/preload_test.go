@@ -119,6 +119,9 @@ func (j *preloadJob) checkPreloaded(t *testing.T, dir string, ranks int) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if m.Complete == nil || !*m.Complete || strings.Contains(string(summary), "\nincomplete: ") {
+		t.Errorf("incomplete: %q", m.Incomplete)
+	}
 	contains(t, string(summary), fmt.Sprintf("%d ranks", ranks), "losses: none\n", "results: "+dir+"\n")
 	for _, name := range []string{"moriens.log", "collector.json", "journal"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -323,6 +326,7 @@ func TestPreloadFullMemory(t *testing.T) {
 	if !slices.ContainsFunc(m.Notes, func(n string) bool { return strings.Contains(n, "no space left on device") }) {
 		t.Errorf("notes %q", m.Notes)
 	}
+	checkUnrecorded(t, filepath.Join(j.folder, "run"), 2, "no space left on device")
 }
 
 // TestPreloadFullDisk: where the disk of the run directory is full, however early that is noticed, the job goes on, its terminal says why there are no

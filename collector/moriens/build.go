@@ -9,6 +9,7 @@ import (
 	"moriens/analysis/workers"
 	"moriens/collector/store"
 	"moriens/trace"
+	"moriens/trace/rundir"
 )
 
 // A history is a run as the store held it, on one time line.
@@ -25,6 +26,10 @@ type history struct {
 	notes    []string
 	missing  []string // what there was no time for, and why
 	unbalanced
+
+	unseen     []rundir.World   // of which no rank came; behind worlds
+	absent     []rundir.Absence // ranks of all of them without a record
+	unrecorded int              // of them, those that could not record
 
 	processes []process
 	byRank    map[worldRankKey]int // of processes
@@ -117,6 +122,11 @@ func unpack(f store.Frozen, t team.Team, threadsAtWork int) *history {
 				h.run.Threads = append(h.run.Threads, trace.Thread{World: i, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread), Node: node[p.Agent]})
 			}
 		}
+	}
+	r := muster(h.worlds, append(absentees(f), h.clocks.leftOut(f)...))
+	h.absent, h.unrecorded = append(r.absent, silent(h.worlds)...), r.unrecorded
+	for _, g := range r.ghosts {
+		h.unseen = append(h.unseen, g.world())
 	}
 	h.gaps = make([][]int32, len(h.rings))
 	marks := make([]unbalanced, len(h.rings))

@@ -149,6 +149,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		m.Notes = append(m.Notes, fmt.Sprintf("the bursts are in no clusters: %v", err))
 	}
 	if found == nil {
+		m.Unclustered = fmt.Sprint(err)
 		found, err = clustering.None(h.run, e.Options), fmt.Errorf("cluster the bursts: %w", err)
 	}
 	clusters := found.Adopt(h.run)

@@ -61,6 +61,12 @@ func (f *feeder) send(m *moriensv1.ReportRequest) {
 	}
 }
 
+// fault tells of a rank that goes unrecorded.
+func (f *feeder) fault(x *moriensv1.Fault) {
+	f.t.Helper()
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: x}})
+}
+
 func (f *feeder) process(p *moriensv1.Process) {
 	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: p}})
 }

@@ -35,13 +35,8 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",
 			units.Count(c.Restarts, "time"), units.Count(int64(c.CutBytes), "byte")))
 	}
-	for _, a := range f.Agents {
-		for _, fault := range a.Faults {
-			if fault.Corrupt == "" {
-				m.Losses.RanksUnrecorded++
-			}
-		}
-	}
+	m.Unseen, m.Absent, m.Losses.RanksUnrecorded = h.unseen, h.absent, h.unrecorded
+	m.Losses.FilesUnreadable = unreadable(f)
 	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
 	m.Losses.MarksInsideCalls = int64(f.Totals.MarksInside)
 	m.Losses.PhaseEndsUnmatched, m.Losses.PhasesUnfinished = h.unbalanced.ends, h.unbalanced.never
@@ -57,20 +52,20 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		describeWindows(m, a)
 		if a.Done == nil {
 			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
+			m.Losses.AgentsUnfinished = append(m.Losses.AgentsUnfinished, a.Hello.Host)
 		}
 	}
 	m.Agents = describeAgents(f.Agents)
 	h.clocks.describe(m)
-	left := 0
 	for i, w := range h.worlds {
 		for _, p := range w.ranks() {
-			if job.EndedBy != "" && runs(p) {
-				left++
+			if runs(p) {
+				m.Losses.RanksLeft++
 			}
 			describeEnd(m, i, p)
 		}
 	}
-	if left > 0 {
+	if left := m.Losses.RanksLeft; left > 0 && job.EndedBy != "" {
 		m.Notes = append(m.Notes, fmt.Sprintf("the run was ended by %s; ranks that went on unmeasured: %d", job.EndedBy, left))
 	}
 	describeMatching(m, h)
@@ -216,17 +211,18 @@ func describeUnavailable(m *rundir.Manifest, worlds []*world) []string {
 func faults(f store.Frozen) []string {
 	var notes []string
 	for _, a := range f.Agents {
-		ranks := make(map[syscall.Errno]int)
 		for _, fault := range a.Faults {
 			if fault.Corrupt != "" {
 				notes = append(notes, fmt.Sprintf("host %s: what a rank recorded cannot be read: %s", a.Hello.Host, fault.Corrupt))
-				continue
 			}
-			ranks[syscall.Errno(fault.Errno)]++
 		}
-		for errno, n := range ranks {
-			notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for their shared memory says: %s", a.Hello.Host, n, errno))
-		}
+	}
+	ranks := make(map[absentee]int)
+	for _, a := range absentees(f) {
+		ranks[absentee{host: a.host, reason: a.reason}]++
+	}
+	for x, n := range ranks {
+		notes = append(notes, fmt.Sprintf("host %s: ranks that could not record: %d, for %s", x.host, n, x.reason))
 	}
 	for _, p := range f.Processes {
 		for _, r := range p.Rings {
@@ -239,21 +235,46 @@ func faults(f store.Frozen) []string {
 	return notes
 }
 
+// unreadable counts the files of which not all can be read that ranks have left.
+func unreadable(f store.Frozen) int {
+	n := 0
+	for _, a := range f.Agents {
+		for _, fault := range a.Faults {
+			if fault.Corrupt != "" {
+				n++
+			}
+		}
+	}
+	for _, p := range f.Processes {
+		for _, r := range p.Rings {
+			if r.End.GetCorrupt() != "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// ofMemory says whether it is for its shared memory that a rank goes unrecorded.
+func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault.Errno != 0 }
+
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	bursts, err := team.Any(h.team, slices.ContainsFunc(h.own, func(i int) bool { return h.run.Threads[i].Bursts.Len() > 0 }))
 	if bursts || err != nil {
 		return "", "", err
 	}
-	faulty := 0
-	for _, a := range f.Agents {
-		faulty += len(a.Faults)
-	}
 	switch {
 	case len(f.Agents) == 0:
 		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
-	case faulty > 0:
+	case h.unrecorded > 0:
+		// What the node's agent says of it, it has said with its own advice.
+		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {
+			return "no rank could record: " + h.absent[0].Reason, "the agents have said on stderr what to do", nil
+		}
 		return "no rank could record", "make room in shared memory (/dev/shm, or what --shm names; df tells how full it is)", nil
+	case unreadable(f) > 0:
+		return "what ranks recorded cannot be read", "the notes in manifest.json name the files", nil
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", "", nil
 	}

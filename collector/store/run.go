@@ -91,6 +91,17 @@ func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {
 	return nil
 }
 
+func (a *Agent) addFault(f *moriensv1.Fault) error {
+	if f.Rank < -1 || f.Rank >= maxSize {
+		return fmt.Errorf("a fault of rank %d", f.Rank)
+	}
+	if w := f.Who; w != nil && (w.Rank != f.Rank || w.Size < 0 || w.Size > maxSize || w.Size > 0 && w.Rank >= w.Size) {
+		return fmt.Errorf("a fault of rank %d: rank %d of %d", f.Rank, w.Rank, w.Size)
+	}
+	a.Faults = append(a.Faults, f)
+	return nil
+}
+
 func (s *Store) addProcess(a *Agent, p *moriensv1.Process) error {
 	switch {
 	case s.processes[p.Process] != nil:

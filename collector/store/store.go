@@ -258,8 +258,7 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 	case *moriensv1.ReportRequest_ClockExchange:
 		return s.addExchange(a, b.ClockExchange)
 	case *moriensv1.ReportRequest_Fault:
-		a.Faults = append(a.Faults, b.Fault)
-		return nil
+		return a.addFault(b.Fault)
 	case *moriensv1.ReportRequest_Communicator:
 		return s.addCommunicator(a, b.Communicator)
 	case *moriensv1.ReportRequest_Member:

@@ -376,8 +376,8 @@ func (r *Ring) Close() {
 	C.moriens_ring_set_state(r.writer, C.MORIENS_RING_CLOSED)
 }
 
-// Fault leaves the file by which the shim says that a rank could not record at all.
-func Fault(dir string, rank int, errno syscall.Errno) error {
+// Fault leaves the file by which the shim says that a rank of so many could not record at all.
+func Fault(dir string, rank, size, pid int, errno syscall.Errno) error {
 	path := C.CString(dir)
 	defer C.free(unsafe.Pointer(path))
 	var directory C.int
@@ -385,9 +385,7 @@ func Fault(dir string, rank int, errno syscall.Errno) error {
 		return fmt.Errorf("ringwriter: %s: %w", dir, syscall.Errno(e))
 	}
 	defer C.moriens_os_close(directory)
-	name := C.CString(fmt.Sprintf("fault-%d-%d", rank, int(errno)))
-	defer C.free(unsafe.Pointer(name))
-	if e := C.moriens_os_touch(directory, name); e != 0 {
+	if e := C.moriens_process_fault(directory, C.int32_t(rank), C.int32_t(size), C.uint32_t(pid), C.int(errno)); e != 0 {
 		return fmt.Errorf("ringwriter: fault of rank %d: %w", rank, syscall.Errno(e))
 	}
 	return nil

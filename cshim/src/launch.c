@@ -3,6 +3,7 @@
 #include "module.h"
 #include "options.h"
 #include "os.h"
+#include "process.h"
 #include "spawn.h"
 
 #include <errno.h>
@@ -266,6 +267,23 @@ static void say_why(int32_t rank)
 		"MORIENS_SHM must name a directory in memory that this user can write; MORIENS=off switches the library off");
 }
 
+/* Says why to the agent too, where one is that another rank has started: the results then know of this rank. Without one nobody would remove the file. */
+static void leave_word(int32_t rank, int32_t size)
+{
+	int directory, fd;
+
+	if (launch.failed == NULL)
+		return;
+	fd = moriens_os_open_locked(launch.lock_path);
+	if (fd < 0)
+		return;
+	if (moriens_os_is_locked(fd) && moriens_os_open_directory(launch.directory, &directory) == 0) {
+		moriens_process_fault(directory, rank, size, moriens_os_pid(), launch.error);
+		moriens_os_close(directory);
+	}
+	moriens_os_close(fd);
+}
+
 const char *moriens_launch(int32_t rank, int32_t size)
 {
 	char own[32];
@@ -280,8 +298,10 @@ const char *moriens_launch(int32_t rank, int32_t size)
 	if (launch.run[0] != '\0')
 		take_part_once();
 	bool well = launch.run[0] != '\0' && launch.failed == NULL && agent_stays(rank);
-	if (launch.run[0] == '\0' || launch.failed != NULL)
+	if (launch.run[0] == '\0' || launch.failed != NULL) {
 		say_why(rank);
+		leave_word(rank, size);
+	}
 	pthread_mutex_unlock(&lock);
 	return well ? launch.run : NULL;
 }

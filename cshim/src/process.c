@@ -52,6 +52,15 @@ int moriens_process_create(struct moriens_process_file *p, int directory, size_t
 	return 0;
 }
 
+int moriens_process_fault(int directory, int32_t rank, int32_t size, uint32_t pid, int error)
+{
+	char name[64];
+
+	/* All is in the name: where memory is full there is no room for more. */
+	snprintf(name, sizeof name, "fault-%" PRId32 "-%d-%" PRId32 "-%" PRIu32, rank, error, size, pid);
+	return moriens_os_touch(directory, name);
+}
+
 int moriens_process_publish(struct moriens_process_file *p, int directory)
 {
 	char name[64];

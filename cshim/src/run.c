@@ -134,13 +134,12 @@ static int create_files(int directory, const struct moriens_identity *identity, 
 }
 
 /* Says why this rank records nothing: to the agent, or, if not even that works, to the user. */
-static void leave_word(int directory, int32_t rank, int error)
+static void leave_word(int directory, int32_t rank, int32_t size, int error)
 {
 	char text[512];
 
-	snprintf(text, sizeof text, "fault-%" PRId32 "-%d", rank, error);
 	/* Where nobody has a terminal but the ranks, they have to say it themselves too. */
-	if (directory >= 0 && moriens_os_touch(directory, text) == 0 && moriens_options_run() != NULL)
+	if (directory >= 0 && moriens_process_fault(directory, rank, size, moriens_os_pid(), error) == 0 && moriens_options_run() != NULL)
 		return;
 	if (rank == 0) {
 		snprintf(text, sizeof text, "not recording: %.300s: %s", directory_path, strerror(error));
@@ -212,7 +211,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	if (error == 0)
 		moriens_names_attach(&moriens_run.process, &moriens_run.paths.lock);
 	else
-		leave_word(directory, identity.rank, error);
+		leave_word(directory, identity.rank, identity.size, error);
 	if (directory >= 0)
 		moriens_os_close(directory);
 	return error == 0;

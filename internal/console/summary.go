@@ -25,7 +25,11 @@ const (
 // Summary prints what a run came to: its clusters, its losses, and the files in dir.
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nmoriens: %s\n\n", headline(m))
+	fmt.Fprintf(&b, "\nmoriens: %s\n", headline(m))
+	if text := incomplete(m); text != "" {
+		fmt.Fprintf(&b, "incomplete: %s\n", text)
+	}
+	b.WriteByte('\n')
 	if m.Empty == "" {
 		writeTable(&b, clusterTable(run, m, c))
 		b.WriteByte('\n')
@@ -95,6 +99,19 @@ func score(s float64) string {
 	return fmt.Sprintf("%.3f", s)
 }
 
+// mostReasons is how many are said of why a run is incomplete; manifest.json has all.
+const mostReasons = 3
+
+// incomplete says what is missing of what the ranks did; empty: nothing.
+func incomplete(m *rundir.Manifest) string {
+	list := m.Incomplete
+	text := strings.Join(list[:min(len(list), mostReasons)], "; ")
+	if more := len(list) - mostReasons; more > 0 {
+		text += fmt.Sprintf("; and %d more in %s", more, rundir.ManifestFile)
+	}
+	return text
+}
+
 func headline(m *rundir.Manifest) string {
 	var programs []string
 	var libraries []string
@@ -110,7 +127,11 @@ func headline(m *rundir.Manifest) string {
 	if what == "" && m.Trace != "" {
 		what = filepath.Base(m.Trace)
 	}
-	fields := []string{what, count(m.Ranks, "rank")}
+	var fields []string
+	if what != "" { // else no process has come, and nobody has told the command
+		fields = append(fields, what)
+	}
+	fields = append(fields, count(m.Ranks, "rank"))
 	if len(m.Worlds) > 1 {
 		fields = append(fields, count(len(m.Worlds), "MPI world"))
 	}
@@ -286,7 +307,7 @@ func losses(m *rundir.Manifest) string {
 	if m.Trace != "" {
 		add(int64(l.RanksMissing), "rank", "ranks", " without a record")
 	} else {
-		add(int64(l.RanksMissing), "rank", "ranks", " sent nothing")
+		add(int64(l.RanksMissing-l.RanksUnrecorded), "rank", "ranks", " sent nothing")
 	}
 	add(int64(l.RanksUnrecorded), "rank", "ranks", " could not record")
 	add(l.ThreadsUnrecorded, "thread", "threads", " could not record")
@@ -307,6 +328,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
+	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")
 	parts = append(parts, died(m)...)
 	if len(parts) == 0 {
 		return "none"

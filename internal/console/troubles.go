@@ -23,10 +23,16 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			fmt.Sprintf("%d of %d ranks have no record in the trace", l.RanksMissing, m.Ranks),
 			"was it cut out of a longer one?",
 		})
-	case l.RanksMissing > 0:
+	case l.RanksMissing > l.RanksUnrecorded:
 		list = append(list, Trouble{
-			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing, m.Ranks),
+			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing-l.RanksUnrecorded, m.Ranks),
 			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
+		})
+	}
+	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
+		list = append(list, Trouble{
+			fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks),
+			"the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)",
 		})
 	}
 	list = append(list, diedTroubles(l.RanksDied)...)

@@ -112,7 +112,7 @@ func Collect(c CollectConfig) error {
 	if first {
 		rendezvous.Remove(out) // whoever finds it until then is told how the run has ended
 	}
-	return team.Agree(c.Team, err)
+	return team.Agree(c.Team, end.verdict(dir, err))
 }
 
 // roomWait is the time between two looks for room on a full disk.

@@ -63,6 +63,8 @@ type conclusion struct {
 	keep      Keep
 	to        output
 	log       *slog.Logger
+
+	unmeasured bool // of ranks there is no record in the results
 }
 
 // conclude takes nothing more, analyses what came, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
@@ -102,6 +104,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	r.Manifest.StageSeconds = seconds(stages)
 	r.Report = report.Of(&r.Content)
 	out := c.out
+	defer func() { c.unmeasured = r.Manifest.Unmeasured() }()
 	var files []rundir.File
 	stages.Must("write", func() { files, err = rundir.Write(&r.Content, out) })
 	if err != nil {

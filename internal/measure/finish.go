@@ -80,9 +80,13 @@ func (c FinishConfig) print(dir string, err error) error {
 	return c.show(s, err)
 }
 
+// show prints the results, and says with err what is wrong with them.
 func (c FinishConfig) show(s *State, err error) error {
+	var printErr error
 	if c.JSON {
-		return errors.Join(err, json.NewEncoder(c.Stdout).Encode(s))
+		printErr = json.NewEncoder(c.Stdout).Encode(s)
+	} else {
+		printErr = console.Finished(c.Stdout, s.Manifest, s.clusters, s.Directory)
 	}
-	return errors.Join(err, console.Finished(c.Stdout, s.Manifest, s.clusters, s.Directory))
+	return s.verdict(errors.Join(err, printErr))
 }

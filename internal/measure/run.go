@@ -33,9 +33,6 @@ import (
 	"moriens/trace/rundir"
 )
 
-// StatusAnalysis is the exit status of a job that ended well and an analysis that did not.
-const StatusAnalysis = 3
-
 // dismissGrace is how long an agent may take to end that is told to at once.
 const dismissGrace = 5 * time.Second
 
@@ -137,8 +134,15 @@ func Run(c RunConfig) (status int, err error) {
 			return 1, waitErr
 		}
 	}
+	var lacking *IncompleteError
+	if errors.As(err, &lacking) {
+		err = lacking.Err // without one the summary has said it
+		if status == 0 {
+			status = StatusIncomplete
+		}
+	}
 	if err != nil && status == 0 {
-		return StatusAnalysis, err
+		status = StatusIncomplete
 	}
 	return status, err
 }
@@ -245,7 +249,7 @@ func (p *parts) conclude(measured moriens.Job) error {
 		err = errors.Join(err, p.collector.Discard())
 	}
 	p.collector.Close(outcome(dir, err))
-	return err
+	return end.verdict(dir, err)
 }
 
 // watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that, and

@@ -63,7 +63,7 @@ func Status(c StatusConfig) error {
 	case s.State == StateFinished:
 		printErr = console.Finished(c.Stdout, s.Manifest, s.clusters, c.Dir)
 	}
-	return errors.Join(err, printErr)
+	return s.verdict(errors.Join(err, printErr))
 }
 
 // look finds out how a run is. Without a State the directory is none of a run, or cannot be read; with StateLost there is an

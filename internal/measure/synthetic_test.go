@@ -236,7 +236,7 @@ func TestDrops(t *testing.T) {
 // A rank that could not record says why.
 func TestFault(t *testing.T) {
 	r := newRig(t)
-	if err := ringwriter.Fault(r.dir, 3, syscall.ENOSPC); err != nil {
+	if err := ringwriter.Fault(r.dir, 3, 4, 4711, syscall.ENOSPC); err != nil {
 		t.Fatal(err)
 	}
 	result := r.finish(byDuration)

@@ -53,7 +53,7 @@ func Open(dir string) (Source, error) {
 	if s.Clusters == nil {
 		s.ClustersJSON = nil
 	}
-	if len(s.Manifest.Worlds) == 0 {
+	if s.Manifest.Traced() == 0 {
 		return s, nil // nothing ran: the other files have nothing in them
 	}
 	if s.Rows, err = parquet.ReadFile(filepath.Join(dir, rundir.BurstsFile)); err != nil {
@@ -70,7 +70,7 @@ func Open(dir string) (Source, error) {
 
 // trace reads the kept trace alone, where it does not go with the other files.
 func (s *Source) trace(dir string) *trace.Run {
-	if len(s.Manifest.Worlds) == 0 {
+	if s.Manifest.Traced() == 0 {
 		return nil
 	}
 	read, err := prv.ReadFile(filepath.Join(dir, rundir.TraceFile), prv.Options{})

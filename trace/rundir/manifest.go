@@ -26,8 +26,13 @@ type Manifest struct {
 	Ended      time.Time `json:"ended"`
 	EndedBy    string    `json:"ended_by,omitempty"` // what ended the run before its ranks did
 
-	Empty string   `json:"empty,omitempty"` // why there is no burst
-	Notes []string `json:"notes"`
+	// Complete says that nothing is missing that the ranks did; else Incomplete says what is, a sentence each, what matters most first.
+	Complete   bool     `json:"complete"`
+	Incomplete []string `json:"incomplete"`
+
+	Empty       string   `json:"empty,omitempty"`       // why there is no burst
+	Unclustered string   `json:"unclustered,omitempty"` // why the bursts are in no cluster, where the analysis failed
+	Notes       []string `json:"notes"`
 
 	Ranks    int              `json:"ranks"`
 	MPI      MPI              `json:"mpi"`
@@ -58,6 +63,11 @@ type Manifest struct {
 	Reduction        Reduction         `json:"reduction"`
 	Cells            *Cells            `json:"cells,omitempty"` // nil = the bursts of all ranks came
 	Files            []File            `json:"files"`
+
+	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank has told anything, behind those of
+	// the run, and why the ranks of all of them have none.
+	Unseen []World   `json:"-"`
+	Absent []Absence `json:"-"`
 }
 
 // A Program is the moriens that wrote the directory.
@@ -77,12 +87,22 @@ func (m MPI) String() string { return strings.TrimSpace(m.Library + " " + m.Vers
 
 // A World is one MPI_COMM_WORLD.
 type World struct {
-	Executable    string `json:"executable"`
-	MPI           MPI    `json:"mpi"`
-	Size          int    `json:"size"`
-	RanksRecorded int    `json:"ranks_recorded"`
-	MissingRanks  []int  `json:"missing_ranks"`
-	Seconds       Number `json:"seconds"`
+	Executable    string       `json:"executable"`
+	MPI           MPI          `json:"mpi"`
+	Size          int          `json:"size"`
+	RanksRecorded int          `json:"ranks_recorded"`
+	MissingRanks  []int        `json:"missing_ranks"`
+	Unrecorded    []Unrecorded `json:"unrecorded"` // the same ranks, and why; all counts of it come to those
+	Seconds       Number       `json:"seconds"`
+	Unseen        bool         `json:"unseen,omitempty"` // no rank has told anything, and no other file has it
+}
+
+// An Unrecorded is how many ranks of a world have no record for one reason.
+type Unrecorded struct {
+	Ranks  int    `json:"ranks"`
+	List   []int  `json:"list"` // those of them that are known by their number
+	Host   string `json:"host"` // empty = not known
+	Reason string `json:"reason"`
 }
 
 // A Host is a node and how many ranks ran there.
@@ -146,6 +166,9 @@ type Losses struct {
 	RanksDied           []RankDied `json:"ranks_died"`
 	RanksMissing        int        `json:"ranks_missing"`
 	RanksUnrecorded     int        `json:"ranks_unrecorded"`
+	RanksLeft           int        `json:"ranks_left"`
+	AgentsUnfinished    []string   `json:"agents_unfinished"`
+	FilesUnreadable     int        `json:"files_unreadable"`
 	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`
 	CallsUnrecorded     int64      `json:"calls_unrecorded"`
 	CallPathsLost       int64      `json:"call_paths_lost"`
@@ -188,11 +211,12 @@ type File struct {
 }
 
 // Describe fills in what the run itself tells: ranks, MPI, calls, bursts, times, worlds, hosts, counters, phases, events, pauses,
-// ranks missing, messages, communicators, computing time, the filtered bursts' number and share. It leaves alone what only the measurement knows.
+// ranks missing and what else is, messages, communicators, computing time, the filtered bursts' number and share. It leaves alone what only the measurement knows.
 func (m *Manifest) Describe(run *trace.Run) { m.describe(run, figuresOf(run)) }
 
 func (m *Manifest) describe(run *trace.Run, f *figures) {
-	m.Worlds = describeWorlds(run)
+	m.Worlds = append(describeWorlds(run), m.unseen()...)
+	m.explain()
 	m.Hosts = describeHosts(run)
 	m.Ranks, m.Seconds, m.Losses.RanksMissing = 0, 0, 0
 	m.MPI = MPI{}
@@ -218,4 +242,5 @@ func (m *Manifest) describe(run *trace.Run, f *figures) {
 	m.Filtered.Bursts = f.Total.Filtered
 	m.Filtered.Share = share(f.Total.FilteredNS, f.Total.TimeNS)
 	m.Filtered.LongestNS = f.Total.LongestFilteredNS
+	m.judge()
 }

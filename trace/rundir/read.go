@@ -100,7 +100,7 @@ func sameSizes(dir fs.FS, files []File) error {
 
 // files reads the trace, the bursts and the marks.
 func (r *restorer) files(dir fs.FS) error {
-	if len(r.manifest.Worlds) == 0 { // no process called MPI_Init: there is nothing in the trace, not even an application
+	if r.manifest.Traced() == 0 { // no process called MPI_Init: there is nothing in the trace, not even an application
 		r.run = &trace.Run{CallPaths: []trace.CallPath{{}}}
 		return nil
 	}

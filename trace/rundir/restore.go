@@ -122,8 +122,8 @@ func (r *restorer) restore() error {
 // places takes programs and hosts from the manifest.
 func (r *restorer) places() error {
 	m, run := r.manifest, r.run
-	if len(run.Worlds) != len(m.Worlds) {
-		return fmt.Errorf("%s has %d worlds, %s %d", TraceFile, len(run.Worlds), ManifestFile, len(m.Worlds))
+	if len(run.Worlds) != m.Traced() { // the others are behind them
+		return fmt.Errorf("%s has %d worlds, %s %d", TraceFile, len(run.Worlds), ManifestFile, m.Traced())
 	}
 	for i := range run.Worlds {
 		w := &run.Worlds[i]

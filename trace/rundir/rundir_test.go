@@ -39,9 +39,10 @@ func filled() (*Manifest, *Clusters) {
 			Dropped:  []Dropped{{Why: "anomaly", Threads: 2, Bytes: 5000, Reason: "would need 5000 B"}},
 			Grouped:  "by density", SampledOf: 12, MoreDropped: 4, MoreAnomalies: 1,
 		},
-		Reduction:    Reduction{BudgetBytes: &budget, Missing: []string{"no agent on beta"}},
-		Order:        Order{CallsMoved: 3, LargestNS: 900, TotalNS: 1200, OffNS: 950, Unordered: 1, Contradicted: 2, Refused: 4},
-		Losses:       Losses{RecordsDropped: 3, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9", false}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
+		Reduction:   Reduction{BudgetBytes: &budget, Missing: []string{"no agent on beta"}},
+		Order:       Order{CallsMoved: 3, LargestNS: 900, TotalNS: 1200, OffNS: 950, Unordered: 1, Contradicted: 2, Refused: 4},
+		Unclustered: "out of time", Absent: []Absence{{World: 1, Rank: 0, Host: "beta", Reason: "no space left on device"}},
+		Losses:       Losses{RecordsDropped: 3, RanksLeft: 1, AgentsUnfinished: []string{"beta"}, FilesUnreadable: 2, BatchesResent: 2, RanksDied: []RankDied{{0, 1, "killed by signal 9", false}}, CountersUnavailable: []string{"PAPI_FP_OPS"}},
 		Filtered:     Filtered{MinDurationNS: 12_000, How: "auto: the shortest bursts that make up less than 1 % of computing time"},
 		StageSeconds: map[string]Number{"freeze": .001, "cluster": .25},
 	}

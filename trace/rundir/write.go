@@ -282,8 +282,12 @@ func axes(c *Clusters) []picture.Dimension {
 // fillEmpty makes lists that are nil empty ones: their readers expect [] and {}, not null.
 func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Command)
+	some(&m.Incomplete)
 	some(&m.Notes)
 	some(&m.Worlds)
+	for i := range m.Worlds {
+		some(&m.Worlds[i].Unrecorded)
+	}
 	some(&m.Hosts)
 	some(&m.Agents)
 	some(&m.Clocks)
@@ -292,6 +296,7 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Communicators)
 	some(&m.Filtered.Ranges)
 	some(&m.Losses.RanksDied)
+	some(&m.Losses.AgentsUnfinished)
 	some(&m.Losses.CountersUnavailable)
 	some(&m.Kept.Phases)
 	some(&m.Kept.Classes)

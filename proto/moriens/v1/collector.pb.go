@@ -2787,12 +2787,14 @@ func (x *ClockExchange) GetCollector() uint32 {
 	return 0
 }
 
-// Fault says that a process could not record, or that what it recorded cannot be read.
+// Fault says that a process goes unrecorded, or that what it recorded cannot be read.
 type Fault struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`      // -1 = unknown
-	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`    // why it could not record; 0 = what it recorded cannot be read
-	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"` // why not
+	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`    // why it could not record: what its shared memory says; 0 = for another reason
+	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"` // why what it recorded cannot be read; empty = it is unrecorded
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`   // why it is unrecorded, where errno does not tell
+	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`         // as far as the process is known; absent = no more than the rank
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2846,6 +2848,20 @@ func (x *Fault) GetCorrupt() string {
 		return x.Corrupt
 	}
 	return ""
+}
+
+func (x *Fault) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Fault) GetWho() *Process {
+	if x != nil {
+		return x.Who
+	}
+	return nil
 }
 
 // Done is an agent's last message.
@@ -4180,11 +4196,13 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x0ereceived_ticks\x18\x03 \x01(\x06R\rreceivedTicks\x12#\n" +
 	"\rreplied_ticks\x18\x04 \x01(\x06R\frepliedTicks\x12%\n" +
 	"\x0ereturned_ticks\x18\x05 \x01(\x06R\rreturnedTicks\x12\x1c\n" +
-	"\tcollector\x18\x06 \x01(\rR\tcollector\"K\n" +
+	"\tcollector\x18\x06 \x01(\rR\tcollector\"\x8a\x01\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
-	"\acorrupt\x18\x03 \x01(\tR\acorrupt\"\xad\x02\n" +
+	"\acorrupt\x18\x03 \x01(\tR\acorrupt\x12\x16\n" +
+	"\x06reason\x18\x04 \x01(\tR\x06reason\x12%\n" +
+	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\"\xad\x02\n" +
 	"\x04Done\x12\x16\n" +
 	"\x06resent\x18\x01 \x01(\x04R\x06resent\x12\x1a\n" +
 	"\brestarts\x18\x02 \x01(\rR\brestarts\x12\x15\n" +
@@ -4419,19 +4437,20 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	3,  // 38: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
 	0,  // 39: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
 	0,  // 40: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	33, // 41: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	36, // 42: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 43: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 44: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 45: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 46: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 47: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 48: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	48, // [48:49] is the sub-list for method output_type
-	47, // [47:48] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	15, // 41: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	33, // 42: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	36, // 43: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 44: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 45: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 46: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 47: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 48: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 49: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	49, // [49:50] is the sub-list for method output_type
+	48, // [48:49] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }

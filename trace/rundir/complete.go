@@ -1,0 +1,212 @@
+package rundir
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"moriens/internal/units"
+)
+
+// An Absence is why a rank has no record.
+type Absence struct {
+	World  int    // of the manifest's
+	Rank   int    // -1 = its number is not known
+	Host   string // empty = not known
+	Reason string
+}
+
+// What is said of ranks of which nobody has told why they have no record.
+const (
+	nothingCame  = "nothing came of them: there is no library where they run, or no agent"
+	noneInTrace  = "the trace has no record of them"
+	hostsNamed   = 4 // in a sentence
+	missingNamed = 8 // of what the analysis lacks
+)
+
+// unseen are the worlds of which no rank has told anything: all that is known of them is that they were there.
+func (m *Manifest) unseen() []World {
+	list := slices.Clone(m.Unseen)
+	for i := range list {
+		w := &list[i]
+		w.Unseen, w.MissingRanks = true, make([]int, w.Size)
+		for rank := range w.MissingRanks {
+			w.MissingRanks[rank] = rank
+		}
+	}
+	return list
+}
+
+// Traced is how many worlds are in the other files of a run directory.
+func (m *Manifest) Traced() int {
+	n := 0
+	for _, w := range m.Worlds {
+		if !w.Unseen {
+			n++
+		}
+	}
+	return n
+}
+
+// explain has the worlds say why ranks have no record. Every rank that is missing is in one of their groups.
+func (m *Manifest) explain() {
+	for i := range m.Worlds {
+		m.Worlds[i].explain(i, m.Absent, m.Trace != "")
+	}
+}
+
+func (w *World) explain(world int, absent []Absence, ofTrace bool) {
+	w.Unrecorded = nil
+	type cause struct{ host, reason string }
+	groups := make(map[cause]int) // index into Unrecorded
+	group := func(host, reason string) *Unrecorded {
+		at, known := groups[cause{host, reason}]
+		if !known {
+			at = len(w.Unrecorded)
+			groups[cause{host, reason}] = at
+			w.Unrecorded = append(w.Unrecorded, Unrecorded{List: []int{}, Host: host, Reason: reason})
+		}
+		return &w.Unrecorded[at]
+	}
+	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has told why
+	for _, rank := range w.MissingRanks {
+		missing[rank] = true
+	}
+	for _, a := range absent {
+		if a.World == world && missing[a.Rank] {
+			delete(missing, a.Rank)
+			g := group(a.Host, a.Reason)
+			g.Ranks++
+			g.List = append(g.List, a.Rank)
+		}
+	}
+	rest := len(missing)
+	for _, a := range absent {
+		if a.World == world && a.Rank < 0 && rest > 0 {
+			rest--
+			group(a.Host, a.Reason).Ranks++
+		}
+	}
+	if rest > 0 {
+		g := group("", nothingCame)
+		if ofTrace {
+			g.Reason = noneInTrace
+		}
+		g.Ranks = rest
+		if rest == len(missing) { // else nobody knows which of them these are
+			for rank := range missing {
+				g.List = append(g.List, rank)
+			}
+		}
+	}
+	for i := range w.Unrecorded {
+		slices.Sort(w.Unrecorded[i].List)
+	}
+	slices.SortFunc(w.Unrecorded, func(a, b Unrecorded) int {
+		return cmp.Or(b.Ranks-a.Ranks, strings.Compare(a.Host, b.Host), strings.Compare(a.Reason, b.Reason))
+	})
+}
+
+// Unmeasured says that ranks of a measured run have no record at all, or that the analysis has failed: what moriens then ends with is not success. Less than
+// that, such as calls that a full ring could not take, is for Incomplete to say.
+func (m *Manifest) Unmeasured() bool {
+	return m.Trace == "" && (m.Unclustered != "" || slices.ContainsFunc(m.Worlds, func(w World) bool { return len(w.Unrecorded) > 0 }))
+}
+
+// judge finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and
+// neither is what was lost on the way and sent again.
+func (m *Manifest) judge() {
+	m.Incomplete = nil
+	say := func(format string, args ...any) { m.Incomplete = append(m.Incomplete, fmt.Sprintf(format, args...)) }
+	l, q := &m.Losses, &m.Messages.Requests
+	counted := func(n int64, what, why string) {
+		if n > 0 {
+			say("%s %s", units.Count(n, what), why)
+		}
+	}
+	if m.Unclustered != "" {
+		say("the bursts are in no cluster: %s", m.Unclustered)
+	}
+	m.sayUnrecorded(say)
+	if m.EndedBy != "" {
+		say("the run was ended by %s, with %s that went on unmeasured", m.EndedBy, units.Count(l.RanksLeft, "rank"))
+	} else {
+		counted(int64(l.RanksLeft), "rank", "still ran when the job had ended, and went on unmeasured")
+	}
+	cutOff := 0
+	for _, d := range l.RanksDied {
+		if d.CutOff {
+			cutOff++
+		}
+	}
+	if n := len(l.AgentsUnfinished); n > 0 {
+		say("%s did not finish, on %s: %s cut off", units.Count(n, "agent"), hosts(l.AgentsUnfinished), units.Count(cutOff, "rank"))
+	} else {
+		counted(int64(cutOff), "rank", "cut off: the end did not come")
+	}
+	counted(l.RecordsDropped, "record", "of MPI calls and marks dropped: the ring in shared memory was full")
+	if l.ThreadsUnrecorded > 0 {
+		say("%s could not record: %s", units.Count(l.ThreadsUnrecorded, "thread"), units.Count(l.CallsUnrecorded, "MPI call"))
+	}
+	counted(int64(l.FilesUnreadable), "file", "with records cannot be read")
+	counted(l.MessagesRefused, "message", "of agents refused: calls are missing")
+	counted(l.TransfersLost, "transfer", "known in sum alone")
+	counted(q.Unfollowed, "request", "not followed: too many were under way at once")
+	counted(q.Late, "event", "of requests read too late to be put in order")
+	counted(l.CallPathsLost, "call path", "without a name: the table was full")
+	counted(l.CommunicatorsLost, "communicator", "without a name: the table was full")
+	counted(l.MarksNameless, "mark", "without a name: the table was full")
+	counted(int64(l.LinesSkipped), "malformed line", "of the trace skipped")
+	if m.Cells != nil {
+		counted(int64(len(m.Cells.Unanswered)), "agent", "did not tell of the bursts of its ranks")
+		counted(m.Cells.LostBursts, "burst", "lost when an agent was started again")
+	}
+	for i, what := range m.Reduction.Missing {
+		if i == missingNamed {
+			say("%d more parts of the analysis are missing: reduction.missing names them", len(m.Reduction.Missing)-i)
+			break
+		}
+		say("%s", what)
+	}
+	m.Complete = len(m.Incomplete) == 0
+}
+
+// sayUnrecorded says how many ranks have no record, reason by reason over all worlds and hosts.
+func (m *Manifest) sayUnrecorded(say func(format string, args ...any)) {
+	ranks := make(map[string]int)
+	on := make(map[string][]string)
+	var reasons []string
+	all := 0
+	for _, w := range m.Worlds {
+		all += w.Size
+		for _, u := range w.Unrecorded {
+			if ranks[u.Reason] == 0 {
+				reasons = append(reasons, u.Reason)
+			}
+			ranks[u.Reason] += u.Ranks
+			if u.Host != "" && !slices.Contains(on[u.Reason], u.Host) {
+				on[u.Reason] = append(on[u.Reason], u.Host)
+			}
+		}
+	}
+	if all == 0 && m.Trace == "" {
+		say("no rank was recorded: %s", m.Empty)
+	}
+	slices.SortStableFunc(reasons, func(a, b string) int { return ranks[b] - ranks[a] })
+	for _, reason := range reasons {
+		where := ""
+		if len(on[reason]) > 0 {
+			where = " on " + hosts(on[reason])
+		}
+		say("%d of %s not recorded%s: %s", ranks[reason], units.Count(all, "rank"), where, reason)
+	}
+}
+
+// hosts names hosts, or some of them where they are many.
+func hosts(names []string) string {
+	if len(names) > hostsNamed {
+		return fmt.Sprintf("%s and %d more hosts", strings.Join(names[:hostsNamed], ", "), len(names)-hostsNamed)
+	}
+	return strings.Join(names, ", ")
+}

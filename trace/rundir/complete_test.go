@@ -1,0 +1,174 @@
+package rundir
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/trace"
+)
+
+// whole is a run of two ranks, both recorded.
+func whole() *trace.Run {
+	return &trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: 2}}, Threads: []trace.Thread{{}, {Rank: 1}}}
+}
+
+// Every rank without a record is in one group of its world, with the reason where somebody has told one.
+func TestUnrecorded(t *testing.T) {
+	const full, gone = "no space left on device", "the agent could not start"
+	for _, tt := range []struct {
+		name   string
+		size   int
+		record []int // ranks that have one
+		absent []Absence
+		want   []Unrecorded
+	}{
+		{"all recorded", 2, []int{0, 1}, nil, nil},
+		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingCame}}},
+		{"some told", 5, []int{1}, []Absence{{0, 4, "b", full}, {0, 0, "a", full}, {0, 2, "b", full}}, []Unrecorded{
+			{2, []int{2, 4}, "b", full}, {1, []int{3}, "", nothingCame}, {1, []int{0}, "a", full},
+		}},
+		{"one reason after another on a host", 3, []int{0}, []Absence{{0, 1, "a", full}, {0, 2, "a", gone}}, []Unrecorded{{1, []int{1}, "a", full}, {1, []int{2}, "a", gone}}},
+		{"told twice", 2, []int{0}, []Absence{{0, 1, "a", full}, {0, 1, "a", gone}}, []Unrecorded{{1, []int{1}, "a", full}}},
+		{"told of a rank that has a record, and of one that cannot be", 2, []int{0, 1}, []Absence{{0, 1, "a", full}, {0, 7, "a", full}}, nil},
+		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full}}, []Unrecorded{{1, []int{1}, "", nothingCame}}},
+		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full}}, []Unrecorded{{1, []int{}, "", nothingCame}, {1, []int{}, "a", full}}},
+		{"more without numbers than are missing", 2, []int{0}, []Absence{{0, -1, "a", full}, {0, -1, "a", full}}, []Unrecorded{{1, []int{}, "a", full}}},
+		{"none recorded", 2, nil, []Absence{{0, 0, "a", full}, {0, 1, "a", full}}, []Unrecorded{{2, []int{0, 1}, "a", full}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := &trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: tt.size}}}
+			for _, rank := range tt.record {
+				run.Threads = append(run.Threads, trace.Thread{Rank: rank})
+			}
+			m := &Manifest{Absent: tt.absent}
+			m.Describe(run)
+			m.Describe(run) // as the end of a run does several times
+			w := m.Worlds[0]
+			if d := cmp.Diff(tt.want, w.Unrecorded); d != "" {
+				t.Errorf("-want +got:\n%s", d)
+			}
+			sum := 0
+			for _, u := range w.Unrecorded {
+				sum += u.Ranks
+			}
+			if sum != w.Size-w.RanksRecorded || sum != m.Losses.RanksMissing {
+				t.Errorf("%d ranks in groups, of %d there are %d recorded", sum, w.Size, w.RanksRecorded)
+			}
+			if lacks := sum > 0; m.Complete == lacks || m.Unmeasured() != lacks {
+				t.Errorf("complete %v, unmeasured %v: %q", m.Complete, m.Unmeasured(), m.Incomplete)
+			}
+		})
+	}
+}
+
+// Whatever is missing of what ranks did makes a run incomplete, is said in one sentence, and what is not, is not. Ranks without a record, and an analysis that
+// failed, are more than that: they count as not measured.
+func TestComplete(t *testing.T) {
+	lost := func(set func(*Losses)) func(*Manifest) { return func(m *Manifest) { set(&m.Losses) } }
+	for _, tt := range []struct {
+		name       string
+		set        func(*Manifest)
+		want       string // the sentence; empty: complete
+		unmeasured bool
+	}{
+		{"nothing", func(m *Manifest) {}, "", false},
+		{"no clusters", func(m *Manifest) { m.Unclustered = "out of time" }, "the bursts are in no cluster: out of time", true},
+		{"ended early", func(m *Manifest) { m.EndedBy, m.Losses.RanksLeft = "SIGTERM", 2 }, "the run was ended by SIGTERM, with 2 ranks that went on unmeasured", false},
+		{"outlived", lost(func(l *Losses) { l.RanksLeft = 1 }), "1 rank still ran when the job had ended, and went on unmeasured", false},
+		{"agents", lost(func(l *Losses) {
+			l.AgentsUnfinished, l.RanksDied = []string{"a", "b", "c", "d", "e", "f"}, []RankDied{{CutOff: true}, {Rank: 1}}
+		}), "6 agents did not finish, on a, b, c, d and 2 more hosts: 1 rank cut off", false},
+		{"cut off", lost(func(l *Losses) { l.RanksDied = []RankDied{{CutOff: true}} }), "1 rank cut off: the end did not come", false},
+		{"died", lost(func(l *Losses) { l.RanksDied = []RankDied{{How: "killed"}} }), "", false},
+		{"dropped", lost(func(l *Losses) { l.RecordsDropped = 3 }), "3 records of MPI calls and marks dropped: the ring in shared memory was full", false},
+		{"threads", lost(func(l *Losses) { l.ThreadsUnrecorded, l.CallsUnrecorded = 1, 20 }), "1 thread could not record: 20 MPI calls", false},
+		{"unreadable", lost(func(l *Losses) { l.FilesUnreadable = 2 }), "2 files with records cannot be read", false},
+		{"refused", lost(func(l *Losses) { l.MessagesRefused = 1 }), "1 message of agents refused: calls are missing", false},
+		{"transfers", lost(func(l *Losses) { l.TransfersLost = 5 }), "5 transfers known in sum alone", false},
+		{"requests", func(m *Manifest) { m.Messages.Requests.Unfollowed = 5 }, "5 requests not followed: too many were under way at once", false},
+		{"late", func(m *Manifest) { m.Messages.Requests.Late = 5 }, "5 events of requests read too late to be put in order", false},
+		{"call paths", lost(func(l *Losses) { l.CallPathsLost = 1 }), "1 call path without a name: the table was full", false},
+		{"communicators", lost(func(l *Losses) { l.CommunicatorsLost = 1 }), "1 communicator without a name: the table was full", false},
+		{"marks", lost(func(l *Losses) { l.MarksNameless = 1 }), "1 mark without a name: the table was full", false},
+		{"lines", lost(func(l *Losses) { l.LinesSkipped = 1 }), "1 malformed line of the trace skipped", false},
+		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not tell of the bursts of its ranks", false},
+		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was started again", false},
+		{"analysis", func(m *Manifest) { m.Reduction.Missing = []string{"no structure: out of time"} }, "no structure: out of time", false},
+		{"on the way", lost(func(l *Losses) {
+			l.BatchesResent, l.BatchesDuplicate, l.CollectorRestarts, l.JournalBytesCut, l.WindowsEvicted = 1, 1, 1, 1, 1
+		}), "", false},
+		{"the program's", func(m *Manifest) {
+			l := &m.Losses
+			l.CallsAbandoned, l.MarksInsideCalls, l.PhaseEndsUnmatched, l.PhasesUnfinished, l.CountersUnavailable = 1, 1, 1, 1, []string{"PAPI_FP_OPS"}
+			m.Messages.Requests.Open = 1
+		}, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := new(Manifest)
+			tt.set(m)
+			m.Describe(whole())
+			var want []string
+			if tt.want != "" {
+				want = []string{tt.want}
+			}
+			if d := cmp.Diff(want, m.Incomplete); d != "" || m.Complete != (tt.want == "") || m.Unmeasured() != tt.unmeasured {
+				t.Errorf("complete %v, unmeasured %v, -want +got:\n%s", m.Complete, m.Unmeasured(), d)
+			}
+		})
+	}
+}
+
+// A loss that is counted in the manifest and in no sentence would be one that only looks as if it were said: whoever adds a field says here what it is.
+func TestEveryLossIsJudged(t *testing.T) {
+	harmless := []string{
+		"BatchesResent", "BatchesDuplicate", "CollectorRestarts", "JournalBytesCut", // nothing is lost
+		"WindowsEvicted", "SpoolEvictedBytes", // of what would be left out; what was to stay is in reduction.missing
+		"CallsAbandoned", "MarksInsideCalls", "PhaseEndsUnmatched", "PhasesUnfinished", "CountersUnavailable", // the program's, or the machine's
+		"RanksMissing", "RanksUnrecorded", // in worlds, with their reasons
+		"CallsUnrecorded", // with ThreadsUnrecorded
+		"RanksDied",       // where cut off
+	}
+	fields := reflect.TypeFor[Losses]()
+	for i := range fields.NumField() {
+		f := fields.Field(i)
+		if slices.Contains(harmless, f.Name) {
+			continue
+		}
+		m := new(Manifest)
+		switch v := reflect.ValueOf(&m.Losses).Elem().Field(i); v.Kind() {
+		case reflect.Slice:
+			v.Set(reflect.MakeSlice(f.Type, 1, 1))
+		default:
+			v.SetInt(1)
+		}
+		m.Describe(whole())
+		if m.Complete {
+			t.Errorf("with %s the run is complete", f.Name)
+		}
+	}
+}
+
+// Of many ranks, hosts and missing things a few are named, and the others counted.
+func TestIncompleteIsShort(t *testing.T) {
+	m := new(Manifest)
+	for rank := range 1000 {
+		m.Absent = append(m.Absent, Absence{Rank: rank, Host: fmt.Sprintf("n%03d", rank/10), Reason: "no space left on device"})
+		m.Reduction.Missing = append(m.Reduction.Missing, fmt.Sprint("window ", rank))
+	}
+	m.Describe(&trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: 1002}}})
+	want := []string{
+		"1000 of 1002 ranks not recorded on n000, n001, n002, n003 and 96 more hosts: no space left on device",
+		"2 of 1002 ranks not recorded: " + nothingCame,
+	}
+	if d := cmp.Diff(want, m.Incomplete[:2]); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+	if last := m.Incomplete[len(m.Incomplete)-1]; len(m.Incomplete) != 11 || !strings.HasPrefix(last, "992 more parts of the analysis") {
+		t.Errorf("%d sentences, the last %q", len(m.Incomplete), last)
+	}
+}
