@@ -110,7 +110,7 @@ func TestSmallRing(t *testing.T) {
 	const held = slots/2 + 1 // MPI_Init, receives of two slots each, and, in the last slot, MPI_Finalize
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		o := job{mpi: mpi, preload: library, env: []string{"MORIENS_RING=1"}, program: []string{mpi.App(t, "die"), "none", "10000"}}.run(t)
+		o := job{mpi: mpi, preload: library, env: []string{"MORIENS_RING=1", "MORIENS_RING_MAX=0"}, program: []string{mpi.App(t, "die"), "none", "10000"}}.run(t)
 		succeed(t, o)
 		ranks, _ := read(t, o.dir)
 		for rank, p := range ranks {

@@ -310,7 +310,7 @@ func TestTooManyRequests(t *testing.T) {
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		// 2,048 slots: two for each of 900 requests, and one for each in the array.
-		o := job{mpi: mpi, preload: library, ranks: 1, env: []string{"MORIENS_RING=1"}, program: []string{mpi.App(t, "meaning"), "many", "450"}}.run(t)
+		o := job{mpi: mpi, preload: library, ranks: 1, env: []string{"MORIENS_RING=1", "MORIENS_RING_MAX=0"}, program: []string{mpi.App(t, "meaning"), "many", "450"}}.run(t)
 		succeed(t, o)
 		ranks, _ := read(t, o.dir)
 		p := ranks[0]
@@ -355,7 +355,7 @@ func TestOrdinalsOfDropped(t *testing.T) {
 	const n = 3000
 	library := mpitest.Library(t)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		j := job{mpi: mpi, preload: library, env: []string{"MORIENS_RING=1"}, shm: t.TempDir(), out: t.TempDir(),
+		j := job{mpi: mpi, preload: library, env: []string{"MORIENS_RING=1", "MORIENS_RING_MAX=0"}, shm: t.TempDir(), out: t.TempDir(),
 			program: []string{mpi.App(t, "meaning"), "barriers", fmt.Sprint(n)}}
 		drained := make(chan error, 1)
 		go func() { drained <- drain(j) }()

@@ -278,7 +278,7 @@ func Leftovers(shm string, uid int) ([]Leftover, error) {
 				return nil
 			}
 			if info, err := entry.Info(); err == nil {
-				l.Bytes += uint64(info.Size())
+				l.Bytes += min(uint64(info.Size()), uint64(info.Sys().(*syscall.Stat_t).Blocks)*512) // rings have holes
 			}
 			return nil
 		})

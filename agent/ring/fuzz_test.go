@@ -35,6 +35,30 @@ func at(offset int, value uint64, size int) []byte {
 	return patch
 }
 
+// grown is a ring of two segments, three records in the first and one in the second.
+func grown(f *testing.F) []byte {
+	f.Helper()
+	dir := filepath.Join(f.TempDir(), "run")
+	p, err := ringwriter.New(dir, ringwriter.Identity{LogBytes: 512})
+	if err != nil {
+		f.Fatal(err)
+	}
+	w, err := p.GrowingThread(4, 2)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range uint64(3) {
+		w.Call(mpicall.Send, 0, i+1, i+2)
+	}
+	w.Call(mpicall.Send, 0, 4, 5, 6)
+	p.Exit()
+	file, err := os.ReadFile(filepath.Join(dir, w.FileName()))
+	if err != nil || w.Segments() != 2 {
+		f.Fatal(err, w.Segments())
+	}
+	return file
+}
+
 // sample is a directory with one process that left a ring of four records, one with counts, one with a slot of each kind that says what
 // a call means, and a mark, and an open run of polls; its log has an entry of each kind.
 func sample(f *testing.F) (processFile, ringFile []byte) {
@@ -73,54 +97,67 @@ func sample(f *testing.F) (processFile, ringFile []byte) {
 
 func FuzzRing(f *testing.F) {
 	_, base := sample(f)
-	const head, tail, slots = 128, 256, 24
-	f.Add([]byte{}, uint16(len(base)))
-	f.Add([]byte{}, uint16(len(base)-1))
-	f.Add([]byte{}, uint16(100))
-	f.Add(at(0, 0, 8), uint16(len(base)))             // no magic
-	f.Add(at(8, 99, 4), uint16(len(base)))            // another layout
-	f.Add(at(slots, 3, 4), uint16(len(base)))         // no power of two
-	f.Add(at(slots, 0, 4), uint16(len(base)))         // none
-	f.Add(at(slots, 1<<31, 4), uint16(len(base)))     // more than the file has
-	f.Add(at(head, ^uint64(0), 8), uint16(len(base))) // head far away
-	f.Add(at(head, 17, 8), uint16(len(base)))         // one too many
-	f.Add(at(tail, 12, 8), uint16(len(base)))         // tail beyond head
+	second := grown(f)
+	const head, tail, slots, segments, segment = 128, 256, 24, 172, 384
+	// Of the second segment: first, offset, slots.
+	for _, patch := range [][]byte{
+		{}, at(segments, 0, 4), at(segments, 1, 4), at(segments, 3, 4), at(segments, 17, 4), at(segments, 1<<32-1, 4), at(segment, 2, 8), at(segment+8, 8, 8), at(segment+16, 3, 4),
+		at(segment+24, 0, 8), at(segment+24, 2, 8), at(segment+24, 5, 8), at(segment+24, ^uint64(0), 8), at(segment+32, 0, 8), at(segment+32, 4096, 8),
+		at(segment+32, 4097, 8), at(segment+32, 8224, 8), at(segment+32, ^uint64(31), 8), at(segment+40, 0, 4), at(segment+40, 16, 4), at(segment+40, 1<<31, 4), at(tail, 3, 8), at(head, 3, 8),
+	} {
+		f.Add(patch, uint16(len(second)), true)
+	}
+	f.Add([]byte{}, uint16(5000), true)
+	f.Add([]byte{}, uint16(len(base)), false)
+	f.Add([]byte{}, uint16(len(base)-1), false)
+	f.Add([]byte{}, uint16(100), false)
+	f.Add(at(0, 0, 8), uint16(len(base)), false)             // no magic
+	f.Add(at(8, 99, 4), uint16(len(base)), false)            // another layout
+	f.Add(at(slots, 3, 4), uint16(len(base)), false)         // no power of two
+	f.Add(at(slots, 0, 4), uint16(len(base)), false)         // none
+	f.Add(at(slots, 1<<31, 4), uint16(len(base)), false)     // more than the file has
+	f.Add(at(head, ^uint64(0), 8), uint16(len(base)), false) // head far away
+	f.Add(at(head, 17, 8), uint16(len(base)), false)         // one too many
+	f.Add(at(tail, 12, 8), uint16(len(base)), false)         // tail beyond head
 	slot := func(n int) int { return shmabi.HeaderBytes + n*shmabi.SlotBytes }
 	// Init; Send with counts; Sendrecv with counts, two transfers, a collective and two requests; a mark; an open run of polls.
 	const init, send, counts, sendrecv, sent, collective, request, mark, run, polls = 0, 1, 2, 3, 5, 7, 8, 10, 11, 12
-	f.Add(at(slot(init)+20, 7, 4), uint16(len(base)))            // wrong seq
-	f.Add(at(slot(init)+28, 0, 4), uint16(len(base)))            // a record of no slots
-	f.Add(at(slot(init)+28, 255, 4), uint16(len(base)))          // a record of too many
-	f.Add(at(slot(init)+28, 2, 4), uint16(len(base)))            // a record that holds another call
-	f.Add(at(slot(init)+24, 65535, 2), uint16(len(base)))        // a mark of no kind
-	f.Add(at(slot(init)+24, 0xfeff, 2), uint16(len(base)))       // an unknown call
-	f.Add(at(slot(init), ^uint64(0), 8), uint16(len(base)))      // ends before it starts
-	f.Add(at(slot(counts)+24, 4, 4), uint16(len(base)))          // more counts than the slot holds
-	f.Add(at(slot(counts)+28, 5, 4), uint16(len(base)))          // no kind
-	f.Add(at(slot(counts)+28, 0x80000077, 4), uint16(len(base))) // a kind of the future
-	f.Add(at(slot(send)+28, 1, 4), uint16(len(base)))            // a record that does not hold its counts
+	f.Add(at(slot(init)+20, 7, 4), uint16(len(base)), false)            // wrong seq
+	f.Add(at(slot(init)+28, 0, 4), uint16(len(base)), false)            // a record of no slots
+	f.Add(at(slot(init)+28, 255, 4), uint16(len(base)), false)          // a record of too many
+	f.Add(at(slot(init)+28, 2, 4), uint16(len(base)), false)            // a record that holds another call
+	f.Add(at(slot(init)+24, 65535, 2), uint16(len(base)), false)        // a mark of no kind
+	f.Add(at(slot(init)+24, 0xfeff, 2), uint16(len(base)), false)       // an unknown call
+	f.Add(at(slot(init), ^uint64(0), 8), uint16(len(base)), false)      // ends before it starts
+	f.Add(at(slot(counts)+24, 4, 4), uint16(len(base)), false)          // more counts than the slot holds
+	f.Add(at(slot(counts)+28, 5, 4), uint16(len(base)), false)          // no kind
+	f.Add(at(slot(counts)+28, 0x80000077, 4), uint16(len(base)), false) // a kind of the future
+	f.Add(at(slot(send)+28, 1, 4), uint16(len(base)), false)            // a record that does not hold its counts
 	for kind := uint64(shmabi.SlotCounters); kind <= shmabi.SlotRequest; kind++ {
-		f.Add(at(slot(sent)+28, kind, 4), uint16(len(base))) // each kind, made of another's bytes
-		f.Add(at(slot(polls)+28, kind, 4), uint16(len(base)))
+		f.Add(at(slot(sent)+28, kind, 4), uint16(len(base)), false) // each kind, made of another's bytes
+		f.Add(at(slot(polls)+28, kind, 4), uint16(len(base)), false)
 	}
-	f.Add(at(slot(sent)+16, 1<<31, 4), uint16(len(base)))       // no such peer
-	f.Add(at(slot(collective)+20, 1<<31, 4), uint16(len(base))) // no such root
-	f.Add(at(slot(request)+24, 99, 4), uint16(len(base)))       // no such event
-	f.Add(at(slot(sendrecv)+28, 8, 4), uint16(len(base)))       // a record that holds the mark
-	f.Add(at(slot(mark)+28, 2, 4), uint16(len(base)))           // a mark of two slots
-	f.Add(at(slot(mark)+26, 7, 2), uint16(len(base)))           // one with all flags
-	f.Add(at(head, mark, 8), uint16(len(base)))                 // one that was not published
-	f.Add(at(slot(mark)+24, 0xff00, 2), uint16(len(base)))      // a mark of no kind
-	f.Add(at(slot(run)+20, 0, 4), uint16(len(base)))            // no open call
-	f.Add(at(slot(run)+28, 17, 4), uint16(len(base)))           // an open call longer than the ring
-	f.Add(at(slot(run)+28, 16, 4), uint16(len(base)))           // as long as the ring: it would hold itself
-	f.Add(at(slot(run)+24, 65535, 2), uint16(len(base)))        // an open mark
-	f.Add(at(slot(run)+24, 0xfeff, 2), uint16(len(base)))       // an open call without a name
-	f.Add(at(slot(run)+26, 0, 2), uint16(len(base)))            // an unfinished call that is a run
-	f.Add(at(slot(polls)+20, 0xffffffff, 4), uint16(len(base))) // very many polls
-	f.Add(at(slot(polls), ^uint64(0), 8), uint16(len(base)))    // begun after the end of time
-	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
+	f.Add(at(slot(sent)+16, 1<<31, 4), uint16(len(base)), false)       // no such peer
+	f.Add(at(slot(collective)+20, 1<<31, 4), uint16(len(base)), false) // no such root
+	f.Add(at(slot(request)+24, 99, 4), uint16(len(base)), false)       // no such event
+	f.Add(at(slot(sendrecv)+28, 8, 4), uint16(len(base)), false)       // a record that holds the mark
+	f.Add(at(slot(mark)+28, 2, 4), uint16(len(base)), false)           // a mark of two slots
+	f.Add(at(slot(mark)+26, 7, 2), uint16(len(base)), false)           // one with all flags
+	f.Add(at(head, mark, 8), uint16(len(base)), false)                 // one that was not published
+	f.Add(at(slot(mark)+24, 0xff00, 2), uint16(len(base)), false)      // a mark of no kind
+	f.Add(at(slot(run)+20, 0, 4), uint16(len(base)), false)            // no open call
+	f.Add(at(slot(run)+28, 17, 4), uint16(len(base)), false)           // an open call longer than the ring
+	f.Add(at(slot(run)+28, 16, 4), uint16(len(base)), false)           // as long as the ring: it would hold itself
+	f.Add(at(slot(run)+24, 65535, 2), uint16(len(base)), false)        // an open mark
+	f.Add(at(slot(run)+24, 0xfeff, 2), uint16(len(base)), false)       // an open call without a name
+	f.Add(at(slot(run)+26, 0, 2), uint16(len(base)), false)            // an unfinished call that is a run
+	f.Add(at(slot(polls)+20, 0xffffffff, 4), uint16(len(base)), false) // very many polls
+	f.Add(at(slot(polls), ^uint64(0), 8), uint16(len(base)), false)    // begun after the end of time
+	f.Fuzz(func(t *testing.T, patch []byte, size uint16, grew bool) {
 		content := overlay(base, patch)
+		if grew {
+			content = overlay(second, patch)
+		}
 		content = content[:min(int(size), len(content))]
 		path := filepath.Join(t.TempDir(), "fuzz.ring")
 		if err := os.WriteFile(path, content, 0o600); err != nil {
@@ -141,8 +178,8 @@ func FuzzRing(f *testing.F) {
 			if err != nil && !errors.Is(err, ring.ErrCorrupt) {
 				t.Fatal(err)
 			}
-			if read > r.Slots() {
-				t.Fatalf("read %d records of %d slots", read, r.Slots())
+			if slots := (len(content) - shmabi.HeaderBytes) / shmabi.SlotBytes; read > slots {
+				t.Fatalf("read %d records of %d slots", read, slots)
 			}
 			for _, rec := range buf[:n] {
 				if rec.Exit < rec.Enter || !holds(r, rec) {

@@ -11,8 +11,12 @@ func (r *Reader) Open() (enter uint64, open bool) {
 	if r.err != nil {
 		return 0, false
 	}
+	if r.follow() != nil {
+		return 0, false
+	}
+	r.advance()
 	s := r.slot(r.tail)
-	if atomic.LoadUint32(&s.Seq) != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > r.slots {
+	if atomic.LoadUint32(&s.Seq) != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > r.segment().slots {
 		return 0, false
 	}
 	return s.Enter, true

@@ -27,17 +27,19 @@ type Reader struct {
 	name   string
 	m      *mapping
 	header *shmabi.Ring
-	slots  uint64
 	tail   uint64 // slots that were read
 	// released is how many of them were given back.
 	released uint64
 	unseen   uint64 // of these, the first ones, whose memory is not the reader's any more
+	segments []segment
+	known    uint32 // segments that the header had told of
+	now      int    // index of the segment that tail is in
 	err      error  // the first corruption met: the ring ends there
 }
 
 // OpenReader maps the ring at path, and has the ring say that it is read. Its first Read starts behind what was released.
 func OpenReader(path string) (*Reader, error) {
-	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+maxSlots*shmabi.SlotBytes, true)
+	m, err := mapFile(path, shmabi.HeaderBytes, shmabi.HeaderBytes+2*maxSlots*shmabi.SlotBytes, shmabi.HeaderBytes, true)
 	if err != nil {
 		return nil, err
 	}
@@ -64,29 +66,32 @@ func (r *Reader) check() error {
 		return corrupt(r.name, "header of %d bytes, slots of %d", h.Header_bytes, h.Slot_bytes)
 	case bits.OnesCount32(h.Slots) != 1 || h.Slots > maxSlots:
 		return corrupt(r.name, "%d slots", h.Slots)
-	case int64(len(r.m.data)) != shmabi.HeaderBytes+int64(h.Slots)*shmabi.SlotBytes:
-		return corrupt(r.name, "%d bytes for %d slots", len(r.m.data), h.Slots)
 	}
 	r.ID, r.Process, r.Thread, r.TID = h.Ring, h.Process, int(h.Thread), int(h.Tid)
-	r.slots = uint64(h.Slots)
 	r.tail = atomic.LoadUint64(&r.header.Tail)
 	r.released = r.tail
-	r.unseen = r.tail &^ (unseenSlots - 1)
 	_, err := r.readable()
+	r.unseen = unseenFrom(max(r.tail&^(unseenSlots-1), r.segment().first))
 	return err
 }
 
 // readable is the head, once it is known that the slots from tail to it are ours to read.
 func (r *Reader) readable() (uint64, error) {
 	head := atomic.LoadUint64(&r.header.Head)
-	if head < r.tail || head-r.released > r.slots {
-		return 0, corrupt(r.name, "head %d, tail %d, %d slots", head, r.tail, r.slots)
+	if err := r.follow(); err != nil {
+		return 0, err
+	}
+	last := r.segments[len(r.segments)-1]
+	if head < r.tail || head > max(r.released, last.first) && head-max(r.released, last.first) > last.slots {
+		return 0, corrupt(r.name, "head %d, tail %d, %d slots from %d on", head, r.tail, last.slots, last.first)
 	}
 	return head, nil
 }
 
+// slot is the slot of that number, which is in the segment that tail is in.
 func (r *Reader) slot(number uint64) *shmabi.Slot {
-	return at[shmabi.Slot](r.m, shmabi.HeaderBytes+(number&(r.slots-1))*shmabi.SlotBytes)
+	s := r.segment()
+	return at[shmabi.Slot](r.m, s.offset+(number&(s.slots-1))*shmabi.SlotBytes)
 }
 
 // Read copies published records into dst, oldest first, and returns how many there were; 0 means that all
@@ -103,9 +108,10 @@ func (r *Reader) Read(dst []Record) (int, error) {
 	}
 	n := 0
 	for n < len(dst) && r.tail != head {
+		end := min(head, r.advance())
 		s := *r.slot(r.tail)
-		if s.Seq != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > head-r.tail {
-			r.err = corrupt(r.name, "slot %d of %d: %+v", r.tail, r.slots, s)
+		if s.Seq != uint32(r.tail+1) || s.Slots == 0 || uint64(s.Slots) > end-r.tail {
+			r.err = corrupt(r.name, "slot %d of %d: %+v", r.tail, r.segment().slots, s)
 			break
 		}
 		rec := &dst[n]
@@ -122,10 +128,12 @@ func (r *Reader) Read(dst []Record) (int, error) {
 // Release gives the slots of all records that were read back to the writer: whoever opens the ring next does not
 // see them any more.
 func (r *Reader) Release() {
+	r.leave()
 	atomic.StoreUint64(&r.header.Tail, r.tail)
 	r.released = r.tail
-	for ; r.slots >= unseenSlots && r.released-r.unseen >= unseenSlots; r.unseen += unseenSlots {
-		from := shmabi.HeaderBytes + (r.unseen&(r.slots-1))*shmabi.SlotBytes
+	s := r.segment()
+	for ; s.slots >= unseenSlots && r.released >= r.unseen+unseenSlots; r.unseen += unseenSlots {
+		from := s.offset + (r.unseen&(s.slots-1))*shmabi.SlotBytes
 		unix.Madvise(r.m.data[from:from+unseenSlots*shmabi.SlotBytes], unix.MADV_DONTNEED) // that is no loss where it fails
 	}
 }
@@ -133,6 +141,9 @@ func (r *Reader) Release() {
 // unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts as the reader's too as long as that
 // has seen it. It comes again with the slots' next use.
 const unseenSlots = 1 << 13
+
+// unseenFrom is the first multiple of unseenSlots from a slot number on.
+func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (unseenSlots - 1) }
 
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
@@ -143,7 +154,11 @@ func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {
 		return fmt.Errorf("ring: %s: %d slots were read, %d released, of %d", r.name, tail, r.released, head)
 	}
+	if err := r.follow(); err != nil {
+		return err
+	}
 	r.tail = tail
+	r.advance()
 	r.Release()
 	return nil
 }
@@ -169,7 +184,7 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 		case kind == shmabi.SlotCounters:
 			c := *(*shmabi.Counters)(unsafe.Pointer(at))
 			if c.Count > shmabi.SlotEvents || len(rec.Counts)+int(c.Count) > shmabi.MaxEvents {
-				return nil, corrupt(r.name, "slot %d of %d: %d counts after %d", number+i, r.slots, c.Count, len(rec.Counts))
+				return nil, corrupt(r.name, "slot %d of %d: %d counts after %d", number+i, r.segment().slots, c.Count, len(rec.Counts))
 			}
 			rec.Counts = append(rec.Counts, c.Value[:c.Count]...)
 		case kind == shmabi.SlotPolls:
@@ -198,7 +213,7 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 				Event: RequestEvent(q.Event), Handle: q.Request, Bytes: q.Bytes, Source: q.Source, Tag: q.Tag,
 			})
 		case kind&continuation == 0:
-			return nil, corrupt(r.name, "slot %d of %d is of no kind: %#x", number+i, r.slots, kind)
+			return nil, corrupt(r.name, "slot %d of %d is of no kind: %#x", number+i, r.segment().slots, kind)
 		}
 	}
 	return inside, nil
@@ -215,9 +230,10 @@ func (r *Reader) Left() (records []Record, unfinished bool) {
 	if r.err != nil || err != nil || head != r.tail {
 		return nil, false
 	}
+	r.advance()
 	seq := atomic.LoadUint32(&r.slot(head).Seq)
 	s := *r.slot(head)
-	if seq != uint32(head+1) || s.Slots == 0 || uint64(s.Slots) > r.slots {
+	if seq != uint32(head+1) || s.Slots == 0 || uint64(s.Slots) > r.segment().slots {
 		return nil, false
 	}
 	var rec Record
@@ -255,8 +271,8 @@ func (r *Reader) Head() uint64 { return atomic.LoadUint64(&r.header.Head) }
 // Tail is how many slots were read.
 func (r *Reader) Tail() uint64 { return r.tail }
 
-// Slots is how many slots the ring has.
-func (r *Reader) Slots() int { return int(r.slots) }
+// Slots is how many slots the ring's latest segment has that the reader knows of.
+func (r *Reader) Slots() int { return int(r.segments[len(r.segments)-1].slots) }
 
 // Closed says that the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
 func (r *Reader) Closed() bool {

@@ -47,11 +47,12 @@ func Guard(look func()) (err error) {
 // mapping is a file in shared memory.
 type mapping struct {
 	data []byte
+	size uint64 // of the file, when it was opened
 	file *os.File
 }
 
-// mapFile maps a whole regular file of minBytes or more, shared.
-func mapFile(path string, minBytes, maxBytes int64, write bool) (*mapping, error) {
+// mapFile maps a regular file of minBytes or more, shared: its first bytes, or all of it where mapped is 0.
+func mapFile(path string, minBytes, maxBytes, mapped int64, write bool) (*mapping, error) {
 	flags, prot := os.O_RDONLY, unix.PROT_READ
 	if write {
 		flags, prot = os.O_RDWR, unix.PROT_READ|unix.PROT_WRITE
@@ -68,12 +69,27 @@ func mapFile(path string, minBytes, maxBytes int64, write bool) (*mapping, error
 		file.Close()
 		return nil, err
 	}
-	data, err := unix.Mmap(int(file.Fd()), 0, int(info.Size()), prot, unix.MAP_SHARED)
+	if mapped == 0 {
+		mapped = info.Size()
+	}
+	data, err := unix.Mmap(int(file.Fd()), 0, int(mapped), prot, unix.MAP_SHARED)
 	if err != nil {
 		file.Close()
 		return nil, fmt.Errorf("ring: map %s: %w", path, err)
 	}
-	return &mapping{data: data, file: file}, nil
+	return &mapping{data: data, size: uint64(info.Size()), file: file}, nil
+}
+
+// extend maps as many bytes of the file, which has so many. What at has given is not valid any more.
+func (m *mapping) extend(bytes uint64) error {
+	if bytes <= uint64(len(m.data)) {
+		return nil
+	}
+	data, err := unix.Mremap(m.data, int(bytes), unix.MREMAP_MAYMOVE)
+	if err == nil {
+		m.data = data
+	}
+	return err
 }
 
 func (m *mapping) close() error {

@@ -104,7 +104,7 @@ func TestMistakes(t *testing.T) {
 // Options of the library that are no numbers are found before anything has run.
 func TestNumbersInEnvironment(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
-	for _, option := range []string{"MORIENS_RING=16M", "MORIENS_POLL_GAP=20us", "MORIENS_DRAIN=-1", "MORIENS_CALLPATH=all"} {
+	for _, option := range []string{"MORIENS_RING=16M", "MORIENS_RING_MAX=1G", "MORIENS_POLL_GAP=20us", "MORIENS_DRAIN=-1", "MORIENS_CALLPATH=all"} {
 		o := execute(t, []string{option}, binary(t), "run", "--", "touch", ran)
 		if o.status != 2 {
 			t.Errorf("%s: status %d", option, o.status)

@@ -89,9 +89,6 @@ func TestHPCC(t *testing.T) {
 	}
 	want := checks()
 	out := filepath.Join(t.TempDir(), "run")
-	// Its ring patterns make ten thousand calls a millisecond for longer than a ring of the usual size lasts where the reader has no
-	// core of its own.
-	t.Setenv("MORIENS_RING", "16777216")
 	got := checks(binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--")
 	if len(want) < 10 || !slices.Equal(want, got) {
 		t.Errorf("checks without:\n%s\nwith:\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))

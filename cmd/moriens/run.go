@@ -65,7 +65,7 @@ func (r *runCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 // checkNumbers finds options of the library that are no numbers: the ranks would not obey them, and 16M is not 16.
 func checkNumbers() error {
 	for _, option := range []struct{ name, unit string }{
-		{"MORIENS_RING", "bytes"}, {"MORIENS_POLL_GAP", "microseconds"}, {"MORIENS_DRAIN", "milliseconds"}, {"MORIENS_CALLPATH", "frames"},
+		{"MORIENS_RING", "bytes"}, {"MORIENS_RING_MAX", "bytes"}, {"MORIENS_POLL_GAP", "microseconds"}, {"MORIENS_DRAIN", "milliseconds"}, {"MORIENS_CALLPATH", "frames"},
 	} {
 		if value := os.Getenv(option.name); strings.Trim(value, "0123456789") != "" {
 			return usage(fmt.Errorf("%s=%s", option.name, value), "it is a whole number of "+option.unit+", without a unit")

@@ -15,7 +15,7 @@
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
  * renamed once its header is complete, so a reader never sees half a header.
  *
- *    struct moriens_ring                        struct moriens_slot[slots]
+ *    struct moriens_ring                        struct moriens_slot[slots], and room for more
  *   ┌──────────────┬───────────┬───────────┐   ┌────┬────┬─────┬────┬────┬─────┬────┐
  *   │ constants    │ head      │ tail      │   │call│call│count│call│poll│ ... │    │
  *   │              │ dropped   │           │   │    │    │ ers │    │ s  │     │    │
@@ -26,11 +26,22 @@
  * A record is a mark, or a call slot and as many continuation slots as its `slots` says, less one; the last four
  * bytes of a continuation slot say of what kind it is. A record may wrap round the end slot by slot.
  *
- * head and tail only ever grow; a slot's place is its number modulo slots. Slots in [tail, head) are
- * readable. The shim loads tail (acquire) to see whether there is room and publishes by storing head
+ * head and tail only ever grow; a slot's place is its number modulo the slots of its segment. Slots in
+ * [tail, head) are readable. The shim loads tail (acquire) to see whether there is room and publishes by storing head
  * (release); the agent loads head (acquire) and gives slots back by storing tail (release). The shim
  * never waits: a record for which there is no room is dropped whole and counted in `dropped`, and the
  * next record that does find room has MORIENS_SLOT_LOST.
+ *
+ * A ring that is full grows: the shim goes on in a further segment. The file has room for several areas, each with twice as many
+ * slots as the one before it, or as many, of which only the first is allocated from the beginning; a segment is the use of one of them from
+ * some slot number on. The shim writes the segment's entry, then (release) segments; a record that is open comes along, so that
+ * none is in two segments. An area can be used again when tail has come to the end of its last use. The agent frees the memory
+ * of any but the first (MADV_REMOVE) before it stores a tail that is at its end or beyond; where tail was there already when the shim left it,
+ * the shim does. When the agent keeps up again, the shim goes back
+ * to the first.
+ *
+ *   file   │ header │ area 0 │ area 1          │ area 2                            │   sparse: what is not in use takes no memory
+ *   slots            0 … 99    100 … 299         300 … 499, 500 … in area 0 again
  *
  * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever
  * it comes half a ring beyond tail, and when it waits at the end of MPI: the agent watches the directory (inotify). A kernel that has no watch
@@ -67,7 +78,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MORIENS_ABI_VERSION 3u
+#define MORIENS_ABI_VERSION 4u
 #define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
 #define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
 
@@ -220,13 +231,23 @@ struct moriens_mark {
 	uint32_t slots; /* 1 */
 };
 
+#define MORIENS_RING_SEGMENTS 16u /* no more areas than that, less one: each is in use once at a time */
+
+/* Part of a ring's slots: those from number first up to the next segment's first. */
+struct moriens_ring_segment {
+	uint64_t first;
+	uint64_t offset; /* of its area in the file */
+	uint32_t slots;  /* a power of two: slot number n is at offset + 32 * (n mod slots) */
+	uint32_t reserved;
+};
+
 struct moriens_ring {
 	/* constants, written before the file gets its name */
 	uint64_t magic;
 	uint32_t abi;
 	uint32_t header_bytes;
 	uint32_t slot_bytes;
-	uint32_t slots; /* a power of two */
+	uint32_t slots; /* of the first area, a power of two */
 	uint64_t ring;  /* random id of this ring */
 	uint64_t process;
 	uint32_t thread; /* ordinal within the process, 0 = the first that called MPI */
@@ -240,12 +261,17 @@ struct moriens_ring {
 	uint64_t paused;  /* atomic: calls that were not recorded because the program had paused recording */
 	uint64_t marks_inside; /* atomic: marks that were not recorded because their thread was inside an MPI call */
 	uint32_t state;   /* atomic: moriens_ring_state */
-	uint8_t pad1[84];
+	uint32_t segments; /* atomic: that there were; number n, from 0, is segment[n mod MORIENS_RING_SEGMENTS] */
+	uint8_t pad1[80];
 
 	/* written by the agent only */
 	uint64_t tail; /* atomic */
 	uint32_t agent; /* atomic: whether an agent reads the ring */
-	uint8_t pad2[3828];
+	uint8_t pad2[116];
+
+	/* written by the shim only, each before segments counts it */
+	struct moriens_ring_segment segment[MORIENS_RING_SEGMENTS];
+	uint8_t pad3[3328];
 };
 
 struct moriens_process {

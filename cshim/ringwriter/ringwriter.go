@@ -72,6 +72,11 @@ static void ring_mark(struct moriens_writer *w, uint64_t time, uint16_t what, ui
 	moriens_ring_mark(w, time, what, name, value);
 }
 
+static void ring_commit(struct moriens_writer *w)
+{
+	moriens_ring_commit(w);
+}
+
 static void ring_publish(struct moriens_writer *w)
 {
 	moriens_ring_publish(w);
@@ -79,7 +84,9 @@ static void ring_publish(struct moriens_writer *w)
 
 static uint64_t ring_free(const struct moriens_writer *w)
 {
-	return w->count - (w->head - __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE));
+	uint64_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE);
+
+	return w->count - (w->head - (tail > w->first ? tail : w->first));
 }
 */
 import "C"
@@ -117,6 +124,7 @@ type Process struct {
 	paths     *C.struct_moriens_paths
 	directory C.int
 	bell      *C.char // path of the file
+	dir       *C.char // and of the directory
 	rings     []*Ring
 	names     uint32 // defined so far
 }
@@ -134,7 +142,7 @@ func New(dir string, identity Identity) (*Process, error) {
 	}
 	id := identity.c()
 	p.id = uint64(id.process)
-	p.bell = C.CString(filepath.Join(dir, p.FileName()))
+	p.bell, p.dir = C.CString(filepath.Join(dir, p.FileName())), C.CString(dir)
 	logBytes := identity.LogBytes
 	if logBytes == 0 {
 		logBytes = 64 << 10
@@ -261,7 +269,7 @@ func (p *Process) Abort() {
 // be used afterwards.
 func (p *Process) Exit() {
 	for _, r := range p.rings {
-		C.moriens_os_unmap(unsafe.Pointer(r.writer.ring), C.size_t(r.bytes))
+		C.moriens_ring_unmap(r.writer)
 		C.free(unsafe.Pointer(r.writer))
 	}
 	p.rings = nil
@@ -271,29 +279,32 @@ func (p *Process) Exit() {
 	C.free(unsafe.Pointer(p.paths))
 	C.free(unsafe.Pointer(p.file))
 	C.free(unsafe.Pointer(p.bell))
+	C.free(unsafe.Pointer(p.dir))
 }
 
 // Ring writes one thread's ring.
 type Ring struct {
 	id     uint64
 	name   string
-	bytes  int
 	writer *C.struct_moriens_writer
 }
 
-// Thread creates the ring of the process's next thread. slots must be a power of two.
-func (p *Process) Thread(slots int) (*Ring, error) {
+// Thread creates the ring of the process's next thread, which does not grow. slots must be a power of two.
+func (p *Process) Thread(slots int) (*Ring, error) { return p.GrowingThread(slots, 1) }
+
+// GrowingThread is Thread for a ring that has room for so many areas, each twice as large as the one before it up to the fourth.
+func (p *Process) GrowingThread(slots, areas int) (*Ring, error) {
 	thread := atomic.AddUint32(&p.header().Threads, 1) - 1
 	r := &Ring{
 		id:     uint64(C.moriens_os_random()),
 		name:   fmt.Sprintf("%016x.%d.ring", p.id, thread),
-		bytes:  int(C.moriens_ring_bytes(C.uint32_t(slots))),
 		writer: (*C.struct_moriens_writer)(C.calloc(1, C.sizeof_struct_moriens_writer)),
 	}
 	name := C.CString(r.name)
 	defer C.free(unsafe.Pointer(name))
 	var file C.struct_moriens_file
-	if errno := C.moriens_os_create(p.directory, name, C.size_t(r.bytes), &file); errno != 0 {
+	plan := C.struct_moriens_ring_plan{slots: C.uint32_t(slots), largest: C.uint32_t(8 * slots), areas: C.uint32_t(areas)}
+	if errno := C.moriens_os_create(p.directory, name, C.moriens_ring_first_bytes(plan.slots), C.moriens_ring_bytes(plan), &file); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
 	}
 	identity := C.struct_moriens_ring_identity{
@@ -302,8 +313,10 @@ func (p *Process) Thread(slots int) (*Ring, error) {
 		thread:  C.uint32_t(thread),
 		tid:     C.moriens_os_tid(),
 		bell:    p.bell,
+
+		directory: p.dir,
 	}
-	C.moriens_ring_format(r.writer, file.memory, C.uint32_t(slots), &identity)
+	C.moriens_ring_format(r.writer, file.memory, plan, &identity)
 	C.moriens_os_close(file.fd)
 	if errno := C.moriens_os_publish(p.directory, name, &file); errno != 0 {
 		return nil, fmt.Errorf("ringwriter: %w", syscall.Errno(errno))
@@ -327,6 +340,9 @@ func (r *Ring) Enter(call mpicall.ID, path uint32, ticks uint64, counts ...int64
 	}
 	return bool(C.ring_enter(r.writer, C.uint64_t(ticks), C.uint16_t(call), C.uint32_t(path), unsafe.SliceData(values), C.uint32_t(len(counts))))
 }
+
+// Commit says that the open record, to which slots were added since Enter, has all that is known at the entry.
+func (r *Ring) Commit() { C.ring_commit(r.writer) }
 
 // Exit publishes the record that is open.
 func (r *Ring) Exit(ticks uint64) {
@@ -362,7 +378,13 @@ func (r *Ring) Mark(what uint16, name uint32, ticks uint64, value int64) {
 	C.ring_mark(r.writer, C.uint64_t(ticks), C.uint16_t(what), C.uint32_t(name), C.int64_t(value))
 }
 
-// Free is how many slots the reader has given back, or were never used.
+// Segments is how many segments the ring has had, and Area which of its areas is in use.
+func (r *Ring) Segments() int { return int(r.writer.segments) }
+
+// Area is described with Segments.
+func (r *Ring) Area() int { return int(r.writer.area) }
+
+// Free is how many slots of the area in use the reader has given back, or were never used.
 func (r *Ring) Free() int { return int(C.ring_free(r.writer)) }
 
 // Skip counts a call that is not recorded because recording is paused.

@@ -26,7 +26,7 @@ void moriens_given_requests(enum moriens_binding binding, int count, word reques
 {
 	struct moriens_thread *t = &moriens_thread;
 
-	moriens_requests_copy(&t->requests, binding, requests, count, t->ring.count);
+	moriens_requests_copy(&t->requests, binding, requests, count, moriens_ring_most(&t->ring));
 }
 
 void moriens_made_request(struct moriens_span *span, word request)
@@ -49,11 +49,11 @@ void moriens_requested_of_nobody(const struct moriens_transfer *transfer)
 void moriens_asked(struct moriens_span *span, word request)
 {
 	const struct moriens_thread *t = &moriens_thread;
-	const struct moriens_transfer *sent = t->transfer[0], *received = t->transfer[1];
-
 	/* With one part only it is an ordinary send or receive. */
-	if (span->kind == MORIENS_SPAN_RECORD && t->transfers == 2 && moriens_mpi.isendrecv_untold && sent->peer != MORIENS_PROC_NULL &&
-		received->peer != MORIENS_PROC_NULL)
+	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_untold)
+		return;
+	const struct moriens_transfer *received = moriens_transfer_slot(1);
+	if (moriens_transfer_slot(0)->peer != MORIENS_PROC_NULL && received->peer != MORIENS_PROC_NULL)
 		moriens_asked_made(request, received->peer, received->tag);
 }
 
@@ -61,7 +61,7 @@ void moriens_persistent(struct moriens_span *span, word request)
 {
 	const struct moriens_thread *t = &moriens_thread;
 
-	moriens_persistent_made(request, span->kind == MORIENS_SPAN_RECORD && t->transfers == 1 && from_nobody(t->transfer[0]));
+	moriens_persistent_made(request, span->kind == MORIENS_SPAN_RECORD && t->transfers == 1 && from_nobody(moriens_transfer_slot(0)));
 }
 
 static void start(struct moriens_span *span, word request)

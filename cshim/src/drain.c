@@ -23,7 +23,7 @@ static bool undrained(uint32_t thread)
 	char name[64];
 	struct moriens_ring ring;
 
-	snprintf(name, sizeof name, "%016" PRIx64 ".%" PRIu32 ".ring", moriens_run.process.header->process, thread);
+	moriens_ring_name(name, sizeof name, moriens_run.process.header->process, thread);
 	return moriens_os_read_start(moriens_run_directory(), name, &ring, sizeof ring) && ring.agent != 0 && ring.tail != ring.head;
 }
 

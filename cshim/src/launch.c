@@ -139,7 +139,7 @@ static int create_start(int directory)
 	int error;
 
 	snprintf(launch.start_name, sizeof launch.start_name, "%016" PRIx64 ".start", moriens_os_random());
-	error = moriens_os_create(directory, launch.start_name, START_BYTES, &launch.start);
+	error = moriens_os_create(directory, launch.start_name, START_BYTES, START_BYTES, &launch.start);
 	if (error == 0) {
 		error = moriens_os_lock(&launch.start);
 		if (error == 0)

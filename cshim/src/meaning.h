@@ -121,6 +121,12 @@ void moriens_unsettled(const struct moriens_span *span, int error);
 /* The same of a collective call: one that MPI has refused is none, and the other ranks may not have made it. */
 void moriens_uncount(int error);
 
+/* A transfer of the record, until the next slot is asked for. */
+static inline struct moriens_transfer *moriens_transfer_slot(uint32_t i)
+{
+	return (struct moriens_transfer *)(void *)moriens_ring_slot(&moriens_thread.ring, moriens_thread.transfer[i]);
+}
+
 /* Results, at the exit of a call that has succeeded. */
 void moriens_received(struct moriens_span *span, word status);
 void moriens_requested_of_nobody(const struct moriens_transfer *transfer);
@@ -133,9 +139,10 @@ static inline void moriens_requested(struct moriens_span *span, word request)
 	if (unlikely(span->kind != MORIENS_SPAN_RECORD))
 		return;
 	for (uint32_t i = 0; i < t->transfers; i++) {
-		t->transfer[i]->request = request != moriens_mpi.request_null ? request : 0;
-		if (unlikely(t->transfer[i]->peer == MORIENS_PROC_NULL))
-			moriens_requested_of_nobody(t->transfer[i]);
+		struct moriens_transfer *transfer = moriens_transfer_slot(i);
+		transfer->request = request != moriens_mpi.request_null ? request : 0;
+		if (unlikely(transfer->peer == MORIENS_PROC_NULL))
+			moriens_requested_of_nobody(transfer);
 	}
 }
 

@@ -7,6 +7,7 @@
 
 #define DEFAULT_RING_BYTES (2u << 20)
 #define MAX_RING_BYTES (1u << 30)
+#define DEFAULT_RING_MOST (64u << 20)
 #define DEFAULT_POLL_GAP_US 20u
 #define MAX_POLL_GAP_US 1000000u
 #define DEFAULT_DRAIN_MS 1000u
@@ -82,6 +83,7 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 	options->shm = shm_of();
 	options->not_numbers[0] = '\0';
 	options->ring_bytes = power_of_two(number(options, "MORIENS_RING", DEFAULT_RING_BYTES, MORIENS_MIN_RING_BYTES, MAX_RING_BYTES));
+	options->ring_most = number(options, "MORIENS_RING_MAX", DEFAULT_RING_MOST, 0, MAX_RING_BYTES);
 	options->poll_gap_us = number(options, "MORIENS_POLL_GAP", DEFAULT_POLL_GAP_US, 0, MAX_POLL_GAP_US);
 	options->drain_ms = number(options, "MORIENS_DRAIN", DEFAULT_DRAIN_MS, 0, MAX_DRAIN_MS);
 	options->events = text_of("MORIENS_EVENTS");

@@ -9,13 +9,14 @@
 struct moriens_options {
 	const char *run; /* MORIENS_RUN, or what launch.h made of the job's id: the run's name */
 	const char *shm; /* MORIENS_SHM: where the run's directory is made; /dev/shm */
-	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring; 2 MiB, a power of two */
+	uint64_t ring_bytes; /* MORIENS_RING: slots of one thread's ring at first; 2 MiB, a power of two */
+	uint64_t ring_most; /* MORIENS_RING_MAX: what they may grow to; 64 MiB, no more than MORIENS_RING: they do not grow */
 	uint64_t poll_gap_us; /* MORIENS_POLL_GAP: failed polls nearer than this are one record; 20, 0: none are */
 	const char *events; /* MORIENS_EVENTS: what to count, separated by commas; NULL: what is usual here */
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */
 	uint64_t drain_ms; /* MORIENS_DRAIN: how long the end of MPI waits for the agent; 1000, 0: not at all */
 	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 1, the return address alone */
-	char not_numbers[80]; /* names of those that should be a number and are not, a blank before each */
+	char not_numbers[96]; /* names of those that should be a number and are not, a blank before each */
 };
 
 /* What a process obeys that starts its node's agent itself: launch.h. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -44,12 +45,29 @@ int moriens_os_open_directory(const char *path, int *fd)
 	return result;
 }
 
-int moriens_os_create(int directory, const char *name, size_t bytes, struct moriens_file *file)
+/* Without this a full tmpfs is noticed at the first write to the mapping, by SIGBUS. */
+static int allocate(int fd, size_t offset, size_t bytes)
+{
+	int result;
+
+	do
+		result = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	while (result == EINTR);
+	return result;
+}
+
+int moriens_os_create(int directory, const char *name, size_t bytes, size_t all, struct moriens_file *file)
 {
 	int saved = errno;
 	int result;
+	struct rlimit most;
 
 	*file = (struct moriens_file){.fd = -1, .bytes = bytes};
+	/* To try would end the application by SIGXFSZ. */
+	if (getrlimit(RLIMIT_FSIZE, &most) == 0 && all > most.rlim_cur) {
+		errno = saved;
+		return EFBIG;
+	}
 	snprintf(file->temporary, sizeof file->temporary, ".%s", name);
 	file->fd = openat(directory, file->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file->fd < 0) {
@@ -57,10 +75,9 @@ int moriens_os_create(int directory, const char *name, size_t bytes, struct mori
 		errno = saved;
 		return result;
 	}
-	/* Without this a full tmpfs is noticed at the first write to the mapping, by SIGBUS. */
-	do
-		result = posix_fallocate(file->fd, 0, (off_t)bytes);
-	while (result == EINTR);
+	result = all > bytes && ftruncate(file->fd, (off_t)all) != 0 ? errno : 0;
+	if (result == 0)
+		result = allocate(file->fd, 0, bytes);
 	if (result == 0) {
 		/* Populated: otherwise every 128th record of a ring's first round would take a page fault. */
 		file->memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file->fd, 0);
@@ -71,6 +88,59 @@ int moriens_os_create(int directory, const char *name, size_t bytes, struct mori
 	}
 	if (result != 0)
 		moriens_os_discard(directory, file);
+	errno = saved;
+	return result;
+}
+
+/* A mapping begins on a page, which may be larger than the multiple that offset is of. */
+static size_t page_part(size_t offset)
+{
+	return offset & ((size_t)sysconf(_SC_PAGESIZE) - 1);
+}
+
+/* Whether the file is the one that starts with these bytes: somebody may have removed it and put another in its place. */
+static bool starts_with(int fd, const void *mapped)
+{
+	char start[40];
+
+	return pread(fd, start, sizeof start, 0) == (ssize_t)sizeof start && memcmp(start, mapped, sizeof start) == 0;
+}
+
+static int extend(int directory, int fd, const void *mapped, size_t offset, size_t bytes, void **memory)
+{
+	size_t part = page_part(offset);
+	int result;
+
+	if (!starts_with(fd, mapped))
+		return ENOENT;
+	if (bytes > moriens_os_share(directory))
+		return ENOSPC;
+	result = allocate(fd, offset, bytes);
+	if (result != 0 || *memory != NULL)
+		return result;
+	/* Not populated: that would take milliseconds in one go. */
+	char *map = mmap(NULL, part + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)(offset - part));
+	if (map == MAP_FAILED)
+		return errno;
+	*memory = map + part;
+	return 0;
+}
+
+int moriens_os_extend(const char *path, const char *name, const void *mapped, size_t offset, size_t bytes, void **memory)
+{
+	int saved = errno;
+	sigset_t signals;
+	int directory, fd;
+
+	moriens_os_block_signals(&signals);
+	directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = directory >= 0 ? openat(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+	int result = fd >= 0 ? extend(directory, fd, mapped, offset, bytes, memory) : errno;
+	if (fd >= 0)
+		close(fd);
+	if (directory >= 0)
+		close(directory);
+	moriens_os_restore_signals(&signals);
 	errno = saved;
 	return result;
 }
@@ -143,6 +213,24 @@ void moriens_os_unmap(void *memory, size_t bytes)
 	errno = saved;
 }
 
+void moriens_os_unmap_part(void *memory, size_t bytes)
+{
+	size_t part = page_part((uintptr_t)memory);
+
+	moriens_os_unmap((char *)memory - part, part + bytes);
+}
+
+void moriens_os_free_part(void *memory, size_t bytes)
+{
+	int saved = errno;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t from = ((uintptr_t)memory + page - 1) & ~(page - 1), to = ((uintptr_t)memory + bytes) & ~(page - 1);
+
+	if (from < to)
+		madvise((void *)from, to - from, MADV_REMOVE); /* no loss where it fails */
+	errno = saved;
+}
+
 void *moriens_os_memory(size_t bytes)
 {
 	int saved = errno;
@@ -174,25 +262,23 @@ void moriens_os_ring(const char *path)
 		errno = saved;
 }
 
-uint64_t moriens_os_free_bytes(int directory)
+static uint64_t cpus(void)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return online > 0 ? (uint64_t)online : 1;
+}
+
+uint64_t moriens_os_share(int directory)
 {
 	int saved = errno;
 	struct statvfs fs;
 	uint64_t bytes = 0;
 
 	if (fstatvfs(directory, &fs) == 0)
-		bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+		bytes = (uint64_t)fs.f_bavail * fs.f_frsize / (4 * cpus());
 	errno = saved;
 	return bytes;
-}
-
-uint64_t moriens_os_cpus(void)
-{
-	int saved = errno;
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	errno = saved;
-	return cpus > 0 ? (uint64_t)cpus : 1;
 }
 
 bool moriens_os_has_pmu(void)

@@ -20,8 +20,13 @@ struct moriens_file {
 /* Makes the directory if it is missing; refuses one that is not ours alone. Returns its descriptor in *fd. */
 int moriens_os_open_directory(const char *path, int *fd);
 
-/* Creates, allocates and maps a file of zeros under a temporary name. ENOSPC: too large for what is free. */
-int moriens_os_create(int directory, const char *name, size_t bytes, struct moriens_file *file);
+/* Creates a file of zeros under a temporary name, and allocates and maps its first bytes; its size is all of them. ENOSPC: too large
+ * for what is free. */
+int moriens_os_create(int directory, const char *name, size_t bytes, size_t all, struct moriens_file *file);
+
+/* Allocates further bytes of such a file that is mapped and has its name, and maps them, unless *memory says that they are. ENOSPC: more than a
+ * file should take of what is free. It is not done where somebody has removed the file. */
+int moriens_os_extend(const char *directory, const char *name, const void *mapped, size_t offset, size_t bytes, void **memory);
 
 /* Gives the file its final name. */
 int moriens_os_publish(int directory, const char *name, struct moriens_file *file);
@@ -38,6 +43,9 @@ void moriens_os_close(int fd);
 void moriens_os_block_signals(sigset_t *saved);
 void moriens_os_restore_signals(const sigset_t *saved);
 void moriens_os_unmap(void *memory, size_t bytes);
+/* Of what moriens_os_extend has mapped: unmaps it; frees its memory in the file, which stays mapped. */
+void moriens_os_unmap_part(void *memory, size_t bytes);
+void moriens_os_free_part(void *memory, size_t bytes);
 
 /* Zeroed private memory, or NULL. */
 void *moriens_os_memory(size_t bytes);
@@ -48,9 +56,9 @@ int moriens_os_touch(int directory, const char *name);
 /* Wakes whoever watches a file: sets its times to now. */
 void moriens_os_ring(const char *path);
 
-/* Bytes free in the directory's file system, and CPUs of the machine. */
-uint64_t moriens_os_free_bytes(int directory);
-uint64_t moriens_os_cpus(void);
+/* How many bytes of the directory's file system one file may take, so that the other ranks of the node, and the application, which
+ * shares it with us, do not starve: a quarter of what is free, divided by the CPUs of the machine. */
+uint64_t moriens_os_share(int directory);
 
 /* Whether the kernel has a driver for a hardware performance monitoring unit. */
 bool moriens_os_has_pmu(void);

@@ -22,7 +22,7 @@ int moriens_process_create(struct moriens_process_file *p, int directory, size_t
 
 	*p = (struct moriens_process_file){.file = {.fd = -1}};
 	name_of(name, sizeof name, identity->process);
-	error = moriens_os_create(directory, name, MORIENS_HEADER_BYTES + log_bytes, &p->file);
+	error = moriens_os_create(directory, name, MORIENS_HEADER_BYTES + log_bytes, MORIENS_HEADER_BYTES + log_bytes, &p->file);
 	if (error != 0)
 		return error;
 	error = moriens_os_lock(&p->file);

@@ -50,8 +50,8 @@ struct moriens_thread {
 	struct moriens_type_cache types;
 	struct moriens_comm_cache comms;
 	struct moriens_requests requests;
-	uint32_t transfers; /* of its record, and their slots: */
-	struct moriens_transfer *transfer[2];
+	uint32_t transfers; /* of its record, and the numbers of their slots in it: */
+	uint32_t transfer[2];
 	struct moriens_comm *comm;            /* whose collective it is, */
 	uint64_t serial;                      /* and its serial number */
 	uint32_t ordinal;                     /* as such */

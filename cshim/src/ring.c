@@ -1,14 +1,142 @@
 #include "ring.h"
 #include "os.h"
 
-size_t moriens_ring_bytes(uint32_t slots)
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Slots of the largest area: to allocate it takes a thread a millisecond or two. It has to be larger where more than eight are to come together. */
+#define LARGEST_AREA (1u << 18)
+#define LARGEST_PART 8
+
+void moriens_ring_name(char *name, size_t bytes, uint64_t process, uint32_t thread)
 {
-	return MORIENS_HEADER_BYTES + (size_t)slots * MORIENS_SLOT_BYTES;
+	snprintf(name, bytes, "%016" PRIx64 ".%" PRIu32 ".ring", process, thread);
 }
 
-void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots, const struct moriens_ring_identity *identity)
+static uint32_t area_slots(struct moriens_ring_plan plan, uint32_t area)
+{
+	uint64_t slots = (uint64_t)plan.slots << area;
+	uint32_t largest = plan.largest > plan.slots ? plan.largest : plan.slots;
+
+	return slots < largest ? (uint32_t)slots : largest;
+}
+
+static size_t area_bytes(struct moriens_ring_plan plan, uint32_t area)
+{
+	return (size_t)area_slots(plan, area) * MORIENS_SLOT_BYTES;
+}
+
+/* Areas but the first begin on what is a page on most machines. */
+static size_t area_offset(struct moriens_ring_plan plan, uint32_t area)
+{
+	size_t offset = MORIENS_HEADER_BYTES;
+
+	for (uint32_t i = 0; i < area; i++)
+		offset += (area_bytes(plan, i) + MORIENS_HEADER_BYTES - 1) & ~(size_t)(MORIENS_HEADER_BYTES - 1);
+	return offset;
+}
+
+size_t moriens_ring_bytes(struct moriens_ring_plan plan)
+{
+	return area_offset(plan, plan.areas - 1) + area_bytes(plan, plan.areas - 1);
+}
+
+struct moriens_ring_plan moriens_ring_plan(uint32_t slots, uint64_t most)
+{
+	struct moriens_ring_plan plan = {.slots = slots, .largest = LARGEST_AREA, .areas = 1};
+	struct moriens_ring_plan next = plan;
+
+	while (plan.largest < most / MORIENS_SLOT_BYTES / LARGEST_PART)
+		next.largest = plan.largest *= 2;
+	while (++next.areas < MORIENS_RING_SEGMENTS && moriens_ring_bytes(next) - MORIENS_HEADER_BYTES <= most)
+		plan = next;
+	return plan;
+}
+
+uint32_t moriens_ring_most(const struct moriens_writer *w)
+{
+	return area_slots(w->plan, w->plan.areas - 1);
+}
+
+/* Goes on at head in another area, which has memory. */
+static void use_area(struct moriens_writer *w, uint32_t area, uint64_t tail)
+{
+	uint32_t old = w->area;
+	struct moriens_slot *slots = w->memory[area];
+	uint32_t count = area_slots(w->plan, area);
+
+	/* The open record comes along: whoever finds it after our death looks for it in one place only. */
+	for (uint32_t i = 0; i < w->open; i++)
+		slots[(w->head + i) & (count - 1)] = *moriens_ring_slot(w, i);
+	for (uint32_t i = 0; i < w->places; i++) {
+		const struct moriens_slot *at = (const struct moriens_slot *)(const void *)w->place[i];
+		uint64_t behind = ((uint64_t)(at - w->slots) - w->head) & (w->count - 1);
+		struct moriens_polls *moved = (struct moriens_polls *)(void *)&slots[(w->head + behind) & (count - 1)];
+
+		if (w->polled == w->place[i])
+			w->polled = moved;
+		w->place[i] = moved;
+	}
+	w->ring->segment[w->segments % MORIENS_RING_SEGMENTS] = (struct moriens_ring_segment){
+		.first = w->head,
+		.offset = area_offset(w->plan, area),
+		.slots = count,
+	};
+	__atomic_store_n(&w->ring->segments, ++w->segments, __ATOMIC_RELEASE);
+	w->left[old] = w->head;
+	w->area = area;
+	w->first = w->head;
+	w->slots = slots;
+	w->count = count;
+	/* Else the reader does it, when it gives these slots back. */
+	if (old != 0 && tail == w->head)
+		moriens_os_free_part(w->memory[old], area_bytes(w->plan, old));
+}
+
+/* Has memory for an area that the reader is done with. */
+static bool obtain(struct moriens_writer *w, uint32_t area)
+{
+	char name[64];
+
+	if (area == 0)
+		return true;
+	moriens_ring_name(name, sizeof name, w->ring->process, w->ring->thread);
+	void *memory = w->memory[area];
+	bool obtained = moriens_os_extend(w->directory, name, w->ring, area_offset(w->plan, area), area_bytes(w->plan, area), &memory) == 0;
+	w->memory[area] = memory;
+	return obtained;
+}
+
+static bool use_if_free(struct moriens_writer *w, uint32_t area, uint64_t tail, uint32_t slots)
+{
+	if (w->left[area] > tail || area_slots(w->plan, area) < slots)
+		return false;
+	if (!obtain(w, area)) {
+		w->retry = w->head + w->count / 2;
+		return false;
+	}
+	use_area(w, area, tail);
+	return true;
+}
+
+/* Finds room for an open record of so many slots in another area: a larger one, or else one that was left. */
+MORIENS_COLD static bool grow(struct moriens_writer *w, uint64_t tail, uint32_t slots)
+{
+	if (w->head < w->retry)
+		return false;
+	for (uint32_t area = w->area + 1; area < w->plan.areas; area++)
+		if (use_if_free(w, area, tail, slots))
+			return true;
+	for (uint32_t area = w->area; area-- > 0;)
+		if (use_if_free(w, area, tail, slots))
+			return true;
+	return false;
+}
+
+void moriens_ring_format(struct moriens_writer *w, void *memory, struct moriens_ring_plan plan, const struct moriens_ring_identity *identity)
 {
 	struct moriens_ring *ring = memory;
+	uint32_t slots = plan.slots;
 
 	ring->magic = MORIENS_RING_MAGIC;
 	ring->abi = MORIENS_ABI_VERSION;
@@ -25,8 +153,22 @@ void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots,
 		.limit = slots / 2,
 		.bell = identity->bell,
 		.count = slots,
+		.directory = identity->directory,
+		.plan = plan,
+		.segments = 1,
 	};
+	w->memory[0] = w->slots;
+	ring->segment[0] = (struct moriens_ring_segment){.offset = MORIENS_HEADER_BYTES, .slots = slots};
+	ring->segments = 1;
 	moriens_ring_set_state(w, MORIENS_RING_OPEN);
+}
+
+void moriens_ring_unmap(struct moriens_writer *w)
+{
+	for (uint32_t area = 1; area < w->plan.areas; area++)
+		if (w->memory[area] != NULL)
+			moriens_os_unmap_part(w->memory[area], area_bytes(w->plan, area));
+	moriens_os_unmap(w->ring, moriens_ring_first_bytes(w->plan.slots));
 }
 
 void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state state)
@@ -93,13 +235,24 @@ bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots)
 
 	/* A tail that the reader cannot have stored is damage done by a stray pointer: without this it
 	 * would let us overwrite what was not read, or stop us for good. */
-	if (tail > w->head || slots > w->count || w->head - tail > w->count - slots)
+	if (tail > w->head)
 		return false;
-	w->limit = tail + w->count / 2;
+	uint64_t from = tail > w->first ? tail : w->first;
+	if (slots > w->count || w->head - from > w->count - slots) {
+		if (!grow(w, tail, slots))
+			return false;
+		from = w->first;
+	} else if (w->area != 0 && w->head - w->first >= w->count / 2 && w->head - tail <= w->plan.slots / 4 && w->left[0] <= tail && slots <= w->plan.slots / 2) {
+		use_area(w, 0, tail); /* the reader keeps up again */
+		from = w->first;
+	}
+	w->limit = from + w->count / 2;
 	if (w->head + slots > w->limit) {
-		w->limit = tail + w->count;
+		w->limit = from + w->count;
 		if (w->bell != NULL)
 			moriens_os_ring(w->bell);
+	} else if (w->area != 0 && w->limit - (w->head + slots) > w->plan.slots / 2) {
+		w->limit = w->head + slots + w->plan.slots / 2; /* to see soon that it keeps up */
 	}
 	return true;
 }

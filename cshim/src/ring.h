@@ -13,18 +13,35 @@
 /* More places than the polling loops of a program take turns at. */
 #define MORIENS_POLL_PLACES 8
 
+/* The areas for which a ring's file has room, each with twice as many slots as the one before it up to the largest. */
+struct moriens_ring_plan {
+	uint32_t slots; /* of the first */
+	uint32_t largest;
+	uint32_t areas;
+};
+
 struct moriens_writer {
 	struct moriens_ring *ring;
-	struct moriens_slot *slots;
+	struct moriens_slot *slots; /* of the area in use */
 	uint64_t head;  /* the ring's head; only we write it */
 	uint64_t limit; /* head may come this far before we must look at the reader's tail again */
 	const char *bell;
-	uint32_t count; /* slots in the ring */
+	uint32_t count; /* slots of the area in use */
 	uint32_t open;  /* slots of the record that is open, 0 = none is */
 	uint16_t flags; /* moriens_slot_flag of the next record: what happened since the last that was published */
 	uint32_t places;              /* in the run of polls that is open, and their slots: */
 	struct moriens_polls *place[MORIENS_POLL_PLACES];
 	struct moriens_polls *polled; /* that of the poll under way */
+
+	/* What is needed to grow. */
+	const char *directory;
+	uint64_t first; /* number of the segment's first slot */
+	uint64_t retry; /* where an area could not be had: not before head is here it is tried again */
+	struct moriens_ring_plan plan;
+	uint32_t area;  /* in use */
+	uint32_t segments; /* that there were */
+	uint64_t left[MORIENS_RING_SEGMENTS]; /* by area: up to which slot it was used */
+	struct moriens_slot *memory[MORIENS_RING_SEGMENTS]; /* by area; NULL: not mapped */
 };
 
 struct moriens_ring_identity {
@@ -33,13 +50,32 @@ struct moriens_ring_identity {
 	uint32_t thread;
 	uint32_t tid;
 	const char *bell; /* file that is touched to wake the reader once the ring is half full; NULL: none */
+	const char *directory; /* of the ring's file; NULL where it has one area only */
 };
 
-/* Bytes of a ring's file with that many slots. */
-size_t moriens_ring_bytes(uint32_t slots);
+/* The name of a ring's file. */
+void moriens_ring_name(char *name, size_t bytes, uint64_t process, uint32_t thread);
 
-/* Formats zeroed memory of moriens_ring_bytes(slots) as an empty ring, and attaches the writer to it. */
-void moriens_ring_format(struct moriens_writer *w, void *memory, uint32_t slots, const struct moriens_ring_identity *identity);
+/* A ring whose first area has so many slots, and that may grow to so many bytes. */
+struct moriens_ring_plan moriens_ring_plan(uint32_t slots, uint64_t most);
+
+/* Bytes of a ring's file. */
+size_t moriens_ring_bytes(struct moriens_ring_plan plan);
+
+/* The same with the first area only. */
+static inline size_t moriens_ring_first_bytes(uint32_t slots)
+{
+	return MORIENS_HEADER_BYTES + (size_t)slots * MORIENS_SLOT_BYTES;
+}
+
+/* Formats zeroed memory of the header and the first area as an empty ring, and attaches the writer to it. */
+void moriens_ring_format(struct moriens_writer *w, void *memory, struct moriens_ring_plan plan, const struct moriens_ring_identity *identity);
+
+/* Unmaps the ring; its file stays. */
+void moriens_ring_unmap(struct moriens_writer *w);
+
+/* The most slots that a record can have. */
+uint32_t moriens_ring_most(const struct moriens_writer *w);
 
 void moriens_ring_set_state(struct moriens_writer *w, enum moriens_ring_state state);
 
@@ -50,7 +86,7 @@ void moriens_ring_count(uint64_t *counter);
 void moriens_ring_skip(struct moriens_writer *w);
 
 /* Looks at the reader's tail: whether there is room for a record of that many slots at head. Wakes a reader that has let the ring
- * become half full. */
+ * become half full. A full ring grows: slots of the open record, if any, then are elsewhere. */
 bool moriens_ring_find_room(struct moriens_writer *w, uint32_t slots);
 
 /* Counts a record for which there is no room: the one that is open, or one that could not be opened. */
@@ -82,7 +118,7 @@ static inline bool moriens_ring_open(struct moriens_writer *w, uint64_t enter, u
 }
 
 /* One more slot for the record that is open, to be filled and given its kind before the record is
- * committed or published. NULL: there is no room for it. */
+ * committed or published, and before another is asked for: that may move the record. NULL: there is no room for it. */
 static inline void *moriens_ring_extend(struct moriens_writer *w)
 {
 	if (unlikely(w->head + w->open >= w->limit) && !moriens_ring_find_room(w, w->open + 1))

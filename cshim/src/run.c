@@ -28,7 +28,7 @@ static pthread_mutex_t begin_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static char directory_path[4096];
 static char bell_path[sizeof directory_path + 32]; /* the process's file */
-static uint64_t ring_bytes;
+static uint64_t ring_bytes, ring_most;
 
 enum moriens_run_state moriens_run_state(void)
 {
@@ -55,11 +55,10 @@ void moriens_run_end(void)
 	set_state(MORIENS_RUN_OFF);
 }
 
-/* No file takes so much of the memory file system that the other ranks of the node, or the
- * application, which shares it with us, would starve. */
+/* How many bytes a file may have that should have so many. */
 static uint64_t affordable(int directory, uint64_t bytes, uint64_t least)
 {
-	uint64_t share = moriens_os_free_bytes(directory) / (4 * moriens_os_cpus());
+	uint64_t share = moriens_os_share(directory);
 
 	while (bytes > share && bytes > least)
 		bytes /= 2;
@@ -74,23 +73,30 @@ static int create_ring(int directory, uint32_t thread, struct moriens_writer *ri
 		.thread = thread,
 		.tid = moriens_os_tid(),
 		.bell = bell_path,
+		.directory = directory_path,
 	};
 	/* Most threads but the first call MPI seldom, and some programs start one after the other. */
 	uint64_t wanted = thread == 0 ? ring_bytes : ring_bytes / LATER_THREADS;
 	uint64_t bytes = affordable(directory, wanted < MORIENS_MIN_RING_BYTES ? MORIENS_MIN_RING_BYTES : wanted, MORIENS_MIN_RING_BYTES);
+	struct moriens_ring_plan plan;
 	uint32_t slots;
 	int error;
 
-	snprintf(name, name_bytes, "%016" PRIx64 ".%" PRIu32 ".ring", identity.process, thread);
+	moriens_ring_name(name, name_bytes, identity.process, thread);
 	for (;; bytes /= 2) {
 		slots = (uint32_t)(bytes / MORIENS_SLOT_BYTES);
-		error = moriens_os_create(directory, name, moriens_ring_bytes(slots), file);
+		plan = moriens_ring_plan(slots, ring_most);
+		error = moriens_os_create(directory, name, moriens_ring_first_bytes(slots), moriens_ring_bytes(plan), file);
+		if (error == EFBIG) { /* for this user */
+			plan = moriens_ring_plan(slots, 0);
+			error = moriens_os_create(directory, name, moriens_ring_first_bytes(slots), moriens_ring_bytes(plan), file);
+		}
 		if (error != ENOSPC || bytes == MORIENS_MIN_RING_BYTES)
 			break;
 	}
 	if (error != 0)
 		return error;
-	moriens_ring_format(ring, file->memory, slots, &identity);
+	moriens_ring_format(ring, file->memory, plan, &identity);
 	moriens_os_close(file->fd);
 	file->fd = -1;
 	return 0;
@@ -183,6 +189,7 @@ static bool begin(const void *site, struct moriens_writer *ring)
 		return false;
 	}
 	ring_bytes = options.ring_bytes;
+	ring_most = options.ring_most;
 	depth = options.callpath == 1 || moriens_unwind_load() ? options.callpath : 1;
 	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
 	moriens_polls_limit(options.poll_gap_us);

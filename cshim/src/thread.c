@@ -34,7 +34,7 @@ static void thread_ends(void *argument)
 		return;
 	moriens_counters_end(&t->counters);
 	moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
-	moriens_os_unmap(t->ring.ring, moriens_ring_bytes(t->ring.count));
+	moriens_ring_unmap(&t->ring);
 	moriens_path_cache_free(t->cache);
 	moriens_requests_free(&t->requests);
 	/* Another library's destructor, run after ours, may still call MPI. */

@@ -8,7 +8,7 @@ static void transfer(struct moriens_span *span, uint32_t kind, uint64_t bytes, i
 
 	if (unlikely(slot == NULL))
 		return;
-	t->transfer[t->transfers++] = slot; /* no call has more than two */
+	t->transfer[t->transfers++] = t->ring.open - 1; /* no call has more than two */
 	slot->bytes = bytes;
 	slot->request = 0;
 	slot->peer = moriens_peer(peer);
@@ -42,9 +42,8 @@ void moriens_probe(struct moriens_span *span, int source, int tag, word comm)
 void moriens_matched(struct moriens_span *span, int64_t count, word type, word message)
 {
 	struct moriens_request *slot = moriens_extend(span);
-	struct moriens_transfer *room = moriens_extend(span);
 
-	if (slot == NULL || room == NULL)
+	if (slot == NULL)
 		return;
 	*slot = (struct moriens_request){
 		.request = message,
@@ -53,13 +52,16 @@ void moriens_matched(struct moriens_span *span, int64_t count, word type, word m
 		.event = MORIENS_REQUEST_MATCHED,
 		.kind = MORIENS_SLOT_REQUEST,
 	};
+	struct moriens_transfer *room = moriens_extend(span);
+	if (room == NULL)
+		return;
 	*room = (struct moriens_transfer){
 		.bytes = bytes_of(count, type),
 		.peer = MORIENS_ANY,
 		.tag = MORIENS_ANY,
 		.kind = MORIENS_SLOT_RECEIVED,
 	};
-	moriens_thread.transfer[0] = room;
+	moriens_thread.transfer[0] = moriens_thread.ring.open - 1;
 	moriens_thread.transfers = 1;
 }
 
@@ -86,7 +88,7 @@ void moriens_received(struct moriens_span *span, word status)
 
 	if (unlikely(span->kind != MORIENS_SPAN_RECORD || t->transfers == 0))
 		return;
-	struct moriens_transfer *slot = t->transfer[t->transfers - 1];
+	struct moriens_transfer *slot = moriens_transfer_slot(t->transfers - 1);
 	slot->bytes = moriens_status_bytes(status);
 	slot->peer = moriens_status_source(status);
 	slot->tag = moriens_status_tag(status);
@@ -98,5 +100,5 @@ MORIENS_COLD void moriens_unsettled(const struct moriens_span *span, int error)
 	int32_t peer = moriens_was_refused(error) ? MORIENS_PROC_NULL : MORIENS_ANY;
 
 	for (uint32_t i = 0; span->kind == MORIENS_SPAN_RECORD && i < t->transfers; i++)
-		t->transfer[i]->peer = peer;
+		moriens_transfer_slot(i)->peer = peer;
 }

@@ -40,7 +40,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	if l.RecordsDropped > 0 {
 		list = append(list, Trouble{
 			were(int(l.RecordsDropped), "MPI call") + " not recorded: the ring in shared memory was full",
-			"set MORIENS_RING to more bytes per thread, for example MORIENS_RING=16777216",
+			"set MORIENS_RING_MAX to more bytes per thread, for example MORIENS_RING_MAX=268435456, or leave the agent a core",
 		})
 	}
 	if l.MessagesRefused > 0 {

@@ -16,7 +16,7 @@ import (
 var cNames = map[string]string{"LogModule.Id": "build_id", "LogModule.Id_bytes": "build_id_bytes"}
 
 var structures = map[string]reflect.Type{
-	"moriens_slot": reflect.TypeFor[Slot](), "moriens_counters": reflect.TypeFor[Counters](), "moriens_polls": reflect.TypeFor[Polls](), "moriens_ring": reflect.TypeFor[Ring](), "moriens_process": reflect.TypeFor[Process](),
+	"moriens_slot": reflect.TypeFor[Slot](), "moriens_counters": reflect.TypeFor[Counters](), "moriens_polls": reflect.TypeFor[Polls](), "moriens_ring": reflect.TypeFor[Ring](), "moriens_ring_segment": reflect.TypeFor[Segment](), "moriens_process": reflect.TypeFor[Process](),
 	"moriens_log_entry": reflect.TypeFor[LogEntry](), "moriens_log_module": reflect.TypeFor[LogModule](),
 	"moriens_log_frame": reflect.TypeFor[LogFrame](), "moriens_log_path": reflect.TypeFor[LogPath](),
 	"moriens_transfer": reflect.TypeFor[Transfer](), "moriens_collective": reflect.TypeFor[Collective](),

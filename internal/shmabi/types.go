@@ -3,11 +3,12 @@
 package shmabi
 
 const (
-	Version      = 0x3
+	Version      = 0x4
 	ProcessMagic = 0x434f525049524f4d
 	RingMagic    = 0x474e495249524f4d
 	HeaderBytes  = 0x1000
 	SlotBytes    = 0x20
+	RingSegments = 0x10
 )
 
 const (
@@ -165,6 +166,12 @@ type (
 		Flags uint16
 		Slots uint32
 	}
+	Segment struct {
+		First    uint64
+		Offset   uint64
+		Slots    uint32
+		Reserved uint32
+	}
 	Ring struct {
 		Magic        uint64
 		Abi          uint32
@@ -182,10 +189,13 @@ type (
 		Paused       uint64
 		Marks_inside uint64
 		State        uint32
-		Pad1         [84]uint8
+		Segments     uint32
+		Pad1         [80]uint8
 		Tail         uint64
 		Agent        uint32
-		Pad2         [3828]uint8
+		Pad2         [116]uint8
+		Segment      [16]Segment
+		Pad3         [3328]uint8
 	}
 	Process struct {
 		Magic          uint64

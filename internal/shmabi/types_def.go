@@ -13,6 +13,7 @@ const (
 	RingMagic    = C.MORIENS_RING_MAGIC
 	HeaderBytes  = C.MORIENS_HEADER_BYTES
 	SlotBytes    = C.MORIENS_SLOT_BYTES
+	RingSegments = C.MORIENS_RING_SEGMENTS
 )
 
 const (
@@ -121,6 +122,7 @@ type (
 	Collective C.struct_moriens_collective
 	Request    C.struct_moriens_request
 	Mark       C.struct_moriens_mark
+	Segment    C.struct_moriens_ring_segment
 	Ring       C.struct_moriens_ring
 	Process    C.struct_moriens_process
 	LogEntry   C.struct_moriens_log_entry

@@ -28,11 +28,11 @@ static inline void record(struct moriens_writer *w, uint64_t at)
 
 int main(void)
 {
-	void *memory = calloc(1, moriens_ring_bytes(SLOTS));
+	void *memory = calloc(1, moriens_ring_first_bytes(SLOTS));
 	struct moriens_writer w;
 	struct moriens_ring_identity identity = {0};
 
-	moriens_ring_format(&w, memory, SLOTS, &identity);
+	moriens_ring_format(&w, memory, moriens_ring_plan(SLOTS, 0), &identity);
 	for (int round = 0; round < 50; round++) {
 		double start = now_ns();
 		for (uint64_t i = 0; i < SLOTS; i++)

@@ -1,0 +1,83 @@
+package main_test
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
+)
+
+var stormRuns = flag.Int("runs", 1, "how often each program of TestNothingLost runs")
+
+// busy keeps all processors busy until the test ends.
+func busy(t *testing.T) {
+	for range runtime.NumCPU() {
+		loop := exec.Command("sh", "-c", "while :; do :; done")
+		if err := loop.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			loop.Process.Kill()
+			loop.Wait()
+		})
+	}
+}
+
+// Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all processors have other work: it
+// grows for as long as the agent does not come to it.
+func TestNothingLost(t *testing.T) {
+	testenv.Need(t, mpitest.OpenMPI.Launcher)
+	hpccinf, err := os.ReadFile("../../testdata/hpcc/hpccinf.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moriens := binary(t)
+	storm := mpitest.MPI(mpitest.OpenMPI).App(t, "storm")
+	busy(t)
+	for _, c := range []struct {
+		name    string
+		program []string
+	}{
+		{"hpcc", []string{"hpcc"}},
+		{"ping-pong", []string{storm, "pingpong", "40000"}},
+		{"storm of polls", []string{storm, "polls", "20000"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			testenv.Need(t, c.program[0])
+			for i := range *stormRuns {
+				counts, dir, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run"+strconv.Itoa(i))
+				if err := os.WriteFile(filepath.Join(dir, "hpccinf.txt"), hpccinf, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				o := execute(t, []string{"MINIAPP_OUT=" + counts}, append([]string{"env", "-C", dir, moriens, "run", "--moriens-timeout", "10m", "--out", out, "--"},
+					mpitest.OpenMPI.Args(2, "", c.program...)...)...)
+				if o.status != 0 {
+					t.Fatalf("run %d: status %d\n%s%s", i, o.status, o.stdout, o.stderr)
+				}
+				m := readManifest(t, out)
+				calls := 0
+				for _, n := range m.MPICalls {
+					calls += n
+				}
+				t.Logf("run %d: %d calls, %d bursts, %d dropped", i, calls, m.Bursts, m.Dropped)
+				if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.MPICalls["MPI_Finalize"] != 2 {
+					t.Errorf("run %d: %+v", i, m)
+				}
+				if c.program[0] != storm {
+					continue
+				}
+				if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
+					t.Errorf("run %d: MPI calls differ (-made +recorded):\n%s", i, d)
+				}
+			}
+		})
+	}
+}
