@@ -50,6 +50,8 @@ const (
 	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
 	// most, for room in the spool and for the collector.
 	hurryGrace = 10 * time.Second
+	// tellGrace is how long it may take to tell the collector what is lost.
+	tellGrace = 2 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
 	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
@@ -100,9 +102,12 @@ type Node struct {
 	out           outgoing
 	stalled       error // why the latest transaction could not be kept; nil if it was
 	stalledSaid   time.Time
+	gaveWay       time.Time   // when windows did, for want of room on the disk, last
+	retried       time.Time   // when that was tried again, last
 	hurried       atomic.Bool // little time is left
-	fullSince     time.Time
-	full          time.Duration // how long the spool had no room, before fullSince
+	full          fullness
+	droppedEnded  uint64    // by rings that have ended
+	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
 
 	// What earlier lives of this agent tell.
 	came     bool // a process has been seen
@@ -158,6 +163,9 @@ func (n *Node) open(host string) error {
 		if err = n.openIn(host); err == nil {
 			if n.outbox.Transactions() == 0 { // else it was said
 				n.saySpool()
+				if n.config.SpoolMax == 0 && n.spool.Budget.Max() == int64(spool.MinBytes) {
+					n.config.Log.Warn("the spool's disk has little room: a tenth of what is free is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
+				}
 			}
 			return nil
 		}
@@ -246,6 +254,9 @@ func (n *Node) Run(ctx context.Context) error {
 	if err == nil {
 		err = n.conclude(ctx)
 	}
+	if err != nil && ctx.Err() == nil {
+		n.up.AwaitSpoolTold(ctx, tellGrace)
+	}
 	stop()
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
@@ -265,22 +276,36 @@ func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
 		n.lastClocks(ctx)
-		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: n.describeDone()}})
-		n.out.node().Done = true
 	}
 	flush, cancel := context.WithTimeout(ctx, n.flushGrace())
 	defer cancel()
-	for err := n.commitNode(); err != nil; err = n.commitNode() {
-		select {
-		case <-flush.Done():
+	if err := until(flush, n.settle); err != nil {
+		return n.unkept(err)
+	}
+	if !n.done { // only now: everything else is there
+		n.room()
+		n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: n.describeDone()}})
+		n.out.node().Done = true
+		if err := until(flush, n.commitNode); err != nil {
 			return err
-		case <-time.After(scanEvery):
 		}
 	}
 	if err := n.up.Flush(flush); err != nil {
 		return err
 	}
 	n.stay(ctx)
+	return nil
+}
+
+// until tries something again and again, until it succeeds or ctx ends.
+func until(ctx context.Context, try func() error) error {
+	for err := try(); err != nil; err = try() {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(scanEvery):
+		}
+	}
 	return nil
 }
 
@@ -315,6 +340,12 @@ func (n *Node) watch(ctx context.Context) {
 		switch {
 		case len(n.agents) > 0:
 			n.lastSeen = now
+			if n.stuck(now) {
+				n.leave()
+				if n.config.Idle > 0 {
+					return
+				}
+			}
 			if !overSince.IsZero() && now.Sub(overSince) > n.grace() {
 				n.leave()
 				return
@@ -382,6 +413,9 @@ func (n *Node) grace() time.Duration {
 func (n *Node) drain() (fullest float64) {
 	n.readClocks()
 	defer n.commitDue()
+	if !n.room() {
+		return 0 // looking more often does not help
+	}
 	for _, a := range n.agents {
 		if a.out.ended {
 			continue
@@ -392,7 +426,7 @@ func (n *Node) drain() (fullest float64) {
 		}
 		for _, t := range a.threads {
 			if !n.room() {
-				return 0 // looking more often does not help
+				return 0
 			}
 			fullest = max(fullest, t.fill())
 			for n.room() && n.read(a, t) {
@@ -442,9 +476,15 @@ func (n *Node) resolveGrace() time.Duration {
 // leave takes what processes that outlive the job, or the run, have recorded so far. What they record from now on
 // nobody reads.
 func (n *Node) leave() {
-	n.config.Log.Warn("processes are left to go on unmeasured", "processes", len(n.agents))
+	live := 0
 	for _, a := range n.agents {
+		if !a.ended {
+			live++
+		}
 		n.end(a)
+	}
+	if live > 0 {
+		n.config.Log.Warn("processes are left to go on unmeasured", "processes", live)
 	}
 }
 

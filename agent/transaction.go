@@ -179,6 +179,11 @@ func (n *Node) transact(t spool.Transaction, of *outgoing) error {
 			proto.Merge(t.Node, of.state)
 		}
 		err = n.outbox.Commit(t)
+		if spool.Full(err) && time.Since(n.gaveWay) > fullEvery { // what waits for the collector goes before windows
+			n.gaveWay = time.Now()
+			n.windows.store.GiveWay()
+			err = n.outbox.Commit(t)
+		}
 	}
 	if err != nil {
 		if now := time.Now(); n.stalled == nil && now.Sub(n.stalledSaid) > stalledEvery { // it may come and go
@@ -259,25 +264,13 @@ func (n *Node) keepSpool() error {
 	return nil
 }
 
-// room says whether more may be read of the rings.
-func (n *Node) room() bool {
-	switch room := n.spool.Budget.Room() && n.stalled == nil; {
-	case room && !n.fullSince.IsZero():
-		n.full += time.Since(n.fullSince)
-		n.fullSince = time.Time{}
-		return true
-	case !room && n.fullSince.IsZero():
-		n.fullSince = time.Now()
-		n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
-		return false
-	default:
-		return room
-	}
-}
-
 // commitDue makes the transactions that are due. What was said of a process that has ended is left to its end.
 func (n *Node) commitDue() {
 	now := time.Now()
+	if n.stalled != nil {
+		n.retry(now)
+		return
+	}
 	together := 0
 	for _, a := range n.agents {
 		if n.stalled == nil && !a.out.ended && a.due(now) {
@@ -292,8 +285,25 @@ func (n *Node) commitDue() {
 			together--
 		}
 	}
-	if n.stalled != nil || !n.out.since.IsZero() && now.Sub(n.out.since) > batchWaitFirst {
+	if n.stalled == nil && !n.out.since.IsZero() && now.Sub(n.out.since) > batchWaitFirst {
 		n.commitNode() // what fails is tried again
+	}
+}
+
+// retry tries again what could not be kept, from time to time: of any process, or of the node where none has anything.
+func (n *Node) retry(now time.Time) {
+	if now.Sub(n.retried) < scanEvery {
+		return
+	}
+	n.retried = now
+	for _, a := range n.agents {
+		if !a.out.ended && !a.out.since.IsZero() {
+			n.commit(a)
+			return
+		}
+	}
+	if n.commitNode() == nil {
+		n.stalled = nil // where there was nothing left
 	}
 }
 

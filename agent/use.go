@@ -20,12 +20,9 @@ func (n *Node) use() (cpu time.Duration, peakBytes uint64) {
 
 func (n *Node) describeDone() *moriensv1.Done {
 	cpu, peak := n.use()
-	full := n.full
-	if !n.fullSince.IsZero() {
-		full += time.Since(n.fullSince)
-	}
+	full, dropped := n.fullSoFar()
 	return &moriensv1.Done{
 		Resent: n.up.Stats().Resent, Restarts: n.restarts, CpuNs: uint64(cpu), PeakBytes: peak, Shared: n.config.Shared,
-		SpoolPeakBytes: uint64(n.spool.Budget.OutboxPeak()), SpoolFullNs: uint64(full), SpoolCutBytes: uint64(n.outbox.Cut()), Windows: n.windows.describe(),
+		SpoolPeakBytes: uint64(n.spool.Budget.OutboxPeak()), SpoolFullNs: uint64(full), SpoolFullDropped: dropped, SpoolCutBytes: uint64(n.outbox.Cut()), Windows: n.windows.describe(),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"moriens/collector/web"
 	"moriens/internal/rendezvous"
 	"moriens/internal/units"
+	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/palette"
 )
 
@@ -88,6 +89,7 @@ func (c *Collector) ownPage() health.Page {
 	for _, a := range stored.Agents {
 		p.Agents = append(p.Agents, health.Agent{
 			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent, CPU: a.CPU.Seconds(),
+			Spool: addSpool(&p.Losses, a.Spool),
 		})
 		p.Losses.BatchesResent += a.Resent
 	}
@@ -109,6 +111,20 @@ func (c *Collector) ownPage() health.Page {
 	p.BurstsPerSecond = c.rate.PerSecond()
 	c.rateMu.Unlock()
 	return p
+}
+
+// addSpool adds what the lack of room in an agent's spool has cost, and returns how that spool is.
+func addSpool(l *health.Losses, s *moriensv1.Spool) *health.Spool {
+	if s == nil {
+		return nil
+	}
+	spool := &health.Spool{
+		Full: s.Full, FullSeconds: time.Duration(s.FullNs).Seconds(), Dropped: s.Dropped, Unkept: s.Unkept, Error: s.Error,
+	}
+	l.SpoolFullSeconds += spool.FullSeconds
+	l.SpoolFullDropped += spool.Dropped
+	l.RecordsUnkept += spool.Unkept
+	return spool
 }
 
 // livePage is what a page shows of the run at this moment.

@@ -59,8 +59,10 @@ func (o *Outbox) Again(why string) (lost uint64, err error) {
 		return 0, errors.Join(err, log.Close())
 	}
 	before.Close() // it is gone
-	o.begun, o.behind, o.number = true, behind{}, x.Number
+	o.begun, o.earlier, o.start, o.behind, o.number = true, false, log.End().Offset, behind{}, x.Number
 	o.files = []messageFile{{number: log.End().File, last: o.last}}
-	o.budget.setOutbox(log.Bytes())
+	o.waits = waits{}
+	o.waits.add(x, int64(proto.Size(x)), o.budget.Max())
+	o.count()
 	return kept - x.First, nil
 }

@@ -4,9 +4,10 @@ import "sync/atomic"
 
 // A Budget shares a spool's bytes: what waits in the outbox goes before windows of full detail. Its methods may be called concurrently.
 type Budget struct {
-	max    atomic.Int64
-	outbox atomic.Int64
-	peak   atomic.Int64
+	max     atomic.Int64
+	waiting atomic.Int64
+	outbox  atomic.Int64
+	peak    atomic.Int64
 }
 
 // NewBudget returns a budget of so many bytes.
@@ -30,8 +31,14 @@ func (b *Budget) setOutbox(bytes int64) {
 	}
 }
 
-// Room says whether the outbox may grow.
-func (b *Budget) Room() bool { return b.outbox.Load() < b.Max() }
+// setWaiting says how many of these are messages that wait for the collector.
+func (b *Budget) setWaiting(bytes int64) { b.waiting.Store(bytes) }
+
+// Room says whether more may wait for the collector. State does not count, however large it is: only what is read makes it smaller again.
+func (b *Budget) Room() bool { return b.waiting.Load() < b.Max() }
+
+// Waiting is how many bytes wait for the collector.
+func (b *Budget) Waiting() int64 { return b.waiting.Load() }
 
 // OutboxPeak is the most that the outbox has taken.
 func (b *Budget) OutboxPeak() int64 { return b.peak.Load() }

@@ -56,15 +56,18 @@ type Outbox struct {
 	spool     *Spool
 	budget    *Budget
 	fileBytes int64
-	begun     bool // the last file says what was known before it
+	begun     bool  // the last file says what was known before it
+	start     int64 // offset behind that
+	earlier   bool  // the last file is one of an earlier writer
 	node      *moriensv1.NodeState
 	processes map[uint64][]byte // their encoded states
 	last      uint64            // sequence given out
 	number    uint64            // of the last transaction
 	held      uint64            // by the collector
 	files     []messageFile     // oldest first
-	recent    []Message         // the newest
-	bytes     int               // of recent
+	waits     waits
+	recent    []Message // the newest
+	bytes     int       // of recent
 	behind    behind
 	newest    *moriensv1.OutboxTransaction // that an earlier writer has left
 	notify    func()
@@ -73,8 +76,9 @@ type Outbox struct {
 
 // A messageFile is a file of the log.
 type messageFile struct {
-	number uint64
-	last   uint64 // sequence of its last message, or of the last one before it
+	number   uint64
+	last     uint64 // sequence of its last message, or of the last one before it
+	stripped bool   // it holds messages alone
 }
 
 // Outbox opens the spool's outbox, as its last writer has left it.
@@ -90,7 +94,7 @@ func (s *Spool) Outbox() (*Outbox, error) {
 	if err := o.recover(); err != nil {
 		return nil, errors.Join(fmt.Errorf("outbox: %w", err), log.Close())
 	}
-	o.budget.setOutbox(log.Bytes())
+	o.count()
 	return o, nil
 }
 
@@ -116,9 +120,6 @@ func (o *Outbox) Commit(t Transaction) error {
 }
 
 func (o *Outbox) commit(t *Transaction) error {
-	if err := o.begin(); err != nil {
-		return err
-	}
 	x := &moriensv1.OutboxTransaction{Number: o.number + 1, First: o.last + 1, Node: t.Node, Process: t.Process, Ended: t.Ended}
 	for i, m := range t.Messages {
 		m.Sequence = x.First + uint64(i)
@@ -142,10 +143,19 @@ func (o *Outbox) commit(t *Transaction) error {
 		}
 	}
 	o.log.Compress(o.bytes > plainBytes)
-	if err := o.append(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}}); err != nil {
+	size, err := o.keep(x)
+	if Full(err) && o.held == o.last {
+		// What was written is of no use but for the state, which is here.
+		if err = o.restart(); err == nil {
+			size, err = o.keep(x)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	o.take(x)
+	o.waits.add(x, size, o.budget.Max())
+	o.count()
 	for i, body := range x.Message {
 		o.recent = append(o.recent, Message{x.First + uint64(i), body})
 		o.bytes += len(body)
@@ -156,6 +166,18 @@ func (o *Outbox) commit(t *Transaction) error {
 	}
 	o.forget(n)
 	return nil
+}
+
+// keep writes a transaction, and returns how many bytes it takes.
+func (o *Outbox) keep(x *moriensv1.OutboxTransaction) (size int64, err error) {
+	if err := o.begin(); err != nil {
+		return 0, err
+	}
+	before := o.log.Bytes()
+	if err := o.append(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Transaction{Transaction: x}}); err != nil {
+		return 0, err
+	}
+	return o.log.Bytes() - before, nil
 }
 
 // append writes records in one go.
@@ -174,7 +196,7 @@ func (o *Outbox) append(records ...*moriensv1.OutboxRecord) error {
 		o.buffer = buffer
 	}
 	_, err := o.log.Append(encoded...)
-	o.budget.setOutbox(o.log.Bytes())
+	o.count()
 	if err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
@@ -229,25 +251,6 @@ func (o *Outbox) Removed(finished ...string) {
 	o.node.Finished = kept
 }
 
-// begin sees that there is a file to write to that tells what was known before it.
-func (o *Outbox) begin() error {
-	if o.begun && o.log.End().Offset < o.fileBytes {
-		return nil
-	}
-	if o.begun {
-		if err := o.log.Rotate(); err != nil {
-			return fmt.Errorf("outbox: %w", err)
-		}
-		o.begun = false
-		o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
-	}
-	if err := o.append(o.whole(o.last)...); err != nil {
-		return err
-	}
-	o.begun = true
-	return o.trim()
-}
-
 // whole is what a file begins with whose messages come behind one with that sequence.
 func (o *Outbox) whole(sequence uint64) []*moriensv1.OutboxRecord {
 	records := []*moriensv1.OutboxRecord{{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{
@@ -270,17 +273,22 @@ func (o *Outbox) Acknowledge(sequence uint64) error {
 	return err
 }
 
+// acknowledge leaves what the disk refuses to the next transaction, which says so: the collector has nothing to do with it.
 func (o *Outbox) acknowledge(sequence uint64) error {
 	if sequence > o.last {
 		return fmt.Errorf("outbox: the collector holds message %d, the last one here is %d: what lay between is lost", sequence, o.last)
 	}
 	o.held = max(o.held, sequence)
+	o.waits.drop(o.held)
 	n := 0
 	for ; n < len(o.recent) && o.recent[n].Sequence <= o.held; n++ {
 		o.bytes -= len(o.recent[n].Body)
 	}
 	o.forget(n)
-	return o.trim()
+	if o.trim() == nil && o.begun && o.held == o.last && o.log.Bytes() > o.fileBytes+2*o.stateBytes() {
+		o.renew()
+	}
+	return nil
 }
 
 // forget takes the first recent messages out of memory.
@@ -299,8 +307,14 @@ func (o *Outbox) trim() error {
 		}
 		o.files = o.files[1:]
 	}
-	o.budget.setOutbox(o.log.Bytes())
+	o.count()
 	return nil
+}
+
+// count tells the budget what there is.
+func (o *Outbox) count() {
+	o.budget.setOutbox(o.log.Bytes())
+	o.budget.setWaiting(o.waits.bytes)
 }
 
 // Held is the sequence up to which the collector is known to hold everything, and Last the last one given out.

@@ -41,25 +41,27 @@ func (o *Outbox) recover() error {
 		for _, f := range files {
 			o.files = append(o.files, messageFile{number: f.Number})
 		}
+		o.earlier = o.log.End().Offset > segment.Start
 		return nil
 	}
 	if err := o.replay(files[from:]); err != nil {
 		return err
 	}
 	// Files before that one hold messages alone.
-	var earlier []messageFile
+	var (
+		earlier []messageFile
+		before  waits
+	)
 	for _, f := range files[:from] {
-		last, err := o.lastOf(f.Number)
+		last, err := o.lastOf(f.Number, &before)
 		if err != nil {
 			return err
 		}
-		earlier = append(earlier, messageFile{f.Number, last})
+		earlier = append(earlier, messageFile{number: f.Number, last: last})
 	}
 	o.files = append(earlier, o.files...)
-	if err := o.log.Rotate(); err != nil {
-		return err
-	}
-	o.files = append(o.files, messageFile{number: o.log.End().File, last: o.last})
+	o.waits = waits{before.bytes + o.waits.bytes, append(before.stretches, o.waits.stretches...)}
+	o.earlier = true // a file of its own needs room on the disk, which may come later
 	if first, err := o.firstKept(); err != nil {
 		return err
 	} else if first > 0 {
@@ -107,11 +109,14 @@ func (o *Outbox) isWhole(number uint64) (bool, error) {
 func (o *Outbox) replay(files []segment.File) error {
 	for i, f := range files {
 		o.files = append(o.files, messageFile{number: f.Number, last: o.last})
+		begins := segment.Start
 		err := o.log.ReadFile(f.Number, func(end segment.Position, record []byte) error {
 			r, err := decode(record)
 			if err != nil {
 				return err
 			}
+			size := end.Offset - begins
+			begins = end.Offset
 			switch body := r.Body.(type) {
 			case *moriensv1.OutboxRecord_Whole:
 				if body.Whole.Sequence > maxSequence {
@@ -131,6 +136,7 @@ func (o *Outbox) replay(files []segment.File) error {
 						errRecord, t.Number, o.number, t.First, o.last, end.Offset, end.File)
 				}
 				o.take(body.Transaction)
+				o.waits.add(body.Transaction, size, o.budget.Max())
 				o.newest = body.Transaction
 			}
 			return nil
@@ -142,9 +148,10 @@ func (o *Outbox) replay(files []segment.File) error {
 	return nil
 }
 
-// lastOf is the sequence of a file's last message, or of the last one before it.
-func (o *Outbox) lastOf(number uint64) (last uint64, err error) {
-	err = o.log.ReadFile(number, func(_ segment.Position, record []byte) error {
+// lastOf is the sequence of a file's last message, or of the last one before it. Its messages are added to those that wait.
+func (o *Outbox) lastOf(number uint64, before *waits) (last uint64, err error) {
+	begins := segment.Start
+	err = o.log.ReadFile(number, func(end segment.Position, record []byte) error {
 		r, err := decode(record)
 		if err != nil {
 			return err
@@ -152,7 +159,9 @@ func (o *Outbox) lastOf(number uint64) (last uint64, err error) {
 		last = max(last, r.GetWhole().GetSequence())
 		if t := r.GetTransaction(); t != nil {
 			last = max(last, t.First+uint64(len(t.Message))-1)
+			before.add(t, end.Offset-begins, o.budget.Max())
 		}
+		begins = end.Offset
 		return nil
 	})
 	return last, err

@@ -81,6 +81,7 @@ type Uplink struct {
 	results  []*moriensv1.ClockExchange
 	stats    Stats
 	answers  answers
+	spool    spoolNews
 	stay     time.Duration // as the collector has told last,
 	toldStay time.Time     // and when
 
@@ -257,6 +258,7 @@ func (u *Uplink) stream(ctx context.Context, meet rendezvous.Rendezvous, conn *g
 	u.greeted, u.sent = false, 0
 	u.round.again()
 	u.answers.renew()
+	u.spool.renew()
 	number := u.answers.stream
 	u.stats.Streams++
 	u.mu.Unlock()
@@ -327,7 +329,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	defer context.AfterFunc(ctx, u.wake)()
 	for {
 		u.mu.Lock()
-		for !u.ready() && !u.round.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
+		for !u.ready() && !u.round.due() && !u.spool.due() && len(u.answers.queue) == 0 && ctx.Err() == nil {
 			u.changed.Wait()
 		}
 		if ctx.Err() != nil {
@@ -340,6 +342,18 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 			if m != nil && s.Send(m) != nil {
 				return nil // the reason comes from Recv
 			}
+			continue
+		}
+		if u.spool.due() {
+			m := u.spool.latest
+			u.mu.Unlock()
+			if s.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Spool{Spool: m}}) != nil {
+				return nil
+			}
+			u.mu.Lock()
+			u.spool.sent = m
+			u.changed.Broadcast()
+			u.mu.Unlock()
 			continue
 		}
 		if len(u.answers.queue) > 0 {

@@ -39,6 +39,33 @@ func (s *Store) Again(dir string) {
 	for _, l := range before {
 		l.Close() // it is gone
 	}
+	s.sortedFile = 0
+	s.allGone(bytes)
+}
+
+// GiveWay gives up all windows so far, where the disk is full and what has to be kept finds no room on it. They are counted as evicted.
+func (s *Store) GiveWay() {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fresh.Bytes()+s.sorted.Bytes() <= 2*segment.Start {
+		return
+	}
+	bytes := s.fresh.Bytes() + s.sorted.Bytes()
+	if err := errors.Join(s.fresh.Restart(), s.sorted.Restart()); err != nil {
+		s.fail(err)
+		return
+	}
+	if !s.gaveWay {
+		s.gaveWay = true
+		s.config.Log.Error("windows of full detail are given up: the disk is full", "directory", s.config.Dir)
+	}
+	s.allGone(bytes)
+}
+
+// allGone counts the windows so far, which took so many bytes, as evicted.
+func (s *Store) allGone(bytes int64) {
 	s.stats.EvictedBytes += uint64(bytes)
 	for _, r := range s.rings {
 		for _, e := range r.edges {
@@ -49,7 +76,7 @@ func (s *Store) Again(dir string) {
 		}
 		s.sortedTracks[r.id] = r.track()
 	}
-	s.files, s.sortedFile, s.sortedTransaction = nil, 0, s.last
+	s.files, s.sortedTransaction = nil, s.last
 	if err := s.save(); err != nil {
 		s.fail(err)
 	}

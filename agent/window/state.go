@@ -3,6 +3,7 @@ package window
 import (
 	"errors"
 	"slices"
+	"syscall"
 
 	"google.golang.org/protobuf/proto"
 
@@ -51,7 +52,10 @@ func (s *Store) recover() error {
 	if err := s.reread(); err != nil {
 		return err
 	}
-	return s.save()
+	if err := s.save(); !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	return nil // the files as they are tell the same: on a full disk they stay
 }
 
 // apply does what a record of the state log says.

@@ -70,6 +70,7 @@ type Store struct {
 	last                          uint64 // transaction
 	stateBytes                    int64  // of the state log when all of it was written anew
 	stats                         Stats
+	gaveWay                       bool    // windows were given up for want of room on the disk
 	failed                        error   // why full detail is missing
 	batch                         batch   // the latest
 	record                        encoder // likewise, of the fresh log

@@ -104,6 +104,16 @@ type Agent struct {
 	Ranks     int     `json:"ranks"`
 	Resent    uint64  `json:"batches_resent"` // known when it is done
 	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last told; 0 = it has not
+	Spool     *Spool  `json:"spool"`          // null: its spool has not lacked room for seconds
+}
+
+// A Spool is where what an agent's ranks have recorded waits for the collector. While it has no room nothing is read of them.
+type Spool struct {
+	Full        bool    `json:"full"` // now
+	FullSeconds float64 `json:"full_seconds"`
+	Dropped     uint64  `json:"dropped"` // calls and marks for which the rings had no room meanwhile
+	Unkept      uint64  `json:"unkept"`  // calls and marks that are left in the rings of an agent that had to end
+	Error       string  `json:"error"`   // why nothing can be written; empty = what waits for the collector takes all that may be taken
 }
 
 // Ranks are the MPI processes that have come.
@@ -140,6 +150,10 @@ type Losses struct {
 	MessagesRefused  uint64 `json:"messages_refused"`
 	RanksDied        uint64 `json:"ranks_died"`
 	RanksUnrecorded  uint64 `json:"ranks_unrecorded"`
+	// Of agents whose spools had no room for seconds.
+	SpoolFullSeconds float64 `json:"spool_full_seconds"` // sum over them
+	SpoolFullDropped uint64  `json:"spool_full_dropped"` // calls and marks that their rings dropped meanwhile: of agents that are done they are among the dropped records
+	RecordsUnkept    uint64  `json:"records_unkept"`     // calls and marks that were left in the rings
 }
 
 // Memory is what the collector's process uses.
@@ -228,6 +242,9 @@ func (l *Losses) add(o Losses) {
 	l.MessagesRefused += o.MessagesRefused
 	l.RanksDied += o.RanksDied
 	l.RanksUnrecorded += o.RanksUnrecorded
+	l.SpoolFullSeconds += o.SpoolFullSeconds
+	l.SpoolFullDropped += o.SpoolFullDropped
+	l.RecordsUnkept += o.RecordsUnkept
 }
 
 func (j *Journal) add(o *Journal) {

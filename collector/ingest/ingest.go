@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -142,6 +143,10 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 			acks.probe(p)
 			continue
 		}
+		if p := m.GetSpool(); p != nil {
+			s.tellSpool(agent, p)
+			continue
+		}
 		if line.Take(m) {
 			continue
 		}
@@ -158,6 +163,20 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 			s.gate.Refuse(gate.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
+	}
+}
+
+// tellSpool takes what an agent says of its spool, and has the log say what costs calls.
+func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
+	was := s.store.Spool(agent, p)
+	log := s.log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
+	switch {
+	case p.Unkept > 0:
+		log.Error("an agent has ended without room in its spool", "left in the rings", p.Unkept, "ranks", p.UnkeptProcesses, "error", p.Error)
+	case p.Full && !was.GetFull():
+		log.Error("an agent's spool has no room: it reads nothing", "error", p.Error)
+	case was.GetFull() && !p.Full:
+		log.Warn("an agent's spool has room again")
 	}
 }
 

@@ -28,8 +28,9 @@ type AgentProgress struct {
 	Done      bool
 	Away      time.Duration // since its last stream ended; 0 while it has one
 	Processes int
-	Resent    uint64        // messages; known when it is done
-	CPU       time.Duration // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
+	Resent    uint64           // messages; known when it is done
+	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
+	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
 }
 
 // Progress returns the state of this moment.
@@ -61,7 +62,7 @@ func (s *Store) Progress() Progress {
 		p.Faults += len(a.Faults)
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
-			CPU: a.cpu(),
+			Spool: a.Spool, CPU: a.cpu(),
 		}
 		if a.streams == 0 {
 			state.Away = time.Since(a.left)

@@ -22,13 +22,15 @@ type Agent struct {
 	Exchanges map[moriensv1.Clock][]*moriensv1.ClockExchange
 	Faults    []*moriensv1.Fault
 	Done      *moriensv1.Done // nil until it is done
-	streams   int             // open now
-	left      time.Time       // when the last of them ended
-	cut       bool            // that one broke off, so that the agent may not know what is held, and may be started again
-	Refused   []string        // why messages of it were refused, the first few
-	Notes     []string        // lines for the user
-	last      uint64          // sequence
-	Member    int             // of a team of collectors: the one that has what came of it
+	// Spool is how its spool was when it last said so: nil where it never lacked room for long.
+	Spool   *moriensv1.Spool
+	streams int       // open now
+	left    time.Time // when the last of them ended
+	cut     bool      // that one broke off, so that the agent may not know what is held, and may be started again
+	Refused []string  // why messages of it were refused, the first few
+	Notes   []string  // lines for the user
+	last    uint64    // sequence
+	Member  int       // of a team of collectors: the one that has what came of it
 
 	communicators map[uint32]*Communicator // by the agent's number
 }

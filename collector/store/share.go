@@ -76,7 +76,7 @@ func (f *Frozen) tell() *moriensv1.Share {
 }
 
 func (a *Agent) tell() *moriensv1.ShareAgent {
-	s := &moriensv1.ShareAgent{Hello: a.Hello, Messages: a.last, Faults: a.Faults, Done: a.Done, Refused: a.Refused, Notes: a.Notes}
+	s := &moriensv1.ShareAgent{Hello: a.Hello, Messages: a.last, Faults: a.Faults, Done: a.Done, Refused: a.Refused, Notes: a.Notes, Spool: a.Spool}
 	for _, kind := range slices.Sorted(maps.Keys(a.Samples)) {
 		s.Samples = append(s.Samples, a.Samples[kind]...)
 	}
@@ -234,7 +234,7 @@ func holdingOf(s *moriensv1.Share) holding {
 func agentOf(s *moriensv1.ShareAgent) *Agent {
 	a := &Agent{
 		Hello: s.Hello, Samples: make(map[moriensv1.Clock][]*moriensv1.ClockSample), Exchanges: make(map[moriensv1.Clock][]*moriensv1.ClockExchange),
-		Faults: s.Faults, Done: s.Done, Refused: s.Refused, Notes: s.Notes, last: s.Messages, communicators: make(map[uint32]*Communicator),
+		Faults: s.Faults, Done: s.Done, Refused: s.Refused, Notes: s.Notes, Spool: s.Spool, last: s.Messages, communicators: make(map[uint32]*Communicator),
 	}
 	for _, x := range s.Samples {
 		a.Samples[x.Clock] = append(a.Samples[x.Clock], x)

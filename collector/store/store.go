@@ -96,6 +96,17 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 	return a, a.last, nil
 }
 
+// Spool takes what an agent says of its spool, and returns what it said before.
+func (s *Store) Spool(a *Agent, m *moriensv1.Spool) (before *moriensv1.Spool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before = a.Spool
+	if !s.frozen {
+		a.Spool = m
+	}
+	return before
+}
+
 // Held returns the sequence up to which an agent's messages are held.
 func (s *Store) Held(a *Agent) uint64 {
 	s.mu.RLock()

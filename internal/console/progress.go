@@ -48,8 +48,15 @@ func Progress(w io.Writer, p *health.Page) error {
 		for _, a := range p.Agents {
 			how := "connected"
 			switch {
+			case a.Spool != nil && a.Spool.Unkept > 0:
+				how = "ended, its spool has no room"
 			case a.Done:
 				how = "done"
+			case a.Spool != nil && a.Spool.Full:
+				how = fmt.Sprintf("reads nothing, its spool has no room (%s in all)", span(a.Spool.FullSeconds))
+				if a.Spool.Error != "" {
+					how += ": " + a.Spool.Error
+				}
 			case !a.Connected:
 				how = "away for " + span(a.Away)
 			}
@@ -130,6 +137,13 @@ func progressLosses(l *health.Losses) string {
 		if x.n > 0 {
 			parts = append(parts, x.what+": "+units.Integer(int(x.n)))
 		}
+	}
+	if l.SpoolFullSeconds > 0 {
+		parts = append(parts, fmt.Sprintf("spools without room for %s, MPI calls and marks dropped meanwhile: %s",
+			span(l.SpoolFullSeconds), units.Integer(int(l.SpoolFullDropped))))
+	}
+	if l.RecordsUnkept > 0 {
+		parts = append(parts, "MPI calls and marks left in the rings, as the spool had no room: "+units.Integer(int(l.RecordsUnkept)))
 	}
 	if len(parts) == 0 {
 		return "none"

@@ -287,6 +287,21 @@ func messages(m *rundir.Messages) string {
 	return strings.Join(parts, "; ")
 }
 
+// spoolFullFrom is from how many seconds on a lack of room in the spools is said that has cost nothing.
+const spoolFullFrom = 1
+
+// spoolFull says for how long spools had no room, and what that has cost; "" where it does not matter.
+func spoolFull(l *rundir.Losses) string {
+	if l.SpoolFullDropped == 0 && !(l.SpoolFullSeconds >= spoolFullFrom) {
+		return ""
+	}
+	text := fmt.Sprintf("the spool had no room for %s", Duration(float64(l.SpoolFullSeconds)*1e9))
+	if l.SpoolFullDropped > 0 {
+		text += fmt.Sprintf(", %s dropped meanwhile", count(int(l.SpoolFullDropped), "MPI call"))
+	}
+	return text
+}
+
 func losses(m *rundir.Manifest) string {
 	l := &m.Losses
 	var parts []string
@@ -303,6 +318,10 @@ func losses(m *rundir.Manifest) string {
 		record, records = "MPI call or mark", "MPI calls or marks"
 	}
 	add(l.RecordsDropped, record, records, " dropped, the ring was full")
+	if text := spoolFull(l); text != "" {
+		parts = append(parts, text)
+	}
+	add(l.RecordsUnkept, "MPI call or mark", "MPI calls or marks", " left in the rings, the spool had no room")
 	add(l.CallsAbandoned, "MPI call", "MPI calls", " left by longjmp or an exception")
 	if m.Trace != "" {
 		add(int64(l.RanksMissing), "rank", "ranks", " without a record")

@@ -37,7 +37,19 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	}
 	list = append(list, diedTroubles(l.RanksDied)...)
 	list = append(list, clockTroubles(m)...)
-	if l.RecordsDropped > 0 {
+	if text := spoolFull(l); text != "" {
+		list = append(list, Trouble{
+			"while a collector was away, or a disk was full, " + text,
+			"allow more by --spool-max, and see that the spool's disk has room (--spool, TMPDIR)",
+		})
+	}
+	if l.RecordsUnkept > 0 {
+		list = append(list, Trouble{
+			were(int(l.RecordsUnkept), "MPI call or mark") + " not kept: the spool had no room until the end",
+			"make room on its disk, or name a directory on another with --spool",
+		})
+	}
+	if l.RecordsDropped > l.SpoolFullDropped {
 		list = append(list, Trouble{
 			were(int(l.RecordsDropped), "MPI call") + " not recorded: the ring in shared memory was full",
 			"set MORIENS_RING_MAX to more bytes per thread, for example MORIENS_RING_MAX=268435456, or leave the agent a core",

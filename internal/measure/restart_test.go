@@ -30,15 +30,23 @@ const (
 	agentEnv      = "MORIENS_TEST_AGENT"
 	agentCellsEnv = "MORIENS_TEST_AGENT_CELLS"
 	collectEnv    = "MORIENS_TEST_COLLECT"
+	// spoolMaxEnv bounds the agent's spool.
+	spoolMaxEnv = "MORIENS_TEST_SPOOL_MAX"
 )
 
 func TestMain(m *testing.M) {
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	var err error
 	as := func(dir string, kept *Cells) error {
+		var spoolMax units.Bytes
+		if bound := os.Getenv(spoolMaxEnv); bound != "" {
+			if err := spoolMax.UnmarshalText([]byte(bound)); err != nil {
+				return err
+			}
+		}
 		return Agent(AgentConfig{
 			Dir: dir, Shm: filepath.Join(dir, "shm"), Wait: 10 * time.Second, Idle: time.Second,
-			Spool: Spool{Dir: filepath.Join(dir, "spool")}, Cells: kept, Options: byDuration, Log: log,
+			Spool: Spool{Dir: filepath.Join(dir, "spool"), Max: spoolMax}, Cells: kept, Options: byDuration, Log: log,
 		})
 	}
 	if dir := os.Getenv(agentEnv); dir != "" {

@@ -312,6 +312,45 @@ func (l *Log) Remove(number uint64) error {
 	return nil
 }
 
+// Restart removes all that the log holds, but for a file to write to.
+func (l *Log) Restart() error {
+	for len(l.files) > 1 {
+		if err := l.Remove(l.files[0].Number); err != nil {
+			return err
+		}
+	}
+	if err := l.file.Truncate(int64(headBytes)); err != nil {
+		return fmt.Errorf("segments: %w", err)
+	}
+	l.files[0].Bytes, l.begun = int64(headBytes), int64(headBytes)
+	return nil
+}
+
+// replaceSuffix is that of a file which is to take the place of another; one that was not finished is no part of the log.
+const replaceSuffix = ".new"
+
+// Replace has a file that is not written to any more hold other records. It holds those or the ones before, whenever the process dies.
+func (l *Log) Replace(number uint64, records ...[]byte) error {
+	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == number })
+	if i < 0 || i == len(l.files)-1 {
+		return fmt.Errorf("segments in %s: file %d is not there or is written to", l.dir, number)
+	}
+	content := append([]byte(magic), l.kind[:]...)
+	for _, r := range records {
+		content = appendFrame(content, r, true)
+	}
+	path := l.path(number)
+	err := os.WriteFile(path+replaceSuffix, content, 0o600)
+	if err == nil {
+		err = os.Rename(path+replaceSuffix, path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("segments: %w", err), os.Remove(path+replaceSuffix))
+	}
+	l.files[i].Bytes = int64(len(content))
+	return nil
+}
+
 // Truncate cuts off what lies behind a position of a file that is not written to any more.
 func (l *Log) Truncate(to Position) error {
 	i := slices.IndexFunc(l.files, func(f File) bool { return f.Number == to.File })

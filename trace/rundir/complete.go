@@ -145,7 +145,12 @@ func (m *Manifest) judge() {
 	} else {
 		counted(int64(cutOff), "rank", "cut off: the end did not come")
 	}
-	counted(l.RecordsDropped, "record", "of MPI calls and marks dropped: the ring in shared memory was full")
+	why := "of MPI calls and marks dropped: the ring in shared memory was full"
+	if l.SpoolFullDropped > 0 {
+		why += fmt.Sprintf(", of %s because the spool had no room", units.Count(l.SpoolFullDropped, "record"))
+	}
+	counted(l.RecordsDropped, "record", why)
+	counted(l.RecordsUnkept, "record", "of MPI calls and marks left in the rings: the spool had no room until the end")
 	if l.ThreadsUnrecorded > 0 {
 		say("%s could not record: %s", units.Count(l.ThreadsUnrecorded, "thread"), units.Count(l.CallsUnrecorded, "MPI call"))
 	}

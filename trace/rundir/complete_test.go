@@ -86,6 +86,9 @@ func TestComplete(t *testing.T) {
 		{"cut off", lost(func(l *Losses) { l.RanksDied = []RankDied{{CutOff: true}} }), "1 rank cut off: the end did not come", false},
 		{"died", lost(func(l *Losses) { l.RanksDied = []RankDied{{How: "killed"}} }), "", false},
 		{"dropped", lost(func(l *Losses) { l.RecordsDropped = 3 }), "3 records of MPI calls and marks dropped: the ring in shared memory was full", false},
+		{"spool", lost(func(l *Losses) { l.RecordsDropped, l.SpoolFullSeconds, l.SpoolFullDropped = 3, 12.5, 2 }),
+			"3 records of MPI calls and marks dropped: the ring in shared memory was full, of 2 records because the spool had no room", false},
+		{"unkept", lost(func(l *Losses) { l.RecordsUnkept = 3 }), "3 records of MPI calls and marks left in the rings: the spool had no room until the end", false},
 		{"threads", lost(func(l *Losses) { l.ThreadsUnrecorded, l.CallsUnrecorded = 1, 20 }), "1 thread could not record: 20 MPI calls", false},
 		{"unreadable", lost(func(l *Losses) { l.FilesUnreadable = 2 }), "2 files with records cannot be read", false},
 		{"refused", lost(func(l *Losses) { l.MessagesRefused = 1 }), "1 message of agents refused: calls are missing", false},
@@ -130,6 +133,7 @@ func TestEveryLossIsJudged(t *testing.T) {
 		"WindowsEvicted", "SpoolEvictedBytes", // of what would be left out; what was to stay is in reduction.missing
 		"CallsAbandoned", "MarksInsideCalls", "PhaseEndsUnmatched", "PhasesUnfinished", "CountersUnavailable", // the program's, or the machine's
 		"RanksMissing", "RanksUnrecorded", // in worlds, with their reasons
+		"SpoolFullSeconds", "SpoolFullDropped", // with RecordsDropped
 		"CallsUnrecorded", // with ThreadsUnrecorded
 		"RanksDied",       // where cut off
 	}

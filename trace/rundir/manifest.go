@@ -176,6 +176,9 @@ type Losses struct {
 	MarksNameless       int64      `json:"marks_nameless"`
 	WindowsEvicted      int64      `json:"windows_evicted"`
 	SpoolEvictedBytes   int64      `json:"spool_evicted_bytes"`
+	SpoolFullSeconds    Number     `json:"spool_full_seconds"`
+	SpoolFullDropped    int64      `json:"spool_full_dropped"`
+	RecordsUnkept       int64      `json:"records_unkept"`
 	TransfersLost       int64      `json:"transfers_lost"`
 	MarksInsideCalls    int64      `json:"marks_inside_calls"`
 	PhaseEndsUnmatched  int64      `json:"phase_ends_unmatched"`

@@ -298,7 +298,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
 }
 
 type Transfers_Kind int32
@@ -359,12 +359,12 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32, 0}
 }
 
 type ReportRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello and ClockProbe.
+	// 1, 2, 3, … for this agent, over all of its streams; 0 in Hello, ClockProbe and Spool.
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
@@ -395,6 +395,7 @@ type ReportRequest struct {
 	//	*ReportRequest_WindowsEnd
 	//	*ReportRequest_Traffic
 	//	*ReportRequest_CellsAnswer
+	//	*ReportRequest_Spool
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -687,6 +688,15 @@ func (x *ReportRequest) GetCellsAnswer() *CellsAnswer {
 	return nil
 }
 
+func (x *ReportRequest) GetSpool() *Spool {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Spool); ok {
+			return x.Spool
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -800,6 +810,10 @@ type ReportRequest_CellsAnswer struct {
 	CellsAnswer *CellsAnswer `protobuf:"bytes,100,opt,name=cells_answer,json=cellsAnswer,proto3,oneof"`
 }
 
+type ReportRequest_Spool struct {
+	Spool *Spool `protobuf:"bytes,161,opt,name=spool,proto3,oneof"` // is neither acknowledged nor sent again, but once on each stream
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -853,6 +867,8 @@ func (*ReportRequest_WindowsEnd) isReportRequest_Body() {}
 func (*ReportRequest_Traffic) isReportRequest_Body() {}
 
 func (*ReportRequest_CellsAnswer) isReportRequest_Body() {}
+
+func (*ReportRequest_Spool) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2866,18 +2882,19 @@ func (x *Fault) GetWho() *Process {
 
 // Done is an agent's last message.
 type Done struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Resent         uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"`                                         // messages that it had to send again
-	Restarts       uint32                 `protobuf:"varint,2,opt,name=restarts,proto3" json:"restarts,omitempty"`                                     // times that the agent was started again
-	CpuNs          uint64                 `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`                              // that its process has used
-	PeakBytes      uint64                 `protobuf:"varint,4,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`                  // of memory, resident
-	Shared         bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                                         // its process is the collector's and the launcher's as well: these two are theirs too
-	SpoolPeakBytes uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"` // most that waited in the outbox at a time, files' overhead included
-	SpoolFullNs    uint64                 `protobuf:"varint,7,opt,name=spool_full_ns,json=spoolFullNs,proto3" json:"spool_full_ns,omitempty"`          // how long the spool had no room, so that the rings had to wait
-	SpoolCutBytes  uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`    // of unfinished writes, cut off when the agent was started again
-	Windows        *Windows               `protobuf:"bytes,20,opt,name=windows,proto3" json:"windows,omitempty"`                                       // absent = it kept no full detail
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Resent           uint64                 `protobuf:"varint,1,opt,name=resent,proto3" json:"resent,omitempty"`                                                 // messages that it had to send again
+	Restarts         uint32                 `protobuf:"varint,2,opt,name=restarts,proto3" json:"restarts,omitempty"`                                             // times that the agent was started again
+	CpuNs            uint64                 `protobuf:"varint,3,opt,name=cpu_ns,json=cpuNs,proto3" json:"cpu_ns,omitempty"`                                      // that its process has used
+	PeakBytes        uint64                 `protobuf:"varint,4,opt,name=peak_bytes,json=peakBytes,proto3" json:"peak_bytes,omitempty"`                          // of memory, resident
+	Shared           bool                   `protobuf:"varint,5,opt,name=shared,proto3" json:"shared,omitempty"`                                                 // its process is the collector's and the launcher's as well: these two are theirs too
+	SpoolPeakBytes   uint64                 `protobuf:"varint,6,opt,name=spool_peak_bytes,json=spoolPeakBytes,proto3" json:"spool_peak_bytes,omitempty"`         // most that waited in the outbox at a time, files' overhead included
+	SpoolFullNs      uint64                 `protobuf:"varint,7,opt,name=spool_full_ns,json=spoolFullNs,proto3" json:"spool_full_ns,omitempty"`                  // how long the spool had no room, so that the rings had to wait
+	SpoolCutBytes    uint64                 `protobuf:"varint,8,opt,name=spool_cut_bytes,json=spoolCutBytes,proto3" json:"spool_cut_bytes,omitempty"`            // of unfinished writes, cut off when the agent was started again
+	SpoolFullDropped uint64                 `protobuf:"varint,161,opt,name=spool_full_dropped,json=spoolFullDropped,proto3" json:"spool_full_dropped,omitempty"` // calls and marks for which the rings had no room meanwhile
+	Windows          *Windows               `protobuf:"bytes,20,opt,name=windows,proto3" json:"windows,omitempty"`                                               // absent = it kept no full detail
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Done) Reset() {
@@ -2966,11 +2983,104 @@ func (x *Done) GetSpoolCutBytes() uint64 {
 	return 0
 }
 
+func (x *Done) GetSpoolFullDropped() uint64 {
+	if x != nil {
+		return x.SpoolFullDropped
+	}
+	return 0
+}
+
 func (x *Done) GetWindows() *Windows {
 	if x != nil {
 		return x.Windows
 	}
 	return nil
+}
+
+// Spool says how an agent's spool is, from when it has had no room for seconds: again and again as long as that lasts, once when there is room again, and
+// where the agent has to end without.
+type Spool struct {
+	state           protoimpl.MessageState `protogen:"open.v1"`
+	Full            bool                   `protobuf:"varint,1,opt,name=full,proto3" json:"full,omitempty"`                                              // now
+	FullNs          uint64                 `protobuf:"varint,2,opt,name=full_ns,json=fullNs,proto3" json:"full_ns,omitempty"`                            // in sum
+	Dropped         uint64                 `protobuf:"varint,3,opt,name=dropped,proto3" json:"dropped,omitempty"`                                        // calls and marks for which the rings had no room meanwhile
+	Error           string                 `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`                                             // why nothing can be written; empty = what waits for the collector takes all that may be taken
+	Unkept          uint64                 `protobuf:"varint,5,opt,name=unkept,proto3" json:"unkept,omitempty"`                                          // calls and marks that are left in the rings, for the agent has ended
+	UnkeptProcesses uint64                 `protobuf:"varint,6,opt,name=unkept_processes,json=unkeptProcesses,proto3" json:"unkept_processes,omitempty"` // of so many processes
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *Spool) Reset() {
+	*x = Spool{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Spool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Spool) ProtoMessage() {}
+
+func (x *Spool) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Spool.ProtoReflect.Descriptor instead.
+func (*Spool) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Spool) GetFull() bool {
+	if x != nil {
+		return x.Full
+	}
+	return false
+}
+
+func (x *Spool) GetFullNs() uint64 {
+	if x != nil {
+		return x.FullNs
+	}
+	return 0
+}
+
+func (x *Spool) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+func (x *Spool) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+func (x *Spool) GetUnkept() uint64 {
+	if x != nil {
+		return x.Unkept
+	}
+	return 0
+}
+
+func (x *Spool) GetUnkeptProcesses() uint64 {
+	if x != nil {
+		return x.UnkeptProcesses
+	}
+	return 0
 }
 
 // Windows is how an agent's store of full detail ends up.
@@ -2989,7 +3099,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3001,7 +3111,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3014,7 +3124,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3089,7 +3199,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3101,7 +3211,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3114,7 +3224,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3215,7 +3325,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3337,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3350,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3295,7 +3405,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3417,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3430,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -3404,7 +3514,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3526,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3539,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -3559,7 +3669,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3571,7 +3681,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3584,7 +3694,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Traffic) GetProcess() uint64 {
@@ -3680,7 +3790,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +3802,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +3815,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -3769,7 +3879,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3891,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3904,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -3841,7 +3951,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +3963,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3866,7 +3976,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -3965,7 +4075,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xa5\v\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xd1\v\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -3999,7 +4109,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\vwindows_end\x18> \x01(\v2\x16.moriens.v1.WindowsEndH\x00R\n" +
 	"windowsEnd\x12/\n" +
 	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atraffic\x12<\n" +
-	"\fcells_answer\x18d \x01(\v2\x17.moriens.v1.CellsAnswerH\x00R\vcellsAnswerB\x06\n" +
+	"\fcells_answer\x18d \x01(\v2\x17.moriens.v1.CellsAnswerH\x00R\vcellsAnswer\x12*\n" +
+	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolH\x00R\x05spoolB\x06\n" +
 	"\x04body\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
@@ -4202,7 +4313,7 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
 	"\acorrupt\x18\x03 \x01(\tR\acorrupt\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12%\n" +
-	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\"\xad\x02\n" +
+	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\"\xdc\x02\n" +
 	"\x04Done\x12\x16\n" +
 	"\x06resent\x18\x01 \x01(\x04R\x06resent\x12\x1a\n" +
 	"\brestarts\x18\x02 \x01(\rR\brestarts\x12\x15\n" +
@@ -4213,7 +4324,15 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x10spool_peak_bytes\x18\x06 \x01(\x04R\x0espoolPeakBytes\x12\"\n" +
 	"\rspool_full_ns\x18\a \x01(\x04R\vspoolFullNs\x12&\n" +
 	"\x0fspool_cut_bytes\x18\b \x01(\x04R\rspoolCutBytes\x12-\n" +
-	"\awindows\x18\x14 \x01(\v2\x13.moriens.v1.WindowsR\awindows\"\xcb\x01\n" +
+	"\x12spool_full_dropped\x18\xa1\x01 \x01(\x04R\x10spoolFullDropped\x12-\n" +
+	"\awindows\x18\x14 \x01(\v2\x13.moriens.v1.WindowsR\awindows\"\xa7\x01\n" +
+	"\x05Spool\x12\x12\n" +
+	"\x04full\x18\x01 \x01(\bR\x04full\x12\x17\n" +
+	"\afull_ns\x18\x02 \x01(\x04R\x06fullNs\x12\x18\n" +
+	"\adropped\x18\x03 \x01(\x04R\adropped\x12\x14\n" +
+	"\x05error\x18\x04 \x01(\tR\x05error\x12\x16\n" +
+	"\x06unkept\x18\x05 \x01(\x04R\x06unkept\x12)\n" +
+	"\x10unkept_processes\x18\x06 \x01(\x04R\x0funkeptProcesses\"\xcb\x01\n" +
 	"\aWindows\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12#\n" +
 	"\revicted_bytes\x18\x02 \x01(\x04R\fevictedBytes\x12'\n" +
@@ -4348,7 +4467,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4383,17 +4502,18 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*ClockExchange)(nil),  // 30: moriens.v1.ClockExchange
 	(*Fault)(nil),          // 31: moriens.v1.Fault
 	(*Done)(nil),           // 32: moriens.v1.Done
-	(*Windows)(nil),        // 33: moriens.v1.Windows
-	(*Communicator)(nil),   // 34: moriens.v1.Communicator
-	(*Member)(nil),         // 35: moriens.v1.Member
-	(*Origin)(nil),         // 36: moriens.v1.Origin
-	(*Transfers)(nil),      // 37: moriens.v1.Transfers
-	(*Traffic)(nil),        // 38: moriens.v1.Traffic
-	(*Collectives)(nil),    // 39: moriens.v1.Collectives
-	(*Gaps)(nil),           // 40: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 41: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 42: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 43: moriens.v1.CellsAsk
+	(*Spool)(nil),          // 33: moriens.v1.Spool
+	(*Windows)(nil),        // 34: moriens.v1.Windows
+	(*Communicator)(nil),   // 35: moriens.v1.Communicator
+	(*Member)(nil),         // 36: moriens.v1.Member
+	(*Origin)(nil),         // 37: moriens.v1.Origin
+	(*Transfers)(nil),      // 38: moriens.v1.Transfers
+	(*Traffic)(nil),        // 39: moriens.v1.Traffic
+	(*Collectives)(nil),    // 40: moriens.v1.Collectives
+	(*Gaps)(nil),           // 41: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 42: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 43: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 44: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
@@ -4408,12 +4528,12 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	32, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
 	19, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
 	20, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	34, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	35, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	37, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	39, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	40, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	41, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	35, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	36, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	38, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	40, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	41, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	42, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
 	23, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
 	22, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
 	28, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
@@ -4421,36 +4541,37 @@ var file_moriens_v1_collector_proto_depIdxs = []int32{
 	9,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	38, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	42, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	29, // 27: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	8,  // 28: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	10, // 29: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	43, // 30: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 31: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	6,  // 32: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 33: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	18, // 34: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	18, // 35: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	24, // 36: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 37: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 38: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 39: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 40: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	15, // 41: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	33, // 42: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	36, // 43: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 44: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 45: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 46: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 47: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 48: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 49: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	49, // [49:50] is the sub-list for method output_type
-	48, // [48:49] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	39, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	43, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	33, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	29, // 28: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	8,  // 29: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	10, // 30: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	44, // 31: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 32: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	6,  // 33: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 34: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	18, // 35: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	18, // 36: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	24, // 37: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 38: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 39: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 40: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 41: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	15, // 42: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	34, // 43: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	37, // 44: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 45: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 46: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 47: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 48: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 49: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 50: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	50, // [50:51] is the sub-list for method output_type
+	49, // [49:50] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4487,6 +4608,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_WindowsEnd)(nil),
 		(*ReportRequest_Traffic)(nil),
 		(*ReportRequest_CellsAnswer)(nil),
+		(*ReportRequest_Spool)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4494,7 +4616,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   36,
+			NumMessages:   37,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

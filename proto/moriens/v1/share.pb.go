@@ -547,6 +547,7 @@ type ShareAgent struct {
 	Refused       []string               `protobuf:"bytes,7,rep,name=refused,proto3" json:"refused,omitempty"`             // why messages of it were refused, the first few
 	Communicators []*Communicator        `protobuf:"bytes,8,rep,name=communicators,proto3" json:"communicators,omitempty"` // that its processes are in
 	Notes         []string               `protobuf:"bytes,9,rep,name=notes,proto3" json:"notes,omitempty"`                 // of its node
+	Spool         *Spool                 `protobuf:"bytes,161,opt,name=spool,proto3" json:"spool,omitempty"`               // as it was last told; absent = it was not
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -640,6 +641,13 @@ func (x *ShareAgent) GetCommunicators() []*Communicator {
 func (x *ShareAgent) GetNotes() []string {
 	if x != nil {
 		return x.Notes
+	}
+	return nil
+}
+
+func (x *ShareAgent) GetSpool() *Spool {
+	if x != nil {
+		return x.Spool
 	}
 	return nil
 }
@@ -974,7 +982,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
 	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x06 \x01(\x03R\x04line\"\xfe\x02\n" +
+	"\x04line\x18\x06 \x01(\x03R\x04line\"\xa8\x03\n" +
 	"\n" +
 	"ShareAgent\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x11.moriens.v1.HelloR\x05hello\x12\x1a\n" +
@@ -985,7 +993,8 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x04done\x18\x06 \x01(\v2\x10.moriens.v1.DoneR\x04done\x12\x18\n" +
 	"\arefused\x18\a \x03(\tR\arefused\x12>\n" +
 	"\rcommunicators\x18\b \x03(\v2\x18.moriens.v1.CommunicatorR\rcommunicators\x12\x14\n" +
-	"\x05notes\x18\t \x03(\tR\x05notes\"\xdc\x04\n" +
+	"\x05notes\x18\t \x03(\tR\x05notes\x12(\n" +
+	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolR\x05spool\"\xdc\x04\n" +
 	"\fShareProcess\x12'\n" +
 	"\x04info\x18\x01 \x01(\v2\x13.moriens.v1.ProcessR\x04info\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12(\n" +
@@ -1047,12 +1056,13 @@ var file_moriens_v1_share_proto_goTypes = []any{
 	(*Fault)(nil),         // 13: moriens.v1.Fault
 	(*Done)(nil),          // 14: moriens.v1.Done
 	(*Communicator)(nil),  // 15: moriens.v1.Communicator
-	(*Process)(nil),       // 16: moriens.v1.Process
-	(*ProcessEnd)(nil),    // 17: moriens.v1.ProcessEnd
-	(*Member)(nil),        // 18: moriens.v1.Member
-	(*TransfersEnd)(nil),  // 19: moriens.v1.TransfersEnd
-	(*Ring)(nil),          // 20: moriens.v1.Ring
-	(*RingEnd)(nil),       // 21: moriens.v1.RingEnd
+	(*Spool)(nil),         // 16: moriens.v1.Spool
+	(*Process)(nil),       // 17: moriens.v1.Process
+	(*ProcessEnd)(nil),    // 18: moriens.v1.ProcessEnd
+	(*Member)(nil),        // 19: moriens.v1.Member
+	(*TransfersEnd)(nil),  // 20: moriens.v1.TransfersEnd
+	(*Ring)(nil),          // 21: moriens.v1.Ring
+	(*RingEnd)(nil),       // 22: moriens.v1.RingEnd
 }
 var file_moriens_v1_share_proto_depIdxs = []int32{
 	6,  // 0: moriens.v1.Share.agents:type_name -> moriens.v1.ShareAgent
@@ -1072,18 +1082,19 @@ var file_moriens_v1_share_proto_depIdxs = []int32{
 	13, // 14: moriens.v1.ShareAgent.faults:type_name -> moriens.v1.Fault
 	14, // 15: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
 	15, // 16: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
-	16, // 17: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
-	17, // 18: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
-	18, // 19: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
-	19, // 20: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
-	8,  // 21: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
-	20, // 22: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
-	21, // 23: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	16, // 17: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
+	17, // 18: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
+	18, // 19: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
+	19, // 20: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
+	20, // 21: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
+	8,  // 22: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
+	21, // 23: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
+	22, // 24: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_share_proto_init() }

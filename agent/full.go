@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"moriens/internal/units"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+const (
+	// fullFrom is how long the spool may have no room, in sum, before that is an error. Less is what a collector that is started again takes.
+	fullFrom = 3 * time.Second
+	// fullEvery is how often the collector is told of it then.
+	fullEvery = time.Second
+)
+
+// fullness is how long the spool has had no room, and what that has cost.
+type fullness struct {
+	since   time.Time     // zero: there is room
+	before  uint64        // what all rings had dropped by then
+	told    time.Time     // when the collector was, last, since there was room
+	warned  time.Time     // when the log was, last: it may come and go
+	said    time.Time     // when the log was told that it is an error, last
+	time    time.Duration // in sum, before since
+	dropped uint64        // likewise
+}
+
+// room says whether more may be read of the rings, and has those know who want to know why not.
+func (n *Node) room() bool {
+	f := &n.full
+	room := n.spool.Budget.Room() && n.stalled == nil
+	switch now := time.Now(); {
+	case room && f.since.IsZero():
+	case room:
+		f.time, f.dropped = n.fullSoFar()
+		f.since = time.Time{}
+		if !f.told.IsZero() {
+			f.told = time.Time{}
+			n.config.Log.Warn("the spool has room again", "spool", n.spool.Path(), "seconds without", f.time.Seconds(), "dropped meanwhile", f.dropped)
+			n.up.TellSpool(n.describeSpool())
+		}
+	case f.since.IsZero():
+		f.since, f.before = now, n.dropped()
+		if now.Sub(f.warned) >= stalledEvery {
+			f.warned = now
+			n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
+		}
+	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.told) >= fullEvery:
+		if now.Sub(f.said) >= stalledEvery {
+			f.said = now
+			n.config.Log.Error("the spool has had no room for seconds: nothing is read, and calls are lost when the rings are full",
+				"spool", n.spool.Path(), "bound", units.Bytes(n.spool.Budget.Max()), "waiting", units.Bytes(n.spool.Budget.Waiting()), "error", n.stalled,
+				"hint", fullHint(n.stalled))
+		}
+		f.told = now
+		n.up.TellSpool(n.describeSpool())
+	}
+	return room
+}
+
+func fullHint(stalled error) string {
+	if stalled != nil {
+		return "make room on its disk, or name a directory on another with --spool"
+	}
+	return "does the collector live? allow more by --spool-max"
+}
+
+// fullSoFar is for how long the spool has had no room, now included, and what rings have dropped meanwhile.
+func (n *Node) fullSoFar() (time.Duration, uint64) {
+	f := &n.full
+	if f.since.IsZero() {
+		return f.time, f.dropped
+	}
+	return f.time + time.Since(f.since), f.dropped + n.dropped() - f.before
+}
+
+// dropped is what all rings have dropped, those that have ended included.
+func (n *Node) dropped() uint64 {
+	sum := n.droppedEnded
+	for _, a := range n.agents {
+		for _, t := range a.threads {
+			t.guard(func() { sum += t.reader.Dropped() })
+		}
+	}
+	return sum
+}
+
+func (n *Node) describeSpool() *moriensv1.Spool {
+	took, dropped := n.fullSoFar()
+	s := &moriensv1.Spool{Full: !n.full.since.IsZero(), FullNs: uint64(took), Dropped: dropped}
+	if n.stalled != nil {
+		s.Error = n.stalled.Error()
+	}
+	return s
+}
+
+// stuck says whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
+func (n *Node) stuck(now time.Time) bool {
+	for _, a := range n.agents {
+		if !a.ended {
+			n.allEnded = time.Time{}
+			return false
+		}
+	}
+	if n.allEnded.IsZero() {
+		n.allEnded = now
+	}
+	if now.Sub(n.allEnded) < n.flushGrace() {
+		return false
+	}
+	n.allEnded = now // should there be no room for it in memory alone, this long again
+	return true
+}
+
+// settle commits what is left of processes, until the disk takes it or a time is over.
+func (n *Node) settle() (err error) {
+	for _, a := range n.agents {
+		n.end(a)
+	}
+	if len(n.agents) > 0 {
+		return cmp.Or(n.stalled, errUnkept) // of another the transaction may have found room
+	}
+	return n.commitNode()
+}
+
+var errUnkept = errors.New("the spool has no room for it")
+
+// unkept says what an agent that has to end could not keep: it is in the rings, which nobody gives back. err is why.
+func (n *Node) unkept(err error) error {
+	s := n.describeSpool()
+	for _, a := range n.agents {
+		records := uint64(0)
+		for _, m := range a.out.messages {
+			records += uint64(len(m.GetCalls().GetFunction()) + len(m.GetMarks().GetTicks()))
+		}
+		if records > 0 {
+			s.Unkept += records
+			s.UnkeptProcesses++
+		}
+	}
+	if s.Unkept == 0 {
+		return err
+	}
+	s.Full, s.Error = true, err.Error()
+	n.up.TellSpool(s)
+	return fmt.Errorf("MPI calls and marks of %s that could not be kept, and are left in %s: %d: %w",
+		units.Count(int64(s.UnkeptProcesses), "rank"), n.directory.Path(), s.Unkept, err)
+}

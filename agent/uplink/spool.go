@@ -1,0 +1,40 @@
+package uplink
+
+import (
+	"context"
+	"time"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// spoolNews is what there is to say of the spool, which cannot go through it. Only the latest counts.
+type spoolNews struct {
+	latest *moriensv1.Spool
+	sent   *moriensv1.Spool // on the present stream
+}
+
+// due says whether there is something to say.
+func (s *spoolNews) due() bool { return s.latest != s.sent }
+
+// renew has the latest said again, on a stream that may be to another collector.
+func (s *spoolNews) renew() { s.sent = nil }
+
+// TellSpool tells the collector how the spool is, on each stream once.
+func (u *Uplink) TellSpool(m *moriensv1.Spool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.spool.latest = m
+	u.changed.Broadcast()
+}
+
+// AwaitSpoolTold waits, for so long at most, until the collector is told what TellSpool was.
+func (u *Uplink) AwaitSpoolTold(ctx context.Context, grace time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	defer context.AfterFunc(ctx, u.wake)()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for u.spool.due() && u.fatal == nil && ctx.Err() == nil {
+		u.changed.Wait()
+	}
+}
