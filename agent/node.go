@@ -16,6 +16,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -429,15 +430,31 @@ func (n *Node) drain() (fullest float64) {
 				return 0
 			}
 			fullest = max(fullest, t.fill())
-			for n.room() && n.read(a, t) {
-				n.commitIfDue(a)
-			}
 		}
+		n.readThreads(a)
 		if len(a.threads) > 1 && err == nil {
 			n.order(a, now)
 		}
 	}
 	return fullest
+}
+
+// readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest time: a transaction that is made meanwhile has of all threads what they
+// did until about the same time, which is in the same windows then.
+func (n *Node) readThreads(a *Agent) {
+	for more := slices.Clone(a.threads); len(more) > 0 && n.room(); {
+		at, earliest := 0, more[0].former.Until()
+		for i, t := range more[1:] {
+			if until := t.former.Until(); until < earliest {
+				at, earliest = i+1, until
+			}
+		}
+		if !n.read(a, more[at]) {
+			more = slices.Delete(more, at, at+1)
+			continue
+		}
+		n.commitIfDue(a)
+	}
 }
 
 func corruptFile(err error) *moriensv1.ReportRequest {

@@ -29,6 +29,9 @@ func NewFormer(ring uint64, events int) *Former { return &Former{ring: ring, eve
 // Calls returns the number of rows formed so far.
 func (f *Former) Calls() uint64 { return f.calls }
 
+// Until returns when the last call ended of which there is a row.
+func (f *Former) Until() uint64 { return f.lastExit }
+
 // Form adds the records' calls, with the bursts between them, to a message that it has returned before, or to a new one for nil, and returns that; nil if there
 // are none. Marks are no calls, and end no burst. A message is to be gone on with until a new one is begun.
 //

@@ -2,6 +2,8 @@ package window
 
 import (
 	"bytes"
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,7 +20,7 @@ const partBytes = 1 << 20
 // fetchRuns is about how many runs of sorted files are in memory at a time.
 const fetchRuns = 64
 
-// Fetch calls emit for the parts of windows that are asked for, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
+// Fetch calls emit for the parts of windows that are asked for, by name or by calls that they hold, in no order, and returns what ends the answer. An error of emit ends it early. Rows of a window
 // that are not yet read from the rings are not among them. Windows that are evicted before their turn comes are told as gone; of the others everything comes, once:
 // that emit takes long keeps nothing from being written or evicted meanwhile, unless everything is asked for.
 func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error) *moriensv1.WindowsEnd {
@@ -34,21 +36,13 @@ func (s *Store) Fetch(f *moriensv1.Fetch, emit func(*moriensv1.WindowPart) error
 	return end
 }
 
-// fetchWindows calls emit for the parts of the windows that are named.
+// fetchWindows calls emit for the parts of the windows that are named, and of those that calls which are named are in.
 func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit func(*moriensv1.WindowPart) error) {
-	wanted := make(map[key]bool)
-	hashes := []uint64{}
-	s.mu.Lock()
-	processes := s.asked(f.Process)
-	s.mu.Unlock()
-	for _, w := range f.Window {
-		for _, p := range processes {
-			wanted[key{p.id, anchor.Window(w)}] = true
-		}
-		hashes = append(hashes, s.hash(anchor.Window(w)))
+	if !same(len(f.Ring), len(f.FirstRow), len(f.BehindRow)) {
+		end.Error = errColumns.Error()
+		return
 	}
-	slices.Sort(hashes)
-
+	wanted, hashes := s.wanted(f)
 	sent := make(map[key]bool)
 	err := s.fetch(hashes, func(k key) bool { return wanted[k] }, func(p part) error {
 		sent[p.key] = true
@@ -67,13 +61,48 @@ func (s *Store) fetchWindows(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, emit
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range f.Window {
-		for _, p := range processes {
-			if k := (key{p.id, anchor.Window(w)}); !sent[k] && s.gone(k) {
-				end.GoneProcess, end.GoneWindow = append(end.GoneProcess, p.id), append(end.GoneWindow, w)
+	for _, k := range slices.SortedFunc(maps.Keys(wanted), compareKeys) {
+		if !sent[k] && s.gone(k) {
+			end.GoneProcess, end.GoneWindow = append(end.GoneProcess, k.process), append(end.GoneWindow, uint64(k.window))
+		}
+	}
+}
+
+func compareKeys(a, b key) int {
+	return cmp.Or(cmp.Compare(a.window, b.window), cmp.Compare(a.process, b.process))
+}
+
+// wanted are the windows that a Fetch is about, and their hashes in order. Processes and rings that are not here are another node's.
+func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64) {
+	wanted, hashes = make(map[key]bool), []uint64{}
+	want := func(k key) {
+		if !wanted[k] {
+			wanted[k] = true
+			hashes = append(hashes, s.hash(k.window))
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(f.Window) > 0 {
+		for _, p := range s.asked(f.Process) {
+			for _, w := range f.Window {
+				want(key{p.id, anchor.Window(w)})
 			}
 		}
 	}
+	for i, id := range f.Ring {
+		r := s.rings[id]
+		if r == nil {
+			continue
+		}
+		for row, end := f.FirstRow[i], min(f.BehindRow[i], r.rows); row < end; {
+			w, _, behind := r.stretch(row)
+			want(key{r.process.id, w})
+			row = behind
+		}
+	}
+	slices.Sort(hashes)
+	return wanted, slices.Compact(hashes)
 }
 
 // fetch calls take for the parts that are wanted, of windows that are not gone; where hashes are given all of those have one of them. It goes through the windows

@@ -78,15 +78,17 @@ func (s *Store) foresee(messages []*moriensv1.ReportRequest) *foresight {
 			anchors[r] = r.findAnchors(anchors[r], c)
 		}
 	}
+	var lanes lanes
 	for _, m := range messages {
-		c := m.GetCalls()
-		if c == nil || s.rings[c.Ring] == nil {
-			continue
+		if c := m.GetCalls(); c != nil && s.rings[c.Ring] != nil && soundCalls(c) {
+			r := f.ring(s.rings[c.Ring])
+			lanes.add(r, c, anchors[r])
 		}
-		r := f.ring(s.rings[c.Ring])
-		s.walk(r, c, anchors[r], func(x stretch) { r.begin(c.First+uint64(x.from), x.before, x.window) })
-		r.times = r.times[:0]
 	}
+	s.walk(lanes, func(r *ring, c *moriensv1.Calls, x stretch) {
+		r.begin(c.First+uint64(x.from), x.before, x.window)
+		r.rows, r.times = max(r.rows, c.First+uint64(x.to)), r.times[:0]
+	})
 	return f
 }
 

@@ -57,13 +57,20 @@ func (s *Store) split(messages []*moriensv1.ReportRequest) (*batch, error) {
 			b.anchors[r] = r.findAnchors(b.anchors[r], c)
 		}
 	}
+	var lanes lanes
 	for _, m := range messages {
 		if c := m.GetCalls(); c != nil {
-			if err := s.splitCalls(b, c); err != nil {
+			r, err := s.ring(b, c.Ring)
+			if err != nil {
 				return nil, err
 			}
+			if !soundCalls(c) {
+				return nil, errColumns
+			}
+			lanes.add(r, c, b.anchors[r])
 		}
 	}
+	s.walk(lanes, func(r *ring, c *moriensv1.Calls, x stretch) { b.addCalls(r, c, x) })
 	for _, m := range messages {
 		var err error
 		switch x := m.Body.(type) {
@@ -190,77 +197,34 @@ func soundCalls(c *moriensv1.Calls) bool {
 	return same(n, len(c.BurstTicks), len(c.CallTicks), len(c.Path)) && same(len(c.PollsRow), len(c.Polls))
 }
 
-// splitCalls cuts calls behind the anchors that end windows. Rows that came before, of a commit that is done again, are left out.
-func (s *Store) splitCalls(b *batch, c *moriensv1.Calls) error {
-	r, err := s.ring(b, c.Ring)
-	if err != nil {
-		return err
+// addCalls gives rows of calls to their window, and judges it where it ends with them.
+func (b *batch) addCalls(r *ring, c *moriensv1.Calls, x stretch) {
+	b.messages.calls(c, x.from, x.to, x.before)
+	b.add(r, x.window)
+	row := c.First + uint64(x.from)
+	r.begin(row, x.before, x.window)
+	if !r.sequence.begun {
+		torn := r.sequence.torn || row > 0
+		r.sequence.begin(x.before)
+		r.sequence.torn = torn
 	}
-	if !soundCalls(c) {
-		return errColumns
+	k, _ := slices.BinarySearch(c.PollsRow, uint32(x.from))
+	polls := c.PollsRow[k:]
+	for i := x.from; i < x.to; i++ {
+		for len(polls) > 0 && int(polls[0]) < i {
+			polls = polls[1:]
+		}
+		if len(polls) == 0 || int(polls[0]) != i {
+			r.sequence.add(c.Function[i], c.Path[i])
+		}
 	}
-	polls := c.PollsRow
-	s.walk(r, c, b.anchors[r], func(x stretch) {
-		b.messages.calls(c, x.from, x.to, x.before)
-		b.add(r, x.window)
-		row := c.First + uint64(x.from)
-		r.begin(row, x.before, x.window)
-		if !r.sequence.begun {
-			torn := r.sequence.torn || row > 0
-			r.sequence.begin(x.before)
-			r.sequence.torn = torn
+	if x.ends {
+		if !r.sequence.torn && r.process.usual.unusual(r.sequence.hash, x.end-r.sequence.since) {
+			b.unusual = append(b.unusual, key{r.process.id, x.window})
 		}
-		for i := x.from; i < x.to; i++ {
-			for len(polls) > 0 && int(polls[0]) < i {
-				polls = polls[1:]
-			}
-			if len(polls) == 0 || int(polls[0]) != i {
-				r.sequence.add(c.Function[i], c.Path[i])
-			}
-		}
-		if x.ends {
-			if !r.sequence.torn && r.process.usual.unusual(r.sequence.hash, x.end-r.sequence.since) {
-				b.unusual = append(b.unusual, key{r.process.id, x.window})
-			}
-			r.sequence.begin(x.end)
-		}
-	})
-	r.rows = max(r.rows, c.First+uint64(len(c.Function)))
-	return nil
-}
-
-// A stretch is rows of a Calls message that follow each other in one window.
-type stretch struct {
-	from, to    int    // from ≤ row < to
-	before, end uint64 // ticks when the call before the first one ended, and the last one
-	window      anchor.Window
-	ends        bool // the window ends with the last one
-}
-
-// walk calls visit for the stretches of calls that a ring has not had.
-func (s *Store) walk(r *ring, c *moriensv1.Calls, anchors []anchored, visit func(stretch)) {
-	s.measure(r.process)
-	ticks, i, n := c.OriginTicks, 0, len(c.BurstTicks)
-	for ; i < n && c.First+uint64(i) < r.rows; i++ {
-		ticks += c.BurstTicks[i] + c.CallTicks[i]
+		r.sequence.begin(x.end)
 	}
-	for i < n {
-		x := stretch{from: i, before: ticks, window: s.enter(r.process, ticks+c.BurstTicks[i])}
-		for ; i < n && !x.ends; i++ {
-			enter := ticks + c.BurstTicks[i]
-			if s.enter(r.process, enter) != x.window {
-				break
-			}
-			ticks = enter + c.CallTicks[i]
-			row := c.First + uint64(i)
-			for len(anchors) > 0 && anchors[0].row < row {
-				anchors = anchors[1:]
-			}
-			x.ends = len(anchors) > 0 && anchors[0].row == row && r.process.pass(anchors[0].comm, anchors[0].ordinal, ticks)
-		}
-		x.to, x.end = i, ticks
-		visit(x)
-	}
+	r.rows = max(r.rows, c.First+uint64(x.to))
 }
 
 // splitMarks gives marks to the windows of their times.

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"syscall"
@@ -143,13 +144,7 @@ func (s *Store) reread() error {
 			return errEnough
 		}
 		end = at
-		for _, p := range b.Parts {
-			for _, m := range p.Messages {
-				if c := m.GetCalls(); c != nil && s.rings[c.Ring] != nil {
-					s.rings[c.Ring].begin(c.First, 0, anchor.Window(p.Window))
-				}
-			}
-		}
+		s.beginAgain(b)
 		for _, t := range b.Tracks {
 			s.resume(t)
 		}
@@ -157,12 +152,33 @@ func (s *Store) reread() error {
 		return nil
 	})
 	for _, r := range s.rings {
+		r.cut(r.rows) // what comes again may be in other windows
 		r.times = nil
 	}
 	if !errors.Is(err, errEnough) {
 		return err
 	}
 	return s.cutFresh(end)
+}
+
+// beginAgain takes from a record of the fresh log where windows begin. The state log may have told that already, as of what was written until a file was sorted.
+func (s *Store) beginAgain(b *moriensv1.WindowBatch) {
+	begins := make(map[*ring][]edge)
+	for _, p := range b.Parts {
+		for _, m := range p.Messages {
+			if c := m.GetCalls(); c != nil && s.rings[c.Ring] != nil {
+				r := s.rings[c.Ring]
+				begins[r] = append(begins[r], edge{c.First, anchor.Window(p.Window)})
+			}
+		}
+	}
+	for r, list := range begins {
+		slices.SortFunc(list, func(a, b edge) int { return cmp.Compare(a.row, b.row) })
+		r.cut(list[0].row)
+		for _, e := range list {
+			r.begin(e.row, 0, e.window)
+		}
+	}
 }
 
 // dropSorted removes the files of the fresh log whose windows are in sorted ones.

@@ -161,6 +161,12 @@ func (r *ring) begin(row, ticks uint64, w anchor.Window) {
 	}
 }
 
+// cut forgets the edges from a row on.
+func (r *ring) cut(row uint64) {
+	i, _ := slices.BinarySearchFunc(r.edges, row, func(e edge, row uint64) int { return cmp.Compare(e.row, row) })
+	r.edges = r.edges[:i]
+}
+
 // of returns the window of a row.
 func (r *ring) of(row uint64) anchor.Window {
 	w, _, _ := r.stretch(row)

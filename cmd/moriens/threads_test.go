@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"moriens/internal/mpitest"
+	"moriens/trace/rundir"
 )
 
 // Of many threads those are recorded for which shared memory has room; the others are counted, and the result says so.
@@ -26,5 +27,28 @@ func TestManyThreads(t *testing.T) {
 		}
 		contains(t, o.stdout, "threads could not record", "MPI calls of such threads")
 		checkTrace(t, out, readBursts(t, out))
+	})
+}
+
+// Threads that make no collective calls: what of them is kept has its sends and receives, and the summary tells of no loss.
+func TestKeptThreads(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		for _, threads := range []string{"2", "3"} {
+			counts, out := t.TempDir(), filepath.Join(t.TempDir(), "run")
+			o := execute(t, []string{"MINIAPP_OUT=" + counts}, append([]string{binary(t), "run", "--moriens-timeout", "10m", "--out", out, "--"}, mpi.Args(2, "", mpi.App(t, "helpers"), threads, "400")...)...)
+			if o.status != 0 {
+				t.Fatalf("status %d\n%s", o.status, o.stderr)
+			}
+			if d := cmp.Diff(sum(mpitest.Counts(t, counts)), readManifest(t, out).MPICalls); d != "" {
+				t.Errorf("MPI calls differ (-made +recorded):\n%s", d)
+			}
+			m, err := rundir.ReadManifest(out)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Losses.TransfersLost > 0 || len(m.Reduction.Missing) > 0 {
+				t.Errorf("%s threads: %d transfers lost, missing: %q", threads, m.Losses.TransfersLost, m.Reduction.Missing)
+			}
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"moriens/analysis/team"
@@ -22,17 +23,16 @@ type detail struct {
 	history *history
 	frozen  *store.Frozen
 	desk    Desk
-	steps   map[int][]step // by process
-	asked   map[windows.Window]bool
+	taken   map[windows.Window]bool
 	rings   map[*store.Ring]*ringDetail
 	said    map[string]bool // of what is missing
 	broken  error           // what the team has ended with
 }
 
-// ringDetail is what came of a ring.
+// ringDetail is what was asked for, and came, of a ring.
 type ringDetail struct {
-	rows      []rows // apart, ascending
-	transfers []*store.Detail
+	asked, rows []rows // apart, ascending
+	transfers   []*store.Detail
 }
 
 // rows are calls of a ring: first ≤ i < behind.
@@ -40,103 +40,89 @@ type rows struct{ first, behind uint64 }
 
 func newDetail(h *history, f store.Frozen, desk Desk) *detail {
 	return &detail{
-		history: h, frozen: &f, desk: desk, steps: make(map[int][]step), asked: make(map[windows.Window]bool),
-		rings: make(map[*store.Ring]*ringDetail), said: make(map[string]bool),
+		history: h, frozen: &f, desk: desk, taken: make(map[windows.Window]bool), rings: make(map[*store.Ring]*ringDetail), said: make(map[string]bool),
 	}
 }
 
-// Fetch asks for the windows of spans that have not been asked for, each member of the team its own agents; what is missing is told to all. Processes of which the
-// same windows are wanted are asked for together.
+// Fetch asks for the windows that calls in spans are in and that have not been asked for, each member of the team its own agents; who has not answered is told to all.
+// Which windows those are, only the agents say, which have put the calls there.
 func (d *detail) Fetch(ctx context.Context, kept [][]trace.Span) (missing []string) {
-	var own absent
-	together := make(map[string][]uint64)
-	wanted := make(map[string][]anchor.Window)
-	for i := range d.history.processes {
-		if d.desk == nil || !d.history.mine(int32(i)) {
-			continue
-		}
-		p := &d.history.processes[i]
-		list := d.wanted(i, kept)
-		if len(list) > 0 {
-			key := fmt.Sprint(list)
-			together[key] = append(together[key], p.Info.Process)
-			wanted[key] = list
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(wanted)) {
-		for _, answer := range d.desk.Fetch(ctx, wanted[key], together[key]...) {
+	var troubles []string
+	if calls := d.wanted(kept); len(calls) > 0 {
+		came := make(map[windows.Window]bool)
+		for _, answer := range d.desk.FetchCalls(ctx, calls) {
 			if answer.Err != nil {
-				own.Troubles = append(own.Troubles, unanswered("sends and receives in kept windows", d.frozen, answer))
+				troubles = append(troubles, unanswered("sends and receives in kept windows", d.frozen, answer))
 			}
 			for _, part := range answer.Parts {
+				w := windows.Window{Process: part.Process, Window: anchor.Window(part.Window)}
+				if came[w] = true; d.taken[w] {
+					continue
+				}
 				if err := d.take(part); err != nil {
-					own.Troubles = append(own.Troubles, err.Error())
+					troubles = append(troubles, err.Error())
 				}
 			}
 		}
+		maps.Copy(d.taken, came)
 	}
-	own.Hosts = d.lacking(kept)
-	all, err := team.Values(d.history.team, own)
+	all, err := team.Values(d.history.team, troubles)
 	if err != nil {
 		d.broken = err
 		return nil
 	}
-	troubles := tellAbsent(all)
-	for _, text := range troubles {
+	for _, text := range slices.Concat(all...) {
 		if !d.said[text] {
 			d.said[text] = true
 			missing = append(missing, text)
 		}
 	}
+	slices.Sort(missing)
 	return missing
 }
 
-// absent is what did not come to one member.
-type absent struct {
-	Troubles []string
-	Hosts    map[string]lack
-}
-
-// A lack is how many calls in spans the windows of a host's agents do not have, and of how many ranks.
-type lack struct{ Calls, Ranks int }
-
-// tellAbsent says what did not come to any member, each text once.
-func tellAbsent(all []absent) []string {
-	var list []string
+// Lacking says how many transfers of calls in spans have not come to any member, and of which hosts' calls.
+func (d *detail) Lacking(kept [][]trace.Span) (transfers int64, missing []string) {
+	all, err := team.Values(d.history.team, d.lacking(kept))
+	if err != nil {
+		d.broken = err
+		return 0, nil
+	}
 	hosts := make(map[string]lack)
-	for _, a := range all {
-		list = append(list, a.Troubles...)
-		for host, l := range a.Hosts { // which may have agents of several members
-			hosts[host] = lack{hosts[host].Calls + l.Calls, hosts[host].Ranks + l.Ranks}
+	for _, own := range all {
+		for host, l := range own { // which may have agents of several members
+			hosts[host] = lack{hosts[host].Transfers + l.Transfers, hosts[host].Calls + l.Calls, hosts[host].Ranks + l.Ranks}
 		}
 	}
 	for host, l := range hosts {
-		list = append(list, fmt.Sprintf("sends and receives of %s in kept windows of %s on %s: their node does not have them",
-			units.Count(l.Calls, "MPI call"), units.Count(l.Ranks, "rank"), host))
+		transfers += int64(l.Transfers)
+		missing = append(missing, fmt.Sprintf("%s of %s in kept windows of %s on %s: their node does not have them",
+			units.Count(l.Transfers, "transfer"), units.Count(l.Calls, "MPI call"), units.Count(l.Ranks, "rank"), host))
 	}
-	slices.Sort(list)
-	return slices.Compact(list)
+	slices.Sort(missing)
+	return transfers, missing
 }
 
-// wanted are the windows of a process that spans of its threads lie in, and that have not been asked for.
-func (d *detail) wanted(of int, kept [][]trace.Span) []anchor.Window {
-	p := &d.history.processes[of]
-	var list []anchor.Window
-	for _, thread := range p.threads {
+// A lack is how many transfers, of how many calls in spans, the windows of a host's agents do not have, and of how many ranks.
+type lack struct{ Transfers, Calls, Ranks int }
+
+// wanted are the calls in spans that have not been asked for; from now on they have.
+func (d *detail) wanted(kept [][]trace.Span) (list []windows.Calls) {
+	for _, thread := range d.history.own {
+		p := &d.history.processes[d.history.processOf[thread]]
+		if d.desk == nil || len(kept[thread]) == 0 {
+			continue
+		}
+		ring := d.history.rings[thread]
+		x := d.ring(ring)
+		calls := &d.history.run.Threads[thread].Calls
 		for _, s := range kept[thread] {
-			if d.steps[of] == nil {
-				d.steps[of] = d.history.steps(of)
+			for _, r := range without(callsIn(calls, s), merged(slices.Concat(x.asked, x.rows))) {
+				list = append(list, windows.Calls{Agent: p.Agent.Hello.Agent, Ring: ring.Info.Ring, First: r.first, Behind: r.behind})
+				x.asked = merged(append(x.asked, r))
 			}
-			list = append(list, d.history.windowsOf(of, d.steps[of], s)...)
 		}
 	}
-	slices.Sort(list)
-	list = slices.DeleteFunc(slices.Compact(list), func(w anchor.Window) bool {
-		key := windows.Window{Process: p.Info.Process, Window: w}
-		was := d.asked[key]
-		d.asked[key] = true
-		return was
-	})
 	return list
 }
 
@@ -186,7 +172,7 @@ func (d *detail) ring(r *store.Ring) *ringDetail {
 	return d.rings[r]
 }
 
-// lacking says for each host how many calls in spans its agents' windows do not have.
+// lacking says for each host what of calls in spans its agents' windows do not have.
 func (d *detail) lacking(kept [][]trace.Span) map[string]lack {
 	hosts := make(map[string]lack)
 	for i := range d.history.processes {
@@ -194,7 +180,7 @@ func (d *detail) lacking(kept [][]trace.Span) map[string]lack {
 			continue
 		}
 		p := &d.history.processes[i]
-		lacking := 0
+		lacking := make(map[uint32]int) // calls by call path
 		for _, thread := range p.threads {
 			calls := &d.history.run.Threads[thread].Calls
 			var came []rows
@@ -203,14 +189,50 @@ func (d *detail) lacking(kept [][]trace.Span) map[string]lack {
 				came = x.rows
 			}
 			for _, s := range kept[thread] {
-				lacking += uncovered(callsIn(calls, s), came)
+				for _, r := range without(callsIn(calls, s), came) {
+					for _, path := range calls.Path[r.first:r.behind] {
+						lacking[path]++
+					}
+				}
 			}
 		}
-		if host := p.Agent.Hello.Host; lacking > 0 {
-			hosts[host] = lack{hosts[host].Calls + lacking, hosts[host].Ranks + 1}
+		if own := d.lost(i, lacking); own.Transfers > 0 {
+			host := p.Agent.Hello.Host
+			hosts[host] = lack{hosts[host].Transfers + own.Transfers, hosts[host].Calls + own.Calls, hosts[host].Ranks + 1}
 		}
 	}
 	return hosts
+}
+
+// lost is what some calls of a process have moved, by call path: each as much as the others from that place, of which the process has told the sum. One that has
+// not told it may have moved something with each.
+func (d *detail) lost(of int, lacking map[uint32]int) (l lack) {
+	if len(lacking) == 0 {
+		return l
+	}
+	p := &d.history.processes[of]
+	if p.TransfersEnd == nil {
+		for _, n := range lacking {
+			l.Transfers, l.Calls = l.Transfers+n, l.Calls+n
+		}
+		return l
+	}
+	moved, calls := make(map[uint32]uint64), make(map[uint32]int)
+	for _, x := range p.Traffic.Sites {
+		moved[d.frozen.Path(x.Path)] += x.Count
+	}
+	for _, thread := range p.threads {
+		for _, path := range d.history.run.Threads[thread].Calls.Path {
+			calls[path]++
+		}
+	}
+	for path, n := range lacking {
+		if moved[path] > 0 {
+			l.Transfers += int(math.Ceil(float64(moved[path]) / float64(calls[path]) * float64(n)))
+			l.Calls += n
+		}
+	}
+	return l
 }
 
 // callsIn are the rows of calls that lie in a span.
@@ -237,13 +259,18 @@ func merged(list []rows) []rows {
 	return out
 }
 
-// uncovered is how many of some rows no others have, which lie apart and ascend.
-func uncovered(wanted rows, others []rows) int {
-	lacking := wanted.behind - wanted.first
+// without are those of some rows that are not among others, which lie apart and ascend.
+func without(wanted rows, others []rows) (list []rows) {
 	for _, r := range others {
-		if from, to := max(wanted.first, r.first), min(wanted.behind, r.behind); from < to {
-			lacking -= to - from
+		if from := max(wanted.first, r.first); from < min(wanted.behind, r.behind) {
+			if from > wanted.first {
+				list = append(list, rows{wanted.first, from})
+			}
+			wanted.first = r.behind
 		}
 	}
-	return int(lacking)
+	if wanted.first < wanted.behind {
+		list = append(list, wanted)
+	}
+	return list
 }

@@ -53,7 +53,10 @@ type End struct {
 
 // A Desk asks agents for windows, as collector/windows has it.
 type Desk interface {
+	// Fetch is asked for no window, which means the transfers of all.
 	Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []windows.Fetched
+	// FetchCalls gets the windows that calls are in.
+	FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched
 }
 
 // A Result is a run, ready to be written.

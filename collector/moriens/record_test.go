@@ -37,15 +37,26 @@ func (r *record) desk(of func(agent int) bool) Desk {
 // nodes are what agents have, in messages of calls and transfers of one ring each.
 type nodes map[uint64][]*moriensv1.ReportRequest
 
-// Fetch gives all that a process has in whichever window is asked for.
-func (d nodes) Fetch(_ context.Context, wanted []anchor.Window, processes ...uint64) []windows.Fetched {
+// Fetch gives all transfers, in parts that name nobody.
+func (d nodes) Fetch(context.Context, []anchor.Window, ...uint64) []windows.Fetched {
+	return d.fetch(func(_ uint64, m *moriensv1.ReportRequest) (uint64, bool) { return 0, m.GetTransfers() != nil })
+}
+
+// FetchCalls gives all that a process has of whose calls any are asked for, as one window.
+func (d nodes) FetchCalls(_ context.Context, calls []windows.Calls) []windows.Fetched {
+	return d.fetch(func(agent uint64, m *moriensv1.ReportRequest) (uint64, bool) {
+		ring := m.GetCalls().GetRing() + m.GetTransfers().GetRing() // which is its process's
+		return ring, slices.ContainsFunc(calls, func(c windows.Calls) bool { return c.Agent == agent && c.Ring == ring })
+	})
+}
+
+func (d nodes) fetch(wanted func(agent uint64, m *moriensv1.ReportRequest) (process uint64, is bool)) []windows.Fetched {
 	var list []windows.Fetched
 	for agent, messages := range d {
 		f := windows.Fetched{Agent: agent}
 		for _, m := range messages {
-			ring := m.GetCalls().GetRing() + m.GetTransfers().GetRing() // which is its process's
-			if len(wanted) == 0 && m.GetTransfers() != nil || slices.Contains(processes, ring) {
-				f.Parts = append(f.Parts, &moriensv1.WindowPart{Messages: []*moriensv1.ReportRequest{proto.CloneOf(m)}})
+			if process, is := wanted(agent, m); is {
+				f.Parts = append(f.Parts, &moriensv1.WindowPart{Process: process, Messages: []*moriensv1.ReportRequest{proto.CloneOf(m)}})
 			}
 		}
 		if agent%7 == 0 {

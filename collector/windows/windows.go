@@ -321,9 +321,43 @@ func (d *Desk) Fetch(ctx context.Context, windows []anchor.Window, processes ...
 	return d.fetch(ctx, &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0})
 }
 
-func (d *Desk) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
+// Calls are some of a ring of an agent: First ≤ row < Behind.
+type Calls struct {
+	Agent, Ring   uint64
+	First, Behind uint64
+}
+
+// FetchCalls gets the windows that calls are in, whole, from the agents that have them: which those are, only they know.
+func (d *Desk) FetchCalls(ctx context.Context, calls []Calls) []Fetched {
+	of := make(map[uint64]*moriensv1.Fetch)
+	for _, c := range calls {
+		f := of[c.Agent]
+		if f == nil {
+			f = new(moriensv1.Fetch)
+			of[c.Agent] = f
+		}
+		f.Ring, f.FirstRow, f.BehindRow = append(f.Ring, c.Ring), append(f.FirstRow, c.First), append(f.BehindRow, c.Behind)
+	}
+	answers := make(chan []Fetched, len(of))
+	for id, f := range of {
+		go func() { answers <- fetched(d.askThese(ctx, question{fetch: f}, []uint64{id})) }()
+	}
 	var list []Fetched
-	for id, r := range d.ask(ctx, question{fetch: what}) {
+	for range of {
+		list = append(list, <-answers...)
+	}
+	slices.SortFunc(list, func(a, b Fetched) int { return cmp.Compare(a.Agent, b.Agent) })
+	return list
+}
+
+func (d *Desk) fetch(ctx context.Context, what *moriensv1.Fetch) []Fetched {
+	return fetched(d.ask(ctx, question{fetch: what}))
+}
+
+// fetched are agents' answers, in their order.
+func fetched(answers map[uint64]result) []Fetched {
+	var list []Fetched
+	for id, r := range answers {
 		f := Fetched{Agent: id, Parts: r.parts, Err: told(r.err, r.end.GetError())}
 		f.Gone, f.Err = gone(r.end.GetGoneProcess(), r.end.GetGoneWindow(), f.Err)
 		slices.SortStableFunc(f.Parts, func(a, b *moriensv1.WindowPart) int {

@@ -345,6 +345,7 @@ func losses(m *rundir.Manifest) string {
 	add(q.Late, "event of a request", "events of requests", " read too late to be put in order")
 	add(q.Open, "request that never ended", "requests that never ended", "")
 	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
+	add(l.TransfersLost, "transfer", "transfers", " of kept MPI calls not known, their nodes did not give them")
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")

@@ -38,6 +38,12 @@ const stencilOdd = 70 // the iteration in which a burst of rank 0 takes ten time
 // plantStencil has the ranks of two nodes run, and returns when all came and nothing more is taken; the agents stay.
 func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 	t.Helper()
+	return plantThreads(t, ranks, iterations, 0)
+}
+
+// plantThreads is plantStencil of ranks that have further threads, which exchange messages with their likes alone.
+func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
+	t.Helper()
 	c, err := collector.Start(collector.Config{
 		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
 	})
@@ -70,6 +76,16 @@ func plantStencil(t *testing.T, ranks, iterations int) *stencil {
 			call("MPI_Waitall", 30, completed(shmabi.Request{Request: 7, Bytes: 800, Source: left, Tag: 1}, shmabi.Request{Request: 5}))
 			at = 1000 + uint64(i)*5000 + 4000
 			call("MPI_Allreduce", 100, collective(uint32(i), 1, 8, 8))
+		}
+		for helper := range helpers {
+			w, tag := r.thread(p, 1<<15), int32(10+helper)
+			left, right := int32((rank+ranks-1)%ranks), int32((rank+1)%ranks)
+			for i := range 3 * iterations {
+				at := 1000 + uint64(i)*5000/3 + uint64(helper)*500 + random.Uint64N(300)
+				r.meant(w, "MPI_Irecv", at, at+5, transfer(shmabi.SlotReceived, 7, left, tag, 1, 80))
+				r.meant(w, "MPI_Isend", at+10, at+15, transfer(shmabi.SlotSent, 5, right, tag, 1, 80))
+				r.meant(w, "MPI_Waitall", at+600, at+620, completed(shmabi.Request{Request: 7, Bytes: 80, Source: left, Tag: tag}, shmabi.Request{Request: 5}))
+			}
 		}
 		call("MPI_Finalize", 10, ringwriter.Meaning{})
 		p.Finalize()
@@ -132,8 +148,8 @@ func TestKeptWindows(t *testing.T) {
 			t.Fatal(err)
 		}
 		m := r.Manifest
-		if len(m.Reduction.Missing) > 0 {
-			t.Errorf("%v: missing: %q", budget, m.Reduction.Missing)
+		if len(m.Reduction.Missing) > 0 || m.Losses.TransfersLost > 0 {
+			t.Errorf("%v: %d transfers lost, missing: %q", budget, m.Losses.TransfersLost, m.Reduction.Missing)
 		}
 		kept := make([][]trace.Span, len(r.Run.Threads))
 		for i := range kept {
@@ -174,6 +190,39 @@ func TestKeptWindows(t *testing.T) {
 	}
 }
 
+// Threads that make no collective calls have their sends and receives in what is kept, in all of it: in which of the nodes' windows they are depends on when the agents read them, but
+// not whether they are found. So nothing is missing, and no loss is told.
+func TestKeptWindowsOfThreads(t *testing.T) {
+	t.Parallel()
+	s := plantThreads(t, 4, 120, 2)
+	r, err := s.end(t.Context(), 64<<20, stage.New(0), s.collector.Windows())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := r.Manifest; len(m.Reduction.Missing) > 0 || m.Losses.TransfersLost > 0 {
+		t.Errorf("%d transfers lost, missing: %q", m.Losses.TransfersLost, m.Reduction.Missing)
+	}
+	sends := 0 // of threads without collectives
+	for i := range r.Kept.Threads {
+		th := &r.Kept.Threads[i]
+		posted := make(map[uint32]bool)
+		for _, row := range th.Transfers.Call {
+			posted[row] = true
+		}
+		for row, path := range th.Calls.Path {
+			name := r.Kept.CallPaths[path].Function
+			if moves := name == "MPI_Isend" || name == "MPI_Irecv"; moves != posted[uint32(row)] {
+				t.Fatalf("rank %d, thread %d, row %d of what is kept: %s, of which a transfer is known: %t", th.Rank, th.Thread, row, name, posted[uint32(row)])
+			} else if moves && th.Thread > 0 {
+				sends++
+			}
+		}
+	}
+	if sends == 0 {
+		t.Error("nothing of the threads without collectives is kept")
+	}
+}
+
 // Less room keeps a part of what more room keeps, and never more than there is room for.
 func TestNoRoom(t *testing.T) {
 	s := plantStencil(t, 2, 60)
@@ -194,11 +243,13 @@ func missing(r *moriens.Result, part string) bool {
 }
 
 // A deskFunc asks nobody.
-type deskFunc func(ctx context.Context, windows []anchor.Window, processes []uint64) []windows.Fetched
+type deskFunc func(ctx context.Context, calls []windows.Calls) []windows.Fetched
 
-func (f deskFunc) Fetch(ctx context.Context, w []anchor.Window, processes ...uint64) []windows.Fetched {
-	return f(ctx, w, processes)
+func (f deskFunc) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {
+	return f(ctx, calls)
 }
+
+func (f deskFunc) Fetch(context.Context, []anchor.Window, ...uint64) []windows.Fetched { return nil }
 
 // Agents that do not answer cost the messages of their ranks and nothing else, and the manifest names them.
 func TestAgentsThatDoNotAnswer(t *testing.T) {
@@ -214,21 +265,21 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 		// That the agents do not answer is noticed by the time that has gone, which here goes by only where everything waits.
 		never bool
 	}{
-		{"never", func(ctx context.Context, _ []anchor.Window, _ []uint64) []windows.Fetched {
+		{"never", func(ctx context.Context, _ []windows.Calls) []windows.Fetched {
 			<-ctx.Done()
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: ctx.Err()}, {Agent: s.frozen.Agents[1].Hello.Agent, Err: ctx.Err()}}
 		}, "ranks on " + host + ": their agent did not give them: it has not answered in time", true, true},
-		{"gone", func(context.Context, []anchor.Window, []uint64) []windows.Fetched {
+		{"gone", func(context.Context, []windows.Calls) []windows.Fetched {
 			return []windows.Fetched{{Agent: s.frozen.Agents[0].Hello.Agent, Err: windows.ErrGone}}
 		}, "it had left", true, false},
-		{"not even known", func(context.Context, []anchor.Window, []uint64) []windows.Fetched { return nil }, "their node does not have them", true, false},
-		{"one of two", func(ctx context.Context, w []anchor.Window, p []uint64) []windows.Fetched {
-			answers := desk.Fetch(ctx, w, p...)
+		{"not even known", func(context.Context, []windows.Calls) []windows.Fetched { return nil }, "their node does not have them", true, false},
+		{"one of two", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
+			answers := desk.FetchCalls(ctx, calls)
 			answers[0] = windows.Fetched{Agent: answers[0].Agent, Err: errors.New("the disk is broken")}
 			return answers
 		}, "the disk is broken", false, false},
-		{"half of it", func(ctx context.Context, w []anchor.Window, p []uint64) []windows.Fetched {
-			answers := desk.Fetch(ctx, w, p...)
+		{"half of it", func(ctx context.Context, calls []windows.Calls) []windows.Fetched {
+			answers := desk.FetchCalls(ctx, calls)
 			for i := range answers {
 				answers[i].Parts = answers[i].Parts[:len(answers[i].Parts)/2]
 			}
@@ -263,6 +314,9 @@ func TestAgentsThatDoNotAnswer(t *testing.T) {
 			}
 			if !missing(r, tt.why) {
 				t.Errorf("missing: %q", r.Manifest.Reduction.Missing)
+			}
+			if r.Manifest.Losses.TransfersLost == 0 {
+				t.Errorf("no transfer is counted as lost; missing: %q", r.Manifest.Reduction.Missing)
 			}
 			if _, err := rundir.Write(&r.Content, t.TempDir()); err != nil {
 				t.Error(err)

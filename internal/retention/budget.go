@@ -53,6 +53,7 @@ type budget struct {
 	reduction  *Reduction
 	content    *rundir.Content
 	options    Options
+	detail     Detail  // nil: the run has all of it
 	fixed      int64   // bytes of the files that every run has
 	told       int64   // bytes of the manifest
 	room       int64   // bytes that detail may take
@@ -209,8 +210,8 @@ func (b *budget) choice() (*represent.Choice, error) {
 }
 
 // fetch gets what nodes have of the windows, then of those of the threads with which these exchange messages. It returns the run with that.
-func (b *budget) fetch(ctx context.Context, detail Detail) *trace.Run {
-	r := b.reduction
+func (b *budget) fetch(ctx context.Context) *trace.Run {
+	r, detail := b.reduction, b.detail
 	r.lacks(detail.Fetch(ctx, b.kept))
 	whole := detail.Add(b.content.Run)
 	b.neighbours = neighboursOf(whole)
@@ -280,6 +281,9 @@ func (b *budget) bytes(whole *trace.Run, has rundir.Has) (int64, error) {
 func (b *budget) cut(whole *trace.Run) error {
 	r := b.reduction
 	r.Kept = whole.Cut(b.windows, b.kept)
+	if b.detail != nil {
+		r.lost, r.lacking = b.detail.Lacking(b.kept)
+	}
 	all, err := carry.Run(r.owners, r.Kept)
 	r.Kept = cmp.Or(all, r.Kept)
 	return err

@@ -24,7 +24,8 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 			k.Phases = append(k.Phases, describePhase(&r.periods.Phases[i], r.times[i]))
 		}
 	}
-	m.Reduction.Missing = append(m.Reduction.Missing, r.missing...)
+	m.Reduction.Missing = append(append(m.Reduction.Missing, r.missing...), r.lacking...)
+	m.Losses.TransfersLost += r.lost
 	if r.Kept == nil {
 		return
 	}

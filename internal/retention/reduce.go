@@ -133,7 +133,7 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	} else {
 		r.classes = r.findClasses(ctx, s, run, o)
 	}
-	b := &budget{reduction: r, content: c, options: o, scale: 1}
+	b := &budget{reduction: r, content: c, options: o, detail: detail, scale: 1}
 	s.Within(ctx, "size", untilSized, b.measure)
 	room := b.room // which changes when this stage has been given up
 	r.found = try(ctx, r, s, "windows", untilFound, "there are no windows of full detail", func(context.Context) (*represent.Found, error) {
@@ -151,7 +151,7 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 		b.choose()
 	})
 	if detail != nil {
-		s.Within(ctx, "fetch", untilFetched, func(ctx context.Context) { whole = b.fetch(ctx, detail) })
+		s.Within(ctx, "fetch", untilFetched, func(ctx context.Context) { whole = b.fetch(ctx) })
 	}
 	s.Within(ctx, "fit", untilFits, func(ctx context.Context) { b.fit(ctx, whole) })
 	if r.profile == nil || r.structure == nil {

@@ -61,6 +61,8 @@ type Reduction struct {
 	owners    team.Threads
 	names     []string // of threads
 	missing   []string // what could not be done or got, and why
+	lacking   []string // what of Kept could not be got
+	lost      int64    // transfers of those
 	notes     []string
 	chosen    []string // notes on the latest choice
 	meetings  meetings
@@ -84,9 +86,11 @@ type Reduction struct {
 // Where several members have the run, each has one, and calls of it are collective: Fetch is given the spans of all threads, and what Add returns has the transfers of the member's own
 // threads, and all messages at all members.
 type Detail interface {
-	// Fetch adds what there is of spans of threads to what was fetched before, and says what is missing of them, each a sentence without a full
+	// Fetch adds what there is of spans of threads to what was fetched before, and says what has kept it from that, each a sentence without a full
 	// stop. It returns when ctx ends at the latest.
 	Fetch(ctx context.Context, kept [][]trace.Span) (missing []string)
+	// Lacking says how many transfers of spans of threads have not been fetched, and of whom, each a sentence without a full stop.
+	Lacking(kept [][]trace.Span) (transfers int64, missing []string)
 	// Add returns a run that has the transfers and messages that were fetched, in the place of its own.
 	Add(run *trace.Run) *trace.Run
 }

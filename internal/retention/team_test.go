@@ -166,6 +166,8 @@ type elsewhere struct{ transfers []trace.Transfers }
 
 func (e *elsewhere) Fetch(context.Context, [][]trace.Span) []string { return nil }
 
+func (e *elsewhere) Lacking([][]trace.Span) (int64, []string) { return 0, nil }
+
 func (e *elsewhere) Add(run *trace.Run) *trace.Run {
 	with := *run
 	with.Threads = slices.Clone(run.Threads)

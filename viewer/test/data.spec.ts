@@ -222,10 +222,11 @@ describe('findings of what the manifest tells', () => {
 });
 
 test('losses are told by cause, each with its number', () => {
-  const losses = { records_dropped: 1, windows_evicted: 2, ranks_died: [{ world: 0, rank: 3, how: 'signal 9', cut_off: true }], counters_unavailable: ['PAPI_L3_TCM'] };
+  const losses = { records_dropped: 1, windows_evicted: 2, transfers_lost: 3, ranks_died: [{ world: 0, rank: 3, how: 'signal 9', cut_off: true }], counters_unavailable: ['PAPI_L3_TCM'] };
   expect(lossesOf(readManifest({ losses }))).toEqual([
     '1 MPI call was dropped: its ring was full',
     '2 windows of full detail were evicted on their nodes, for want of room',
+    '3 transfers of kept MPI calls are not known: their nodes did not give them',
     'not measured on some rank: PAPI_L3_TCM',
     'rank 3 ended without MPI_Finalize (signal 9); what it did last is not here',
   ]);

@@ -120,18 +120,24 @@ func (j job) rank(s *sender, node, rank int) error {
 	return nil
 }
 
-// Fetch answers for all nodes: each has its ranks' windows whole.
-func (j job) Fetch(ctx context.Context, wanted []anchor.Window, processes ...uint64) []windows.Fetched {
+// Fetch has no transfers that are asked for without windows.
+func (j job) Fetch(context.Context, []anchor.Window, ...uint64) []windows.Fetched { return nil }
+
+// FetchCalls answers for all nodes: each has its ranks' windows whole.
+func (j job) FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched {
 	answers := make([]windows.Fetched, j.nodes())
 	for node := range answers {
 		answers[node].Agent = uint64(node + 1)
 	}
-	for _, process := range processes {
-		rank := int(process>>8) - 1
+	sent := make(map[windows.Window]bool)
+	for _, c := range calls {
+		rank := int(c.Ring>>8) - 1
 		a := &answers[rank/ranksOfNode]
-		for _, w := range wanted {
-			if a.Err = ctx.Err(); a.Err == nil {
-				a.Parts = append(a.Parts, j.window(rank, w)...)
+		for row := c.First; row < c.Behind; row++ {
+			w := windows.Window{Process: j.process(rank), Window: anchor.After(uint64(j.iterationOf(int(row))))}
+			if a.Err = ctx.Err(); a.Err == nil && !sent[w] {
+				sent[w] = true
+				a.Parts = append(a.Parts, j.window(rank, w.Window)...)
 			}
 		}
 	}

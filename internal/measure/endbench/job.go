@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"moriens/internal/mix"
 	"moriens/internal/mpicall"
@@ -71,6 +72,12 @@ func (j job) odd() int { return j.iterations / 3 }
 func (j job) row(iteration int) int {
 	half := j.iterations / 2
 	return callsBefore + min(iteration, half)*len(kinds[0]) + max(iteration-half, 0)*len(kinds[1])
+}
+
+// iterationOf is the iteration whose window a call is in.
+func (j job) iterationOf(row int) int {
+	behind := sort.Search(j.iterations, func(i int) bool { return j.row(i+1) > row })
+	return min(behind, j.iterations-1)
 }
 
 // beginNS is when all leave the meeting before an iteration.

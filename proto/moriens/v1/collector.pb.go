@@ -1134,6 +1134,10 @@ type Fetch struct {
 	Number  uint64                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Window  []uint64               `protobuf:"varint,2,rep,packed,name=window,proto3" json:"window,omitempty"`
 	Process []uint64               `protobuf:"fixed64,3,rep,packed,name=process,proto3" json:"process,omitempty"` // empty = all of the node
+	// Calls whose windows are wanted, of rings of the node: first_row ≤ row < behind_row. What window a call is in only its agent knows. Columns of one length.
+	Ring      []uint64 `protobuf:"fixed64,4,rep,packed,name=ring,proto3" json:"ring,omitempty"`
+	FirstRow  []uint64 `protobuf:"varint,5,rep,packed,name=first_row,json=firstRow,proto3" json:"first_row,omitempty"`
+	BehindRow []uint64 `protobuf:"varint,6,rep,packed,name=behind_row,json=behindRow,proto3" json:"behind_row,omitempty"`
 	// All Transfers of all windows, and nothing else; window is empty.
 	Transfers bool `protobuf:"varint,90,opt,name=transfers,proto3" json:"transfers,omitempty"`
 	// All that is held of the processes; window is empty.
@@ -1189,6 +1193,27 @@ func (x *Fetch) GetWindow() []uint64 {
 func (x *Fetch) GetProcess() []uint64 {
 	if x != nil {
 		return x.Process
+	}
+	return nil
+}
+
+func (x *Fetch) GetRing() []uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return nil
+}
+
+func (x *Fetch) GetFirstRow() []uint64 {
+	if x != nil {
+		return x.FirstRow
+	}
+	return nil
+}
+
+func (x *Fetch) GetBehindRow() []uint64 {
+	if x != nil {
+		return x.BehindRow
 	}
 	return nil
 }
@@ -4140,11 +4165,15 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\fgone_process\x18\x04 \x03(\x06R\vgoneProcess\x12\x1f\n" +
 	"\vgone_window\x18\x05 \x03(\x04R\n" +
 	"goneWindow\x12\x14\n" +
-	"\x05error\x18\x06 \x01(\tR\x05error\"\x8f\x01\n" +
+	"\x05error\x18\x06 \x01(\tR\x05error\"\xdf\x01\n" +
 	"\x05Fetch\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x16\n" +
 	"\x06window\x18\x02 \x03(\x04R\x06window\x12\x18\n" +
-	"\aprocess\x18\x03 \x03(\x06R\aprocess\x12\x1c\n" +
+	"\aprocess\x18\x03 \x03(\x06R\aprocess\x12\x12\n" +
+	"\x04ring\x18\x04 \x03(\x06R\x04ring\x12\x1b\n" +
+	"\tfirst_row\x18\x05 \x03(\x04R\bfirstRow\x12\x1d\n" +
+	"\n" +
+	"behind_row\x18\x06 \x03(\x04R\tbehindRow\x12\x1c\n" +
 	"\ttransfers\x18Z \x01(\bR\ttransfers\x12\x1e\n" +
 	"\n" +
 	"everything\x18d \x01(\bR\n" +

@@ -25,6 +25,7 @@ export function lossesOf(m: Manifest): string[] {
   add(l.phase_ends_unmatched, 'end of a phase that had not begun', 'ends of phases that had not begun');
   add(l.phases_unfinished, 'phase was never ended', 'phases were never ended');
   add(l.windows_evicted, 'window of full detail was evicted on its node, for want of room', 'windows of full detail were evicted on their nodes, for want of room');
+  add(l.transfers_lost, 'transfer of a kept MPI call is not known: its node did not give it', 'transfers of kept MPI calls are not known: their nodes did not give them');
   add(l.messages_refused, 'message of an agent was malformed and refused', 'messages of agents were malformed and refused');
   add(l.lines_skipped, 'malformed line of the trace was skipped', 'malformed lines of the trace were skipped');
   if (l.journal_bytes_cut > 0) said.push(`${bytes(l.journal_bytes_cut)} of an unfinished journal were cut off; agents sent them again`);

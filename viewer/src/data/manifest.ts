@@ -90,6 +90,7 @@ const losses = object({
   lines_skipped: count,
   windows_evicted: count,
   spool_evicted_bytes: count,
+  transfers_lost: count,
 });
 
 export const readManifest = object({

@@ -1,0 +1,139 @@
+package window
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"moriens/internal/anchor"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A stretch is rows of a Calls message that follow each other in one window.
+type stretch struct {
+	from, to    int    // from ≤ row < to
+	before, end uint64 // ticks when the call before the first one ended, and the last one
+	window      anchor.Window
+	ends        bool // the window ends with the last one
+}
+
+// A lane is calls of one ring that come next, in their order.
+type lane struct {
+	ring     *ring
+	messages []*moriensv1.Calls
+	anchors  []anchored // among them
+	row      int        // of the first message
+	ticks    uint64     // when the call before it ended
+	open     bool
+	stretch  stretch // if one is open
+}
+
+// lanes are those of several rings, at most one of each.
+type lanes []*lane
+
+// add adds a message to the lane of its ring.
+func (l *lanes) add(r *ring, c *moriensv1.Calls, anchors []anchored) {
+	i := slices.IndexFunc(*l, func(x *lane) bool { return x.ring == r })
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, &lane{ring: r, anchors: anchors})
+	}
+	(*l)[i].messages = append((*l)[i].messages, c)
+}
+
+// walk calls visit for the stretches of calls that rings have not had, those of a ring in their order. The calls of a process's threads are taken in the order in which they ended,
+// in which the process has published them: each is in the window that was open then. So a window is the same however what was read until some time is spread over messages and transactions; a
+// thread that was read later than others has its calls in a later window than they.
+func (s *Store) walk(all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
+	slices.SortFunc(all, func(a, b *lane) int {
+		return cmp.Or(cmp.Compare(a.ring.process.id, b.ring.process.id), cmp.Compare(a.ring.id, b.ring.id))
+	})
+	for len(all) > 0 {
+		p := all[0].ring.process
+		n := 1
+		for n < len(all) && all[n].ring.process == p {
+			n++
+		}
+		s.measure(p)
+		s.walkProcess(p, all[:n:n], visit)
+		all = all[n:]
+	}
+}
+
+// walkProcess is walk of the rings of one process.
+func (s *Store) walkProcess(p *process, all lanes, visit func(*ring, *moriensv1.Calls, stretch)) {
+	all = slices.DeleteFunc(all, func(l *lane) bool { return !l.begin() })
+	for len(all) > 0 {
+		first, end := 0, all[0].nextEnd()
+		until := uint64(math.MaxUint64) // of the others; of calls that end at once, those of the first ring come first
+		for i, l := range all[1:] {
+			if e := l.nextEnd(); e < end {
+				first, end, until = i+1, e, end-1
+			} else if e < until {
+				until = e
+			}
+		}
+		l := all[first]
+		for more := true; more && l.nextEnd() <= until; {
+			if more = s.step(p, l, visit); !more {
+				all = slices.Delete(all, first, first+1)
+			}
+		}
+	}
+}
+
+// begin goes to the lane's first call that its ring has not had, if there is one.
+func (l *lane) begin() bool {
+	for ; len(l.messages) > 0; l.messages = l.messages[1:] {
+		c := l.messages[0]
+		n := len(c.BurstTicks)
+		for l.row, l.ticks = 0, c.OriginTicks; l.row < n && c.First+uint64(l.row) < l.ring.rows; l.row++ {
+			l.ticks += c.BurstTicks[l.row] + c.CallTicks[l.row]
+		}
+		if l.row < n {
+			return true
+		}
+	}
+	return false
+}
+
+// nextEnd is when the lane's next call ended.
+func (l *lane) nextEnd() uint64 {
+	c := l.messages[0]
+	return l.ticks + c.BurstTicks[l.row] + c.CallTicks[l.row]
+}
+
+// step takes the lane's next call, and says whether there is another.
+func (s *Store) step(p *process, l *lane, visit func(*ring, *moriensv1.Calls, stretch)) bool {
+	c := l.messages[0]
+	enter := l.ticks + c.BurstTicks[l.row]
+	w := s.enter(p, enter)
+	if l.open && l.stretch.window != w {
+		l.close(visit)
+	}
+	if !l.open {
+		l.stretch, l.open = stretch{from: l.row, before: l.ticks, window: w}, true
+	}
+	row := c.First + uint64(l.row)
+	l.ticks = enter + c.CallTicks[l.row]
+	l.row++
+	for len(l.anchors) > 0 && l.anchors[0].row < row {
+		l.anchors = l.anchors[1:]
+	}
+	l.stretch.ends = len(l.anchors) > 0 && l.anchors[0].row == row && p.pass(l.anchors[0].comm, l.anchors[0].ordinal, l.ticks)
+	if l.row == len(c.BurstTicks) {
+		l.close(visit)
+		l.messages = l.messages[1:]
+		return l.begin()
+	}
+	if l.stretch.ends {
+		l.close(visit)
+	}
+	return true
+}
+
+// close ends a stretch with the call before the next one.
+func (l *lane) close(visit func(*ring, *moriensv1.Calls, stretch)) {
+	l.stretch.to, l.stretch.end, l.open = l.row, l.ticks, false
+	visit(l.ring, l.messages[0], l.stretch)
+}
