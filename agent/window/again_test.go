@@ -11,9 +11,9 @@ import (
 	"moriens/internal/anchor"
 )
 
-// Windows whose files somebody has removed are gone and counted; those that come after are held, also by the next life of the agent.
+// Windows whose files somebody has removed, or that have given way on a full disk, are gone and counted; those that come after are held, also by the next life of the agent.
 func TestAgain(t *testing.T) {
-	for _, what := range []string{".", "fresh", "sorted", "state"} {
+	for _, what := range []string{".", "fresh", "sorted", "state", "full disk"} {
 		t.Run(what, func(t *testing.T) {
 			const commits, ranks = 30, 2
 			dir := filepath.Join(t.TempDir(), "windows")
@@ -31,7 +31,9 @@ func TestAgain(t *testing.T) {
 			if _, gone := fetch(t, s, numbered(int(before))); len(gone) > 0 {
 				t.Fatalf("%d windows are gone, and nobody has removed any", len(gone))
 			}
-			if err := os.RemoveAll(filepath.Join(dir, what)); err != nil {
+			if what == "full disk" {
+				s.GiveWay()
+			} else if err := os.RemoveAll(filepath.Join(dir, what)); err != nil {
 				t.Fatal(err)
 			}
 			s.Again(dir)
