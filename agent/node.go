@@ -63,6 +63,7 @@ const (
 type Config struct {
 	Run      string        // MORIENS_RUN
 	Shm      string        // directory that holds the run's directory of rings
+	Rings    string        // name of that; empty: the usual one
 	Find     uplink.Find   // the collector
 	Spool    string        // directory for the spool; empty: the usual places
 	RunDir   string        // where the spool is if no other place can have it
@@ -132,7 +133,7 @@ func New(config Config) (*Node, error) {
 	}
 	n := &Node{
 		config:        config,
-		directory:     ring.NewDirectory(ring.DirectoryPath(config.Shm, os.Getuid(), config.Run)),
+		directory:     ring.NewDirectory(ring.DirectoryIn(config.Shm, config.Rings, os.Getuid(), config.Run)),
 		agents:        make(map[uint64]*Agent),
 		sources:       make(sources),
 		communicators: make(map[[sha256.Size]byte]uint32),
@@ -167,6 +168,7 @@ func (n *Node) open(host string) error {
 				if n.config.SpoolMax == 0 && n.spool.Budget.Max() == int64(spool.MinBytes) {
 					n.config.Log.Warn("the spool's disk has little room: a tenth of what is free is less than a spool needs", "spool", n.spool.Path(), "bound", spool.MinBytes)
 				}
+				n.sayRings()
 			}
 			return nil
 		}
@@ -204,6 +206,13 @@ func (n *Node) openIn(host string) (err error) {
 	return err
 }
 
+// sayRings says where the rings are, if not where anybody would look for them.
+func (n *Node) sayRings() {
+	if usual := ring.DirectoryPath(n.config.Shm, os.Getuid(), n.config.Run); n.directory.Path() != usual {
+		n.say(slog.LevelWarn, fmt.Sprintf("the rings are in %s: %s is not this user's alone", n.directory.Path(), usual))
+	}
+}
+
 // saySpool says where the spool is, and why, if that is not where it was asked for.
 func (n *Node) saySpool() {
 	text := n.spool.Said()
@@ -214,6 +223,11 @@ func (n *Node) saySpool() {
 	if n.config.Spool != "" { // somebody has said where
 		level = slog.LevelError
 	}
+	n.say(level, text)
+}
+
+// say has a line for the user come to the log and to the results.
+func (n *Node) say(level slog.Level, text string) {
 	n.config.Log.Log(context.Background(), level, text)
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }

@@ -23,6 +23,14 @@ func DirectoryPath(shm string, uid int, run string) string {
 	return filepath.Join(shm, fmt.Sprintf("moriens-%d-%s", uid, run))
 }
 
+// DirectoryIn is the directory of a run whose name is given, where it is not the usual one of the run: somebody else has that.
+func DirectoryIn(shm, name string, uid int, run string) string {
+	if name == "" {
+		return DirectoryPath(shm, uid, run)
+	}
+	return filepath.Join(shm, name)
+}
+
 // Fault says that a rank could not record at all.
 type Fault struct {
 	Name  string // of the file that says so

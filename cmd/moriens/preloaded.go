@@ -34,6 +34,7 @@ type preloadedCommand struct {
 	Job     string        `help:"The batch system's name for the job."`
 	Alone   bool          `help:"The job has no other node."`
 	Timeout time.Duration `help:"How long the ranks wait for the results." default:"60s"`
+	Rings   string        `help:"Name of the directory of the run's rings."`
 	Starter int           `help:"Process that has started this one."`
 	Agent   string        `help:"Name of this node's agent: be it, instead of its parent."`
 	analysisFlags
@@ -77,7 +78,7 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 	// The ranks wait from when they are through with MPI, and their agents need some of that time.
 	keep := measure.Keep{Options: kept, Timeout: c.Timeout * 9 / 10}
 	return measure.Preload(measure.PreloadConfig{
-		Run: c.ID, Shm: c.Shm, Near: c.Near, Dir: c.Dir, Job: c.Job, Alone: c.Alone, Timeout: c.Timeout,
+		Run: c.ID, Shm: c.Shm, Rings: c.Rings, Near: c.Near, Dir: c.Dir, Job: c.Job, Alone: c.Alone, Timeout: c.Timeout,
 		Agent: c.Agent, Quiet: os.Getenv("MORIENS_QUIET") != "", Words: w,
 		Spool: c.spool(), Options: options, Cells: bursts, Keep: keep, Given: given(ctx), Program: program(),
 		Log: all.log(os.Stderr), // which Preload makes a file
@@ -97,7 +98,7 @@ func (c *preloadedCommand) supervise(w words) error {
 		return nil
 	}
 	// Nobody will read what the ranks go on recording. The file that tells them why stays for as long as they can read it.
-	directory := ring.NewDirectory(ring.DirectoryPath(c.Shm, os.Getuid(), c.ID))
+	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))
 	complain(w, errors.Join(err, directory.Clear()))
 	if unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}); unlockErr == nil && starterErr == nil {
 		awaitEnd(starter)

@@ -17,7 +17,7 @@
 #define START_BYTES 4096u
 #define FIRST_PAUSE_US 1000u
 #define LONGEST_PAUSE_US 20000u
-#define MAX_ARGUMENTS 20
+#define MAX_ARGUMENTS 24
 
 extern char **environ;
 
@@ -94,8 +94,8 @@ static int start_agent(void)
 {
 	char working[PATH_MAX], timeout[24], starter[16];
 	char *arguments[MAX_ARGUMENTS] = {"moriens", "preloaded", "--run", launch.run, "--shm", (char *)launch.options.shm,
-		"--timeout", timeout, "--near", working, "--starter", starter};
-	size_t count = 12, kept = 0, entries = environment_entries();
+		"--timeout", timeout, "--near", working, "--starter", starter, "--rings", strrchr(launch.directory, '/') + 1};
+	size_t count = 14, kept = 0, entries = environment_entries();
 	size_t bytes = (entries + 1) * sizeof(char *);
 	char **environment = moriens_os_memory(bytes);
 
@@ -168,12 +168,12 @@ static bool take_part(void)
 	int directory, error;
 
 	snprintf(launch.directory, sizeof launch.directory, "%s/moriens-%" PRIu32 "-%s", launch.options.shm, moriens_os_uid(), launch.run);
-	snprintf(launch.lock_path, sizeof launch.lock_path, "%s/agent", launch.directory);
 	if (!find_program())
 		return failed(launch.program, ENOENT);
-	error = moriens_os_open_directory(launch.directory, &directory);
+	error = moriens_os_open_beside(launch.directory, sizeof launch.directory, &directory);
 	if (error != 0)
 		return failed(launch.directory, error);
+	snprintf(launch.lock_path, sizeof launch.lock_path, "%s/agent", launch.directory);
 	error = create_start(directory);
 	moriens_os_close(directory);
 	if (error != 0) {
@@ -304,6 +304,11 @@ const char *moriens_launch(int32_t rank, int32_t size)
 	}
 	pthread_mutex_unlock(&lock);
 	return well ? launch.run : NULL;
+}
+
+const char *moriens_launch_directory(void)
+{
+	return launch.directory;
 }
 
 void moriens_launch_begun(void)

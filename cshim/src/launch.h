@@ -21,6 +21,9 @@ void moriens_launch_early(void);
 /* MPI has started, and MORIENS_RUN is not set. Returns the run's name, or NULL: there can be none, and rank 0 or the node's first has said why. */
 const char *moriens_launch(int32_t rank, int32_t size);
 
+/* That run's directory in shared memory. */
+const char *moriens_launch_directory(void);
+
 /* The process has its files, or will have none. */
 void moriens_launch_begun(void);
 

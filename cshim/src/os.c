@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,29 +19,90 @@
 /* More is a loop, and tells nobody anything new. */
 #define MAX_WARNINGS 4
 
-int moriens_os_open_directory(const char *path, int *fd)
+/* Opens a directory that is ours alone. */
+static int open_own(int parent, const char *path, int *fd)
 {
-	int saved = errno;
 	struct stat st;
 	int result = 0;
 
-	*fd = -1;
-	if (mkdir(path, 0700) != 0 && errno != EEXIST) {
+	*fd = openat(parent, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd < 0)
+		return errno;
+	if (fstat(*fd, &st) != 0) {
 		result = errno;
-	} else {
-		*fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (*fd < 0) {
-			result = errno;
-		} else if (fstat(*fd, &st) != 0) {
-			result = errno;
-		} else if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
-			/* In a directory that others can write, they could swap our files for theirs. */
-			result = EPERM;
-		}
+	} else if (st.st_uid != geteuid() || (st.st_mode & 077) != 0) {
+		/* In a directory that others can write, they could swap our files for theirs. */
+		result = EPERM;
 	}
-	if (result != 0 && *fd >= 0) {
+	if (result != 0) {
 		close(*fd);
 		*fd = -1;
+	}
+	return result;
+}
+
+int moriens_os_open_directory(const char *path, int *fd)
+{
+	int saved = errno;
+	int result;
+
+	*fd = -1;
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		result = errno;
+	else
+		result = open_own(AT_FDCWD, path, fd);
+	errno = saved;
+	return result;
+}
+
+/* Finds the first by name, of the directories that are ours alone, whose path begins as the given one does, with a dash. */
+static bool find_beside(const char *path, char *found, size_t bytes)
+{
+	const char *slash = strrchr(path, '/');
+	size_t begin = slash != NULL ? (size_t)(slash - path) + 1 : 0, name = strlen(path) - begin;
+	char best[256] = "";
+	DIR *list;
+	int fd;
+
+	if (begin == 0 || begin >= bytes)
+		return false;
+	snprintf(found, bytes, "%.*s", (int)begin, path);
+	list = opendir(found);
+	for (struct dirent *d; list != NULL && (d = readdir(list)) != NULL;) {
+		if (strncmp(d->d_name, path + begin, name) != 0 || d->d_name[name] != '-' || (best[0] != '\0' && strcmp(d->d_name, best) > 0))
+			continue;
+		if (open_own(dirfd(list), d->d_name, &fd) == 0) {
+			close(fd);
+			snprintf(best, sizeof best, "%s", d->d_name);
+		}
+	}
+	if (list != NULL)
+		closedir(list);
+	return best[0] != '\0' && (size_t)snprintf(found, bytes, "%.*s%s", (int)begin, path, best) < bytes;
+}
+
+int moriens_os_open_beside(char *path, size_t bytes, int *fd)
+{
+	int result = moriens_os_open_directory(path, fd);
+	int saved = errno;
+	char made[PATH_MAX], found[PATH_MAX];
+
+	if (result != EPERM && result != EACCES && result != ENOTDIR && result != ELOOP)
+		return result;
+	if (!find_beside(path, found, sizeof found)) {
+		int n = snprintf(made, sizeof made, "%s-%016" PRIx64, path, moriens_os_random());
+		bool ours = n > 0 && (size_t)n < sizeof made && mkdir(made, 0700) == 0;
+		/* Another rank of the job may have come to here in the same moment: they agree on the first by name, or have an agent each. */
+		if (!ours || !find_beside(path, found, sizeof found)) {
+			errno = saved;
+			return result;
+		}
+		if (strcmp(made, found) != 0)
+			rmdir(made);
+	}
+	if (strlen(found) < bytes && moriens_os_open_directory(found, fd) == 0) {
+		snprintf(path, bytes, "%s", found);
+		result = 0;
 	}
 	errno = saved;
 	return result;

@@ -20,6 +20,9 @@ struct moriens_file {
 /* Makes the directory if it is missing; refuses one that is not ours alone. Returns its descriptor in *fd. */
 int moriens_os_open_directory(const char *path, int *fd);
 
+/* Likewise; where somebody else has that name, which anybody may have foretold, it is one with random behind it, which other ranks find and path becomes. */
+int moriens_os_open_beside(char *path, size_t bytes, int *fd);
+
 /* Creates a file of zeros under a temporary name, and allocates and maps its first bytes; its size is all of them. ENOSPC: too large
  * for what is free. */
 int moriens_os_create(int directory, const char *name, size_t bytes, size_t all, struct moriens_file *file);

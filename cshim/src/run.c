@@ -179,7 +179,8 @@ static bool begin(const void *site, struct moriens_writer *ring)
 
 	if (moriens_options_off())
 		return false;
-	if (run == NULL)
+	bool given = run != NULL;
+	if (!given)
 		run = moriens_launch(identity.rank, identity.size);
 	if (run == NULL)
 		return false;
@@ -191,7 +192,10 @@ static bool begin(const void *site, struct moriens_writer *ring)
 	ring_bytes = options.ring_bytes;
 	ring_most = options.ring_most;
 	depth = options.callpath == 1 || moriens_unwind_load() ? options.callpath : 1;
-	snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
+	if (given)
+		snprintf(directory_path, sizeof directory_path, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
+	else
+		snprintf(directory_path, sizeof directory_path, "%s", moriens_launch_directory());
 	moriens_polls_limit(options.poll_gap_us);
 	moriens_drain_limit(options.drain_ms);
 	identify(site, &identity);

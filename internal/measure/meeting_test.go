@@ -6,11 +6,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"moriens/internal/hint"
 	"moriens/internal/rendezvous"
+	"moriens/internal/testenv"
 )
 
 func TestMeeting(t *testing.T) {
@@ -50,12 +52,56 @@ func TestMeeting(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	os.Remove(meetingPath(folder, "r"))
-	if err := os.Symlink("/etc/passwd", meetingPath(folder, "r")); err != nil {
+}
+
+// Another user who has the meeting's name keeps no agents from each other, and what that one has made is left alone.
+func TestMeetingOfAnotherUser(t *testing.T) {
+	for name, take := range map[string]func(path string) error{
+		"a file": func(path string) error {
+			testenv.NeedRoot(t)
+			return errors.Join(os.WriteFile(path, []byte(`{"run":"r","host":"x","dir":"/x"}`), 0o644), os.Chown(path, 65534, 65534))
+		},
+		"a link":      func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"a directory": func(path string) error { return os.Mkdir(path, 0o755) },
+		"a pipe":      func(path string) error { return syscall.Mkfifo(path, 0o666) },
+	} {
+		folder := filepath.Join(t.TempDir(), "any[*]?")
+		if err := errors.Join(os.Mkdir(folder, 0o755), take(meetingPath(folder, "r"))); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := readMeeting(folder, "r"); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		first := meeting{Run: "r", Host: "a", Dir: "/d"}
+		if err := writeMeeting(folder, first); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := writeMeeting(folder, meeting{Run: "r", Host: "b", Dir: "/e"}); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("%s: a second: %v", name, err)
+		}
+		if m, err := readMeeting(folder, "r"); m != first || err != nil {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		if err := removeMeeting(folder, "r"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, _ := os.ReadDir(folder); len(left) != 1 || left[0].Name() != ".moriens-r" {
+			t.Errorf("%s: left are %v", name, left)
+		}
+	}
+}
+
+// A directory that another user has made under the name of a run's is not that of the run, be it empty and open to all.
+func TestRunDirectoryOfAnotherUser(t *testing.T) {
+	testenv.NeedRoot(t)
+	folder := t.TempDir()
+	theirs := filepath.Join(folder, "moriens-4711")
+	if err := errors.Join(os.Mkdir(theirs, 0o700), os.Chown(theirs, 65534, 65534), os.Chmod(theirs, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readMeeting(folder, "r"); err == nil {
-		t.Error("a link was followed")
+	p := &preload{PreloadConfig: PreloadConfig{Near: folder, Job: "4711"}}
+	if dir, err := p.makeDir(); dir != theirs+"-2" || err != nil {
+		t.Errorf("%s, %v", dir, err)
 	}
 }
 

@@ -54,6 +54,7 @@ const (
 type PreloadConfig struct {
 	Run     string
 	Shm     string        // where the rings' directory is
+	Rings   string        // its name; empty: the usual one
 	Near    string        // working directory of the ranks
 	Dir     string        // run directory; empty: a new one in Near, named after the job, or the time
 	Job     string        // the batch system's name for the job; empty: there is none
@@ -85,7 +86,7 @@ func Preload(c PreloadConfig) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	p := &preload{PreloadConfig: c, folder: c.Near, directory: ring.DirectoryPath(c.Shm, os.Getuid(), c.Run)}
+	p := &preload{PreloadConfig: c, folder: c.Near, directory: ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.Run)}
 	if c.Dir != "" {
 		if !filepath.IsAbs(c.Dir) {
 			p.Dir = filepath.Join(c.Near, c.Dir)
@@ -222,7 +223,9 @@ func (p *preload) makeDir() (string, error) {
 	for n, try := 2, dir; ; n++ {
 		err := os.Mkdir(try, 0o777)
 		if errors.Is(err, fs.ErrExist) && n == 2 {
-			if entries, readErr := os.ReadDir(try); readErr == nil && len(entries) == 0 {
+			entries, readErr := os.ReadDir(try)
+			// Anybody can foretell a name that the user has not given, where the folder is open to others.
+			if readErr == nil && len(entries) == 0 && (p.Dir != "" || ownedByUs(try)) {
 				return try, nil
 			}
 		}
@@ -231,6 +234,12 @@ func (p *preload) makeDir() (string, error) {
 		}
 		try = fmt.Sprintf("%s-%d", dir, n)
 	}
+}
+
+// ownedByUs says whether this user has made a directory, which no link leads to.
+func ownedByUs(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir() && info.Sys().(*syscall.Stat_t).Uid == uint32(os.Getuid())
 }
 
 // host runs the collector and this node's agent, and writes the results.
@@ -355,7 +364,7 @@ func (p *preload) node(find uplink.Find, dir string, shared bool) (*agent.Node, 
 		return nil, err
 	}
 	config := agent.Config{
-		Run: p.Run, Cells: kept, Shm: p.Shm, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, RunDir: dir, KeepWork: p.Spool.Keep, Shared: shared,
+		Run: p.Run, Cells: kept, Shm: p.Shm, Rings: p.Rings, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, RunDir: dir, KeepWork: p.Spool.Keep, Shared: shared,
 		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
 	}
 	if !shared || p.Alone { // the collector of other nodes' agents minds it
