@@ -358,7 +358,8 @@ func (a *Agent) describe() *moriensv1.Process {
 	}
 }
 
-func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
+// describeEnd says how the process has ended, and, before that, what of what it says cannot be true.
+func (a *Agent) describeEnd(log *slog.Logger) *moriensv1.ProcessEnd {
 	how := moriensv1.ProcessEnd_HOW_DIED
 	if !a.ended {
 		how = moriensv1.ProcessEnd_HOW_RUNS
@@ -370,6 +371,12 @@ func (a *Agent) describeEnd() *moriensv1.ProcessEnd {
 		how = moriensv1.ProcessEnd_HOW_ABORTED
 	}
 	l := a.process.Losses()
+	if damaged, err := a.process.Damaged(); err != nil {
+		log.Error("what a rank says of its losses cannot be true", "rank", a.process.Rank, "error", err)
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{
+			Rank: int32(a.process.Rank), Corrupt: err.Error(), Figures: uint32(damaged),
+		}}})
+	}
 	return &moriensv1.ProcessEnd{
 		Process: a.process.ID, How: how, ThreadsFailed: uint32(l.ThreadsFailed), Fault: int32(l.Fault),
 		Unrecorded: l.Unrecorded, PathsLost: l.PathsLost + a.undefined, NamesLost: l.NamesLost + a.nameless,

@@ -266,6 +266,9 @@ func (n *Node) Run(ctx context.Context) error {
 		}
 	}
 	err := ctx.Err()
+	if err == nil && !n.done {
+		err = n.late()
+	}
 	if err == nil {
 		err = n.conclude(ctx)
 	}
@@ -276,13 +279,27 @@ func (n *Node) Run(ctx context.Context) error {
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
 	n.windows.close()
-	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil {
+	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
+	if over && n.came {
+		err = fmt.Errorf("%w; what ranks of this node had recorded and not sent by then is not in them", err)
+	}
+	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil && !over {
 		return errors.Join(fmt.Errorf("%w; it stays in %s", err, n.spool.Path()), closeErr, n.spool.Close())
 	}
 	if n.config.KeepWork && !n.spool.InMemory() {
 		return errors.Join(err, n.spool.Close(), n.directory.Remove())
 	}
 	return errors.Join(err, n.spool.Remove(), n.directory.Remove())
+}
+
+// late says that the run has ended without this agent, if it has.
+func (n *Node) late() error {
+	select {
+	case <-n.up.Over():
+		return n.up.Refused()
+	default:
+		return nil
+	}
 }
 
 // conclude says what there is to say when all processes have ended, waits until the collector has everything, and stays as long as it may ask for
@@ -378,6 +395,10 @@ func (n *Node) watch(ctx context.Context) {
 		case <-n.bell.News():
 			nextScan = now
 		case <-n.up.Finish():
+			n.scan()
+			n.leave()
+			return
+		case <-n.up.Over():
 			n.scan()
 			n.leave()
 			return
@@ -485,7 +506,8 @@ func (n *Node) end(a *Agent) {
 			n.define(a) // and tell of it, if nobody has
 		}
 		a.endMessages()
-		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: a.describeEnd()}})
+		end := a.describeEnd(n.config.Log)
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: end}})
 		a.out.leave(a.path, func() { a.process.Close() })
 		a.out.ended = true
 	}

@@ -48,7 +48,7 @@ type Config struct {
 	Journal  string            // directory; where it holds a run that has not been concluded, this is the collector of that
 	Run      string            // MORIENS_RUN of the job, where it does not
 	Launcher []string          // command line of the job's launcher, likewise; empty where the job is started elsewhere
-	Listen   string            // host:port, or unix:PATH
+	Listen   string            // host:port, or unix:PATH, or unix:@NAME
 	Web      string            // host:port of the page for browsers and Prometheus; empty = none
 	Agents   int               // that are known to come; 0 = not known how many
 	Command  string            // of moriens, for the rendezvous

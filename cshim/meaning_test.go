@@ -340,7 +340,7 @@ func TestCommunicatorsFindNoRoom(t *testing.T) {
 			}
 		}
 		// MPI_COMM_SELF is named, for it came first. Its freeing names each of the others.
-		if lost := int(p.CommsLost()); lost == 0 || lost+len(p.comms) != n+1 || nameless != lost {
+		if lost := int(p.Losses().CommsLost); lost == 0 || lost+len(p.comms) != n+1 || nameless != lost {
 			t.Errorf("%d communicators, %d lost, %d collectives without one", len(p.comms), lost, nameless)
 		}
 		last := p.threads[0][len(p.threads[0])-2]

@@ -244,6 +244,14 @@ func FuzzProcess(f *testing.F) {
 	f.Add(at(name+16, 0xff, 1), uint16(len(base)))       // not UTF-8
 	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))      // rank -1
 	f.Add(at(44, 9, 4), uint16(len(base)))               // an unknown clock
+	const threads, failed, fault = 132, 136, 140
+	for _, count := range []int{152, 160, 168, 176} {
+		f.Add(at(count, ^uint64(0), 8), uint16(len(base)))    // a negative number of what was lost
+		f.Add(at(count, ring.MaxCount, 8), uint16(len(base))) // as many as can be
+	}
+	f.Add(at(threads, 0xffffffff, 4), uint16(len(base))) // no such number of threads
+	f.Add(at(failed, 0x80000000, 4), uint16(len(base)))  // more without a ring than there are
+	f.Add(at(fault, 0xffffffff, 4), uint16(len(base)))   // no such reason
 	f.Fuzz(func(t *testing.T, patch []byte, size uint16) {
 		content := overlay(base, patch)
 		content = content[:min(int(size), len(content))]
@@ -260,7 +268,14 @@ func FuzzProcess(f *testing.F) {
 		}
 		defer p.Close()
 		p.State()
-		p.Losses()
+		l := p.Losses()
+		damaged, lossesErr := p.Damaged()
+		if lossesErr != nil != (damaged > 0) || lossesErr != nil && !errors.Is(lossesErr, ring.ErrCorrupt) {
+			t.Fatalf("%d figures: %v", damaged, lossesErr)
+		}
+		if threads := p.Threads(); threads < 0 || threads > l.Threads || l.ThreadsFailed > l.Threads || l.Fault > 4095 || max(l.Unrecorded, l.PathsLost, l.NamesLost, l.CommsLost) > ring.MaxCount {
+			t.Fatalf("%d threads, %+v", threads, l)
+		}
 		first, err := p.ReadLog()
 		for _, c := range first.Comms {
 			told := uint64(0)

@@ -28,12 +28,6 @@ func (r *Reader) Missed() uint64 {
 	return r.Dropped() + r.Abandoned() + r.Paused()
 }
 
-// CommsLost is how many communicators, windows and files the process's log had no room for.
-func (p *Process) CommsLost() (n uint64) {
-	p.guard(func() { n = atomic.LoadUint64(&p.header.Comms_lost) })
-	return n
-}
-
 // Unrecorded says whether the process has threads whose calls are not recorded at all.
 func (p *Process) Unrecorded() bool {
 	failed := uint32(0)

@@ -46,7 +46,16 @@ type Losses struct {
 	Unrecorded    uint64        // calls of threads without a ring
 	PathsLost     uint64        // call paths that the log had no room for
 	NamesLost     uint64        // marks whose name it had none for
+	CommsLost     uint64        // communicators, windows and files that it had none for
 }
+
+// What a process can count at most, whatever it does: more is damage.
+const (
+	maxThreads = 1 << 20
+	maxErrno   = 4095
+	// MaxCount is that of calls, and of what comes with calls: at a hundred million in a second it takes a month.
+	MaxCount = 1 << 48
+)
 
 // maxProcessBytes bounds what a process file may ask us to map.
 const maxProcessBytes = 1 << 30
@@ -159,29 +168,56 @@ func (p *Process) Over() bool {
 	return over
 }
 
-// Threads is how many threads have, or will have at once, a ring.
+// Threads is how many threads have, or will have at once, a ring. Where the number is damaged nothing is said to come.
 func (p *Process) Threads() (threads int) {
 	p.guard(func() {
 		// In this order: a thread is counted before it is known to have failed.
 		failed := atomic.LoadUint32(&p.header.Threads_failed)
-		threads = int(atomic.LoadUint32(&p.header.Threads)) - int(failed)
+		if all := atomic.LoadUint32(&p.header.Threads); failed <= all && all <= maxThreads {
+			threads = int(all - failed)
+		}
 	})
 	return threads
 }
 
-// Losses is what could not be recorded so far.
-func (p *Process) Losses() (l Losses) {
+// Losses is what could not be recorded so far. Of figures that cannot be true, which Damaged names, it has 0.
+func (p *Process) Losses() Losses {
+	l, _ := p.losses()
+	return l
+}
+
+// Damaged says how many figures of Losses cannot be true, and which; it wraps ErrCorrupt.
+func (p *Process) Damaged() (figures int, err error) {
+	_, wrong := p.losses()
+	if len(wrong) > 0 {
+		err = corrupt(p.name, "counts that are not what it lost: %s", strings.Join(wrong, ", "))
+	}
+	return len(wrong), err
+}
+
+func (p *Process) losses() (l Losses, wrong []string) {
+	sound := func(name string, value, limit uint64) uint64 {
+		if value <= limit {
+			return value
+		}
+		wrong = append(wrong, fmt.Sprintf("%s is %d", name, value))
+		return 0
+	}
 	p.guard(func() {
+		h := p.header
+		failed := uint64(atomic.LoadUint32(&h.Threads_failed)) // first, as for Threads
+		threads := sound("the number of threads", uint64(atomic.LoadUint32(&h.Threads)), maxThreads)
 		l = Losses{
-			Threads:       int(atomic.LoadUint32(&p.header.Threads)),
-			ThreadsFailed: int(atomic.LoadUint32(&p.header.Threads_failed)),
-			Fault:         syscall.Errno(atomic.LoadUint32(&p.header.Fault)),
-			Unrecorded:    atomic.LoadUint64(&p.header.Unrecorded),
-			PathsLost:     atomic.LoadUint64(&p.header.Paths_lost),
-			NamesLost:     atomic.LoadUint64(&p.header.Names_lost),
+			Threads:       int(threads),
+			ThreadsFailed: int(sound("that of threads without a ring", failed, threads)),
+			Fault:         syscall.Errno(sound("the reason of that", uint64(atomic.LoadUint32(&h.Fault)), maxErrno)),
+			Unrecorded:    sound("the number of calls of such threads", atomic.LoadUint64(&h.Unrecorded), MaxCount),
+			PathsLost:     sound("that of call paths without room", atomic.LoadUint64(&h.Paths_lost), MaxCount),
+			NamesLost:     sound("that of marks whose name had none", atomic.LoadUint64(&h.Names_lost), MaxCount),
+			CommsLost:     sound("that of communicators without room", atomic.LoadUint64(&h.Comms_lost), MaxCount),
 		}
 	})
-	return l
+	return l, wrong
 }
 
 // Alive says whether the process still runs: whether somebody holds the lock on its file.

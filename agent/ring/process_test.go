@@ -1,10 +1,14 @@
 package ring_test
 
 import (
+	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -39,6 +43,9 @@ func TestProcess(t *testing.T) {
 	if got := p.Losses(); got != wantLosses {
 		t.Errorf("losses %+v", got)
 	}
+	if n, err := p.Damaged(); n != 0 || err != nil {
+		t.Errorf("%d damaged, %v", n, err)
+	}
 	w.Finalize()
 	if p.State() != ring.Finalized {
 		t.Errorf("state %v", p.State())
@@ -46,6 +53,47 @@ func TestProcess(t *testing.T) {
 	w.Exit()
 	if alive, err := p.Alive(); alive || err != nil {
 		t.Errorf("after the end: alive %v, %v", alive, err)
+	}
+}
+
+// Figures of a damaged file that cannot be true are told as none, each is named, and the others count.
+func TestDamagedLosses(t *testing.T) {
+	w, dir := process(t, ringwriter.Identity{})
+	defer w.Exit()
+	path := filepath.Join(dir, w.FileName())
+	p, err := ring.OpenProcess(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	w.ThreadFailed(syscall.ENOSPC, 12)
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var h shmabi.Process
+	for _, offset := range []uintptr{unsafe.Offsetof(h.Comms_lost), unsafe.Offsetof(h.Paths_lost)} {
+		if _, err := file.WriteAt(bytes.Repeat([]byte{0xff}, 8), int64(offset)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := p.Losses()
+	damaged, err := p.Damaged()
+	if want := (ring.Losses{Threads: 1, ThreadsFailed: 1, Fault: syscall.ENOSPC, Unrecorded: 12}); got != want || damaged != 2 || !errors.Is(err, ring.ErrCorrupt) {
+		t.Errorf("%+v, %d damaged, %v", got, damaged, err)
+	}
+	if err == nil || !strings.Contains(err.Error(), "communicators without room is 18446744073709551615") || !strings.Contains(err.Error(), w.FileName()) {
+		t.Errorf("%v", err)
+	}
+	if _, err := file.WriteAt([]byte{9}, int64(unsafe.Offsetof(h.Threads_failed))); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.Threads(); n != 0 {
+		t.Errorf("%d threads", n)
+	}
+	if damaged, _ := p.Damaged(); p.Losses().ThreadsFailed != 0 || damaged != 3 {
+		t.Errorf("%+v, %d damaged", p.Losses(), damaged)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,7 +56,10 @@ type Stats struct {
 	Redirected uint64
 }
 
-// A Find says where the collector is now; fs.ErrNotExist while there is none.
+// ErrOver is why there is no collector any more: the run has ended. What comes now is no part of it.
+var ErrOver = errors.New("the run has ended")
+
+// A Find says where the collector is now; fs.ErrNotExist while there is none, ErrOver where none will come.
 type Find func() (rendezvous.Rendezvous, error)
 
 // At is the Find of a collector that stays where it is.
@@ -87,11 +91,12 @@ type Uplink struct {
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
+	over       chan struct{} // closed when it has ended, and nothing more is taken
 }
 
 // New returns an uplink from an outbox to the collector. Nothing is sent until Run.
 func New(find Find, hello *moriensv1.Hello, outbox *spool.Outbox, log *slog.Logger) *Uplink {
-	u := &Uplink{find: find, hello: hello, outbox: outbox, log: log, finish: make(chan struct{})}
+	u := &Uplink{find: find, hello: hello, outbox: outbox, log: log, finish: make(chan struct{}), over: make(chan struct{})}
 	u.changed.L = &u.mu
 	outbox.Notify(u.wake)
 	return u
@@ -99,6 +104,16 @@ func New(find Find, hello *moriensv1.Hello, outbox *spool.Outbox, log *slog.Logg
 
 // Finish is closed when the collector ends the run: what the ranks have recorded is still wanted.
 func (u *Uplink) Finish() <-chan struct{} { return u.finish }
+
+// Over is closed when the run has ended without this agent: nothing more is taken.
+func (u *Uplink) Over() <-chan struct{} { return u.over }
+
+// Refused is why the collector will not have this agent; nil where it will.
+func (u *Uplink) Refused() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.fatal
+}
 
 // Stats returns the counts so far.
 func (u *Uplink) Stats() Stats {
@@ -141,6 +156,10 @@ func (u *Uplink) Run(ctx context.Context) error {
 		if refused(err) {
 			u.mu.Lock()
 			u.fatal = fmt.Errorf("the collector refuses this agent: %w", err)
+			if errors.Is(err, ErrOver) {
+				u.fatal = err
+				close(u.over)
+			}
 			u.mu.Unlock()
 			u.wake()
 			return u.fatal
@@ -169,7 +188,7 @@ func (u *Uplink) Run(ctx context.Context) error {
 // errRefused is a refusal that no retry can change.
 var errRefused = errors.New("refused")
 
-func refused(err error) bool { return errors.Is(err, errRefused) }
+func refused(err error) bool { return errors.Is(err, errRefused) || errors.Is(err, ErrOver) }
 
 // judge marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
 // address may be another's by now.
@@ -177,6 +196,9 @@ func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition:
 		if now, again := u.find(); again == nil && now.Equal(meet) {
+			if over(err) {
+				return ErrOver
+			}
 			return fmt.Errorf("%w: %w", errRefused, err)
 		}
 	}
@@ -225,6 +247,14 @@ func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *mo
 	}
 	defer conn.Close()
 	return u.stream(ctx, meet, conn, hello)
+}
+
+// over says whether a refusal is that of a run that has ended.
+func over(err error) bool {
+	return slices.ContainsFunc(status.Convert(err).Details(), func(detail any) bool {
+		_, is := detail.(*moriensv1.RunOver)
+		return is
+	})
 }
 
 // redirected is where a collector sends this agent, if that is what it has answered.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math/rand/v2"
 	"os"
@@ -113,7 +114,7 @@ func kill(cmd *exec.Cmd) {
 // meetAgain waits for the collector to listen, and returns its rendezvous.
 func meetAgain(t *testing.T, out string, cmd *exec.Cmd, output *strings.Builder) rendezvous.Rendezvous {
 	t.Helper()
-	r, err := rendezvous.Wait(out, 2*time.Minute)
+	r, err := rendezvous.Wait(out, 2*time.Minute, nil)
 	if err != nil {
 		kill(cmd)
 		t.Fatalf("%v\n%s", err, output)
@@ -290,7 +291,8 @@ func TestOptionsOutliveTheCollector(t *testing.T) {
 
 // A `moriens run` that is killed leaves what its agent has sent, and `moriens collect` makes the results of it.
 func TestRunIsKilled(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "run")
+	out, tmp := filepath.Join(t.TempDir(), "run"), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
 	job := []string{"sh", "-c", `while [ -e "$0" ]; do sleep 0.1; done`, t.TempDir()} // until the test is over
 	run, output := start(t, append([]string{"run", "--keep-bursts", "all", "--out", out, "--shm", t.TempDir(), "--"}, job...)...)
 	lock := filepath.Join(out, rundir.JournalDir, "lock")
@@ -308,6 +310,12 @@ func TestRunIsKilled(t *testing.T) {
 		}
 	}
 	kill(run)
+	filepath.WalkDir(tmp, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Type()&fs.ModeSocket != 0 {
+			t.Errorf("its socket stays: %s, %v", path, err)
+		}
+		return nil
+	})
 	collect, output := start(t, "collect", "--out", out)
 	meet := meetAgain(t, out, collect, output)
 	a := newTestAgent(t, out, meet.Run, 0, 1)

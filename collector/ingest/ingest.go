@@ -96,7 +96,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 		return ticks, s.journal.Clock(agent), nil
 	}, s.finish, s.stay)
 	if agent, err = s.journal.Greet(hello, acks.set); err != nil {
-		return status.Error(codes.FailedPrecondition, err.Error())
+		return over(err)
 	}
 	defer s.store.Leave(agent)
 	log := s.log.With("agent", hello.Host)
@@ -122,6 +122,18 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	}
 	log.Info("agent disconnected", "error", err)
 	return err
+}
+
+// over refuses what comes after the end of the run.
+func over(err error) error {
+	refusal := status.New(codes.FailedPrecondition, err.Error())
+	if !errors.Is(err, store.ErrFrozen) {
+		return refusal.Err()
+	}
+	if detailed, detailErr := refusal.WithDetails(&moriensv1.RunOver{}); detailErr == nil {
+		refusal = detailed
+	}
+	return refusal.Err()
 }
 
 // sendOn refuses an agent that belongs to another collector.
@@ -154,7 +166,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		var content *store.ContentError
 		switch {
 		case errors.Is(err, store.ErrFrozen):
-			return status.Error(codes.FailedPrecondition, err.Error())
+			return over(err)
 		case errors.As(err, &content):
 			s.log.Error("message refused", "agent", agent.Hello.Host, "error", err)
 		case stream.Context().Err() != nil:

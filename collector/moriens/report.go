@@ -37,6 +37,11 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	}
 	m.Unseen, m.Absent, m.Losses.RanksUnrecorded = h.unseen, h.absent, h.unrecorded
 	m.Losses.FilesUnreadable = unreadable(f)
+	for _, a := range f.Agents {
+		for _, fault := range a.Faults {
+			m.Losses.FiguresDamaged += int64(fault.Figures)
+		}
+	}
 	m.Losses.CallsAbandoned = int64(f.Totals.Abandoned)
 	m.Losses.MarksInsideCalls = int64(f.Totals.MarksInside)
 	m.Losses.PhaseEndsUnmatched, m.Losses.PhasesUnfinished = h.unbalanced.ends, h.unbalanced.never
@@ -213,6 +218,10 @@ func faults(f store.Frozen) []string {
 	var notes []string
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {
+			if fault.Figures > 0 {
+				notes = append(notes, fmt.Sprintf("host %s: counts of losses are damaged, and count as 0: %s", a.Hello.Host, fault.Corrupt))
+				continue
+			}
 			if fault.Corrupt != "" {
 				notes = append(notes, fmt.Sprintf("host %s: what a rank recorded cannot be read: %s", a.Hello.Host, fault.Corrupt))
 			}

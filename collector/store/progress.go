@@ -59,7 +59,7 @@ func (s *Store) Progress() Progress {
 		}
 	}
 	for _, a := range s.agents {
-		p.Faults += len(a.Faults)
+		p.Faults += a.Unreadable()
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
 			Spool: a.Spool, CPU: a.cpu(),

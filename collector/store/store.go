@@ -230,6 +230,7 @@ func (s *Store) Apply(a *Agent, m *moriensv1.ReportRequest) (uint64, error) {
 }
 
 func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
+	s.weigh(a, m)
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Process:
 		return s.addProcess(a, b.Process)

@@ -347,6 +347,7 @@ func losses(m *rundir.Manifest) string {
 	add(l.WindowsEvicted, "window", "windows", " of full detail evicted on the nodes, for want of room")
 	add(l.TransfersLost, "transfer", "transfers", " of kept MPI calls not known, their nodes did not give them")
 	add(l.MessagesRefused, "message", "messages", " refused")
+	add(l.FiguresDamaged, "count of losses", "counts of losses", " damaged, see the notes")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
 	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")
 	parts = append(parts, died(m)...)

@@ -135,7 +135,7 @@ func (r *round) startCollector(p *process) {
 	r.collector.start()
 	r.t.Cleanup(func() { r.collector.signal(syscall.SIGTERM); <-r.collector.ended })
 	var err error
-	if r.meet, err = rendezvous.Wait(r.out, roundTime); err != nil {
+	if r.meet, err = rendezvous.Wait(r.out, roundTime, nil); err != nil {
 		r.t.Fatalf("%v\n%s", err, r.collector.text())
 	}
 	if r.proxy, err = startProxy(r.meet, r.out, r.agents); err != nil {

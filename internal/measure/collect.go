@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"moriens/agent"
 	"moriens/agent/ring"
 	"moriens/agent/spool"
+	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/analysis/team"
 	"moriens/collector"
@@ -72,13 +74,16 @@ func Collect(c CollectConfig) error {
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
 	}
+	var notice *rendezvous.Notice
 	if first {
-		err = publish(col, out, signals)
+		notice, err = publish(col, out, signals, c.Log)
+		defer notice.Leave()
 	}
 	if err := team.Agree(c.Team, err); err != nil {
 		if !col.Resumed() {
 			err = errors.Join(err, col.Discard())
 		}
+		notice.Remove()
 		col.Close(collector.Outcome{})
 		return err
 	}
@@ -110,7 +115,7 @@ func Collect(c CollectConfig) error {
 	}
 	col.Close(outcome(dir, err))
 	if first {
-		rendezvous.Remove(out) // whoever finds it until then is told how the run has ended
+		notice.Remove() // whoever finds it until then is told how the run has ended
 	}
 	return team.Agree(c.Team, end.verdict(dir, err))
 }
@@ -120,11 +125,11 @@ const roomWait = 500 * time.Millisecond
 
 // publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents keep what
 // they have until it is back. A new one has nothing to wait for.
-func publish(col *collector.Collector, out string, signals <-chan os.Signal) error {
+func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
 	for told := false; ; told = true {
-		err := rendezvous.Write(out, col.Rendezvous())
+		notice, err := rendezvous.Post(out, col.Rendezvous(), log)
 		if err == nil || !col.Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-			return err
+			return notice, err
 		}
 		if !told {
 			fmt.Fprintf(os.Stderr, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
@@ -132,7 +137,7 @@ func publish(col *collector.Collector, out string, signals <-chan os.Signal) err
 		select {
 		case <-time.After(roomWait):
 		case s := <-signals:
-			return errors.Join(err, fmt.Errorf("ended by %s", signalName(s)))
+			return nil, errors.Join(err, fmt.Errorf("ended by %s", signalName(s)))
 		}
 	}
 }
@@ -264,7 +269,7 @@ func Agent(c AgentConfig) error {
 		return err
 	}
 	node, err := agent.New(agent.Config{
-		Run: meet.Run, Cells: kept, Shm: c.Shm, Find: func() (rendezvous.Rendezvous, error) { return rendezvous.Read(c.Dir) },
+		Run: meet.Run, Cells: kept, Shm: c.Shm, Find: find(c.Dir),
 		Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: c.Dir, KeepWork: c.Spool.Keep, Idle: c.Idle, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if errors.Is(err, ring.ErrClaimed) {
@@ -298,11 +303,34 @@ func spoolHint(err error) error {
 
 // meetCollector waits for the rendezvous in a run directory.
 func meetCollector(dir string, wait time.Duration) (rendezvous.Rendezvous, error) {
-	meet, err := rendezvous.Wait(dir, wait)
+	meet, err := rendezvous.Wait(dir, wait, func() error { return over(dir) })
+	if errors.Is(err, uplink.ErrOver) {
+		return meet, err
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return meet, hint.With(err, "start `moriens collect --out "+dir+"` first")
 	}
 	return meet, meetHint(err)
+}
+
+// over says that the run of a directory has ended, where it has: no collector will come there any more.
+func over(dir string) error {
+	if !exists(filepath.Join(dir, rundir.ManifestFile)) {
+		return nil
+	}
+	return hint.With(fmt.Errorf("%w: its results are in %s", uplink.ErrOver, dir),
+		"agents have to be there while the job runs; for another job name another run directory")
+}
+
+// find is where the collector of a run directory is to be found.
+func find(dir string) uplink.Find {
+	return func() (rendezvous.Rendezvous, error) {
+		meet, err := rendezvous.Read(dir)
+		if errors.Is(err, fs.ErrNotExist) {
+			err = cmp.Or(over(dir), err)
+		}
+		return meet, err
+	}
 }
 
 // meetHint says what to do about a rendezvous that is there and cannot be read.

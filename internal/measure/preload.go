@@ -255,7 +255,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 		}
 		return hint.With(err, startAdvice(err, dir))
 	}
-	by, served, agentErr := p.attend(col, signals, dir)
+	by, served, notice, agentErr := p.attend(col, signals, dir)
 	var summary bytes.Buffer
 	to := output{&summary, p.Words}
 	if agentErr != nil && col.Journal().Store().Totals().Processes == 0 {
@@ -275,7 +275,12 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	if results == dir && !p.Spool.Keep {
 		err = errors.Join(err, col.Discard())
 	}
-	err = errors.Join(agentErr, err, rendezvous.Remove(dir), removeMeeting(p.folder, p.Run))
+	if notice != nil {
+		err = errors.Join(err, notice.Remove())
+	} else { // that of a collector which was killed, perhaps
+		err = errors.Join(err, rendezvous.Remove(dir))
+	}
+	err = errors.Join(agentErr, err, removeMeeting(p.folder, p.Run))
 	col.Close(outcome(results, err))
 	if err == nil && !p.Quiet {
 		fmt.Fprintf(p.Words, "moriens: results in %s\n", dir)
@@ -284,17 +289,18 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 }
 
 // attend looks after this node's ranks, and takes what other agents send, until all are done or something ends the run early, and returns what
-// did. This node's agent then stays for what it may be asked; served tells when it has ended, nil where it has by now.
-func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, err error) {
+// did. This node's agent then stays for what it may be asked; served tells when it has ended, nil where it has by now. notice is how others find the
+// collector, nil where they need not.
+func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	if col.Over() {
-		return "", nil, nil
+		return "", nil, nil, nil
 	}
-	if err := rendezvous.Write(dir, col.Rendezvous()); err != nil {
-		return "", nil, err
+	if notice, err = rendezvous.Post(dir, col.Rendezvous(), p.Log); err != nil {
+		return "", nil, nil, err
 	}
 	node, err := p.node(uplink.At(col.Rendezvous()), dir, true)
 	if err != nil {
-		return "", nil, err
+		return "", nil, notice, err
 	}
 	served = make(chan error, 1)
 	go func() { served <- node.Run(context.Background()) }()
@@ -307,9 +313,9 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	}
 	select {
 	case err := <-served:
-		return by, nil, err
+		return by, nil, notice, err
 	default:
-		return by, served, nil
+		return by, served, notice, nil
 	}
 }
 
@@ -346,7 +352,7 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 		return err
 	}
 	defer p.logTo(filepath.Join(dir, "moriens-"+host+".log"))()
-	node, err := p.node(func() (rendezvous.Rendezvous, error) { return rendezvous.Read(dir) }, dir, false)
+	node, err := p.node(find(dir), dir, false)
 	if err != nil {
 		return err
 	}

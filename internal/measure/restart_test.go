@@ -328,7 +328,7 @@ func TestFrozenCollector(t *testing.T) {
 	t.Parallel()
 	out, shm := filepath.Join(t.TempDir(), "run"), t.TempDir()
 	cmd := child(t, collectEnv, out)
-	meet, err := rendezvous.Wait(out, patience)
+	meet, err := rendezvous.Wait(out, patience, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,16 +75,11 @@ func Run(c RunConfig) (status int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	sockets, err := socketDir()
+	p, err := c.start(out)
 	if err != nil {
 		return 1, err
 	}
-	defer os.RemoveAll(sockets)
-	p, err := c.start(out, sockets)
-	if err != nil {
-		return 1, err
-	}
-	defer rendezvous.Remove(out)
+	defer p.notice.Remove()
 	defer p.dismissAgent()
 
 	started := time.Now()
@@ -93,6 +88,7 @@ func Run(c RunConfig) (status int, err error) {
 	})
 	if err != nil {
 		p.dismissAgent()
+		p.notice.Remove()
 		nothingRan(p.collector, out)
 		var start *job.StartError
 		if errors.As(err, &start) {
@@ -172,6 +168,7 @@ type parts struct {
 	RunConfig
 	run, out  string
 	collector *collector.Collector
+	notice    *rendezvous.Notice
 	agent     *agent.Node
 	stopAgent context.CancelFunc
 	agentDone chan struct{}
@@ -179,7 +176,7 @@ type parts struct {
 }
 
 // start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
-func (c *RunConfig) start(out, sockets string) (*parts, error) {
+func (c *RunConfig) start(out string) (*parts, error) {
 	kept, err := c.Cells.keep(c.Options, c.Log)
 	if err != nil {
 		os.Remove(out) // only if empty
@@ -187,7 +184,7 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 	}
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
-		Listen: "unix:" + filepath.Join(sockets, socketName), Web: c.Web, Command: rendezvous.CommandRun,
+		Listen: rendezvous.NewSocket(), Web: c.Web, Command: rendezvous.CommandRun,
 		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
 	})
 	if err != nil {
@@ -196,7 +193,8 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 	}
 	run := col.Rendezvous().Run
 	// The user's own commands find the collector by it.
-	if err := rendezvous.Write(out, col.Rendezvous()); err != nil {
+	notice, err := rendezvous.Post(out, col.Rendezvous(), c.Log)
+	if err != nil {
 		nothingRan(col, out)
 		return nil, err
 	}
@@ -205,11 +203,12 @@ func (c *RunConfig) start(out, sockets string) (*parts, error) {
 		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
 	})
 	if err != nil {
+		notice.Remove()
 		nothingRan(col, out)
 		return nil, spoolHint(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	p := &parts{RunConfig: *c, run: run, out: out, collector: col, agent: node, stopAgent: stop, agentDone: make(chan struct{})}
+	p := &parts{RunConfig: *c, run: run, out: out, collector: col, notice: notice, agent: node, stopAgent: stop, agentDone: make(chan struct{})}
 	go func() {
 		defer close(p.agentDone)
 		p.agentErr = node.Run(ctx)
@@ -241,7 +240,7 @@ func (p *parts) conclude(measured moriens.Job) error {
 		collector: p.collector, by: measured.EndedBy, out: p.out, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: terminal, job: func() moriens.Job { return measured },
 	}
 	dir, err := end.conclude()
-	rendezvous.Remove(p.out)
+	p.notice.Remove()
 	if <-p.agentDone; p.agentErr != nil {
 		p.Log.Error("agent", "error", p.agentErr)
 	}
@@ -383,7 +382,6 @@ func Library() (string, error) {
 func nothingRan(col *collector.Collector, out string) {
 	col.Discard()
 	col.Close(collector.Outcome{})
-	rendezvous.Remove(out)
 	os.Remove(out) // only if empty
 }
 
@@ -414,21 +412,4 @@ func unfinished(out string) bool {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// socketDir makes a private directory whose path leaves room for a socket's name: a socket address
-// holds 107 bytes.
-func socketDir() (string, error) {
-	dir, err := os.MkdirTemp("", socketPrefix)
-	if err == nil && len(dir) > 90 {
-		os.Remove(dir)
-		err = syscall.ENAMETOOLONG
-	}
-	if err != nil {
-		dir, err = os.MkdirTemp("/tmp", socketPrefix)
-	}
-	if err != nil {
-		return "", hint.With(fmt.Errorf("no place for a socket: %w", err), "point TMPDIR to a directory that you may write to")
-	}
-	return dir, nil
 }

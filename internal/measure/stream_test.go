@@ -129,7 +129,7 @@ func checkRing(t *testing.T, c *collector.Collector, messages int) {
 }
 
 func TestStream(t *testing.T) {
-	for _, listen := range []string{"127.0.0.1:0", "unix:" + filepath.Join(t.TempDir(), "s")} {
+	for _, listen := range []string{"127.0.0.1:0", "unix:" + filepath.Join(t.TempDir(), "s"), rendezvous.NewSocket()} {
 		c := startCollector(t, listen)
 		outbox := openOutbox(t)
 		u, _ := startUplink(t, outbox, c.Rendezvous(), "run1")

@@ -53,26 +53,32 @@ func openDir(t *testing.T) string {
 	return dir
 }
 
+// sockets are addresses of Unix sockets that other users can connect to: a file that all may enter, and none at all, as `moriens run` has.
+func sockets(t *testing.T) []string {
+	return []string{filepath.Join(openDir(t), "s"), strings.TrimPrefix(NewSocket(), "unix:")}
+}
+
 func TestPeerOfThisUser(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := PeerCredentials().ClientHandshake(context.Background(), "", client); err != nil {
-		t.Errorf("client: %v", err)
-	}
-	if _, _, err := PeerCredentials().ServerHandshake(server); err != nil {
-		t.Errorf("server: %v", err)
+	for _, path := range sockets(t) {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		client, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := PeerCredentials().ClientHandshake(context.Background(), "", client); err != nil {
+			t.Errorf("client: %v", err)
+		}
+		if _, _, err := PeerCredentials().ServerHandshake(server); err != nil {
+			t.Errorf("server: %v", err)
+		}
 	}
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -90,45 +96,49 @@ func TestPeerOfThisUser(t *testing.T) {
 
 // Who connects to our socket has to be us, even where the socket's directory lets others in.
 func TestOtherUserConnects(t *testing.T) {
-	path := filepath.Join(openDir(t), "s")
-	l, err := net.Listen("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if err := os.Chmod(path, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	var dialErr error
-	asNobody(t, func() { _, dialErr = net.Dial("unix", path) })
-	if dialErr != nil {
-		t.Fatal(dialErr)
-	}
-	server, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := PeerCredentials().ServerHandshake(server); !errors.Is(err, ErrOtherUser) {
-		t.Errorf("another user's connection: %v", err)
+	for _, path := range sockets(t) {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if filepath.IsAbs(path) {
+			if err := os.Chmod(path, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var dialErr error
+		asNobody(t, func() { _, dialErr = net.Dial("unix", path) })
+		if dialErr != nil {
+			t.Fatal(dialErr)
+		}
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := PeerCredentials().ServerHandshake(server); !errors.Is(err, ErrOtherUser) {
+			t.Errorf("another user's connection: %v", err)
+		}
 	}
 }
 
 // Whom we connect to has to be us: another user may have put a socket in the place of ours to learn the token.
 func TestOtherUserListens(t *testing.T) {
-	path := filepath.Join(openDir(t), "s")
-	var l net.Listener
-	var err error
-	asNobody(t, func() { l, err = net.Listen("unix", path) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	client, err := net.Dial("unix", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := PeerCredentials().ClientHandshake(context.Background(), "", client); !errors.Is(err, ErrOtherUser) {
-		t.Errorf("another user's socket: %v", err)
+	for _, path := range sockets(t) {
+		var l net.Listener
+		var err error
+		asNobody(t, func() { l, err = net.Listen("unix", path) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		client, err := net.Dial("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := PeerCredentials().ClientHandshake(context.Background(), "", client); !errors.Is(err, ErrOtherUser) {
+			t.Errorf("another user's socket: %v", err)
+		}
 	}
 }
 

@@ -34,7 +34,7 @@ func NewRun() string { return NewSecret(8) }
 // A Rendezvous says where a run's collector listens and what proves it to be that collector.
 type Rendezvous struct {
 	Run     string `json:"run"`     // MORIENS_RUN of the job
-	Address string `json:"address"` // host:port, or unix:PATH
+	Address string `json:"address"` // host:port, or unix:@NAME of a socket that is no file
 	// Members are the addresses of all collectors of a run that has several, the first one's, Address, included; empty where there is one.
 	Members []string `json:"members,omitempty"`
 	// Fingerprint is the SHA-256 of the collector's TLS certificate (DER), in hexadecimal; empty on a
@@ -67,7 +67,10 @@ func NewSecret(n int) string {
 }
 
 // Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing.
-func Write(dir string, r Rendezvous) error {
+func Write(dir string, r Rendezvous) error { return write(dir, r, os.Rename) }
+
+// write makes the file and has put give it its name.
+func write(dir string, r Rendezvous, put func(from, to string) error) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func Write(dir string, r Rendezvous) error {
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(dir, File), err)
 	}
-	return os.Rename(tmp.Name(), filepath.Join(dir, File))
+	return put(tmp.Name(), filepath.Join(dir, File))
 }
 
 // Remove takes the rendezvous away; it is no error if there is none.
@@ -159,6 +162,10 @@ func (r Rendezvous) check() error {
 
 const unixPrefix = "unix:"
 
+// NewSocket returns an address of this host for a collector. The socket is no file: it goes with the process that listens there, however that ends. Others
+// may know its name and take it after that, so both ends ask whose process is at the other one (PeerCredentials).
+func NewSocket() string { return unixPrefix + "@moriens-" + NewSecret(16) }
+
 // Unix says whether the collector listens on a Unix socket of this host.
 func (r Rendezvous) Unix() bool { return strings.HasPrefix(r.Address, unixPrefix) }
 
@@ -174,13 +181,18 @@ func (r Rendezvous) At(member uint32) (Rendezvous, error) {
 	return r, nil
 }
 
-// Wait polls for the rendezvous until it is there or the time is up.
-func Wait(dir string, timeout time.Duration) (Rendezvous, error) {
+// Wait polls for the rendezvous until it is there or the time is up, or over, if it is not nil, says why none will come.
+func Wait(dir string, timeout time.Duration, over func() error) (Rendezvous, error) {
 	deadline := time.Now().Add(timeout)
 	for {
 		r, err := Read(dir)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return r, err
+		}
+		if over != nil {
+			if err := over(); err != nil {
+				return Rendezvous{}, err
+			}
 		}
 		if time.Now().After(deadline) {
 			return Rendezvous{}, fmt.Errorf("no %s within %v: %w", filepath.Join(dir, File), timeout, err)

@@ -76,15 +76,19 @@ func TestReadRefuses(t *testing.T) {
 func TestWait(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := Wait(dir, time.Millisecond); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := Wait(dir, time.Millisecond, nil); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("Wait for nothing: %v", err)
 		}
 		go func() {
 			time.Sleep(9 * time.Second)
 			Write(dir, sound)
 		}()
-		if got, err := Wait(dir, 10*time.Second); !got.Equal(sound) || err != nil {
+		if got, err := Wait(dir, 10*time.Second, nil); !got.Equal(sound) || err != nil {
 			t.Errorf("Wait = %+v, %v", got, err)
+		}
+		over, began := errors.New("over"), time.Now()
+		if _, err := Wait(t.TempDir(), time.Hour, func() error { return over }); !errors.Is(err, over) || time.Since(began) > 0 {
+			t.Errorf("Wait where none will come: %v after %v", err, time.Since(began))
 		}
 	})
 }

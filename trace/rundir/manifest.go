@@ -185,6 +185,7 @@ type Losses struct {
 	PhasesUnfinished    int64      `json:"phases_unfinished"`
 	CountersUnavailable []string   `json:"counters_unavailable"`
 	LinesSkipped        int        `json:"lines_skipped"`
+	FiguresDamaged      int64      `json:"figures_damaged"` // of those above, which count as 0
 }
 
 // A RankDied is a rank that ended without MPI_Finalize, or whose end is not known.

@@ -39,7 +39,7 @@ func measure(bin string, l load) (c cost, err error) {
 		return c, err
 	}
 	defer collector.kill() // its analysis is not what is measured
-	meet, err := rendezvous.Wait(out, 2*time.Minute)
+	meet, err := rendezvous.Wait(out, 2*time.Minute, nil)
 	if err != nil {
 		return c, fmt.Errorf("%w\n%s", err, collector.said.String())
 	}

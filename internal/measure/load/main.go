@@ -78,7 +78,7 @@ func measure(out io.Writer, bin string, nodes, bursts, pace int, name string) er
 		cmd.Process.Kill() // its analysis is not what is measured
 		cmd.Wait()
 	}()
-	meet, err := rendezvous.Wait(dir, 2*time.Minute)
+	meet, err := rendezvous.Wait(dir, 2*time.Minute, nil)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, said.String())
 	}

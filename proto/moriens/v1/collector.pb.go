@@ -182,7 +182,7 @@ func (x Marks_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Marks_What.Descriptor instead.
 func (Marks_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18, 0}
 }
 
 type ProcessEnd_How int32
@@ -237,7 +237,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21, 0}
 }
 
 type Origin_How int32
@@ -298,7 +298,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
 }
 
 type Transfers_Kind int32
@@ -359,7 +359,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type ReportRequest struct {
@@ -396,6 +396,7 @@ type ReportRequest struct {
 	//	*ReportRequest_Traffic
 	//	*ReportRequest_CellsAnswer
 	//	*ReportRequest_Spool
+	//	*ReportRequest_Scheduling
 	Body          isReportRequest_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -697,6 +698,15 @@ func (x *ReportRequest) GetSpool() *Spool {
 	return nil
 }
 
+func (x *ReportRequest) GetScheduling() *Scheduling {
+	if x != nil {
+		if x, ok := x.Body.(*ReportRequest_Scheduling); ok {
+			return x.Scheduling
+		}
+	}
+	return nil
+}
+
 type isReportRequest_Body interface {
 	isReportRequest_Body()
 }
@@ -814,6 +824,10 @@ type ReportRequest_Spool struct {
 	Spool *Spool `protobuf:"bytes,161,opt,name=spool,proto3,oneof"` // is neither acknowledged nor sent again, but once on each stream
 }
 
+type ReportRequest_Scheduling struct {
+	Scheduling *Scheduling `protobuf:"bytes,168,opt,name=scheduling,proto3,oneof"`
+}
+
 func (*ReportRequest_Hello) isReportRequest_Body() {}
 
 func (*ReportRequest_Process) isReportRequest_Body() {}
@@ -869,6 +883,8 @@ func (*ReportRequest_Traffic) isReportRequest_Body() {}
 func (*ReportRequest_CellsAnswer) isReportRequest_Body() {}
 
 func (*ReportRequest_Spool) isReportRequest_Body() {}
+
+func (*ReportRequest_Scheduling) isReportRequest_Body() {}
 
 type ReportResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1545,6 +1561,43 @@ func (x *Redirect) GetStart() string {
 	return ""
 }
 
+// RunOver is a detail of the status FAILED_PRECONDITION with which the collector refuses what comes when the run has ended: nothing more is part of it.
+type RunOver struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunOver) Reset() {
+	*x = RunOver{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunOver) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunOver) ProtoMessage() {}
+
+func (x *RunOver) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunOver.ProtoReflect.Descriptor instead.
+func (*RunOver) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+}
+
 // Process is one MPI process.
 type Process struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1566,7 +1619,7 @@ type Process struct {
 
 func (x *Process) Reset() {
 	*x = Process{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1631,7 @@ func (x *Process) String() string {
 func (*Process) ProtoMessage() {}
 
 func (x *Process) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[9]
+	mi := &file_moriens_v1_collector_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1644,7 @@ func (x *Process) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Process.ProtoReflect.Descriptor instead.
 func (*Process) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{9}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Process) GetProcess() uint64 {
@@ -1690,7 +1743,7 @@ type Ring struct {
 
 func (x *Ring) Reset() {
 	*x = Ring{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1702,7 +1755,7 @@ func (x *Ring) String() string {
 func (*Ring) ProtoMessage() {}
 
 func (x *Ring) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[10]
+	mi := &file_moriens_v1_collector_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1715,7 +1768,7 @@ func (x *Ring) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ring.ProtoReflect.Descriptor instead.
 func (*Ring) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{10}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Ring) GetRing() uint64 {
@@ -1751,7 +1804,7 @@ type CallPath struct {
 
 func (x *CallPath) Reset() {
 	*x = CallPath{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1763,7 +1816,7 @@ func (x *CallPath) String() string {
 func (*CallPath) ProtoMessage() {}
 
 func (x *CallPath) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[11]
+	mi := &file_moriens_v1_collector_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1776,7 +1829,7 @@ func (x *CallPath) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallPath.ProtoReflect.Descriptor instead.
 func (*CallPath) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CallPath) GetProcess() uint64 {
@@ -1816,7 +1869,7 @@ type Frame struct {
 
 func (x *Frame) Reset() {
 	*x = Frame{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1828,7 +1881,7 @@ func (x *Frame) String() string {
 func (*Frame) ProtoMessage() {}
 
 func (x *Frame) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[12]
+	mi := &file_moriens_v1_collector_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1841,7 +1894,7 @@ func (x *Frame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Frame.ProtoReflect.Descriptor instead.
 func (*Frame) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{12}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Frame) GetModule() string {
@@ -1896,7 +1949,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1908,7 +1961,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[13]
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1921,7 +1974,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{13}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Symbols) GetFrames() []*Frame {
@@ -1942,7 +1995,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2007,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2020,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -2015,7 +2068,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2027,7 +2080,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2040,7 +2093,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Calls) GetRing() uint64 {
@@ -2153,7 +2206,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2165,7 +2218,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2178,7 +2231,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -2218,7 +2271,7 @@ type Marks struct {
 
 func (x *Marks) Reset() {
 	*x = Marks{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2230,7 +2283,7 @@ func (x *Marks) String() string {
 func (*Marks) ProtoMessage() {}
 
 func (x *Marks) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2243,7 +2296,7 @@ func (x *Marks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Marks.ProtoReflect.Descriptor instead.
 func (*Marks) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Marks) GetRing() uint64 {
@@ -2306,7 +2359,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2371,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2384,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -2358,7 +2411,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2423,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2436,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2458,7 +2511,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2523,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2483,7 +2536,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2552,7 +2605,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2564,7 +2617,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2577,7 +2630,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2639,7 +2692,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2651,7 +2704,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2664,7 +2717,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2687,7 +2740,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2699,7 +2752,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2712,7 +2765,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -2758,7 +2811,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2770,7 +2823,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2783,7 +2836,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -2831,18 +2884,19 @@ func (x *ClockExchange) GetCollector() uint32 {
 // Fault says that a process goes unrecorded, or that what it recorded cannot be read.
 type Fault struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`      // -1 = unknown
-	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`    // why it could not record: what its shared memory says; 0 = for another reason
-	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"` // why what it recorded cannot be read; empty = it is unrecorded
-	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`   // why it is unrecorded, where errno does not tell
-	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`         // as far as the process is known; absent = no more than the rank
+	Rank          int32                  `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`         // -1 = unknown
+	Errno         int32                  `protobuf:"varint,2,opt,name=errno,proto3" json:"errno,omitempty"`       // why it could not record: what its shared memory says; 0 = for another reason
+	Corrupt       string                 `protobuf:"bytes,3,opt,name=corrupt,proto3" json:"corrupt,omitempty"`    // why what it recorded cannot be read; empty = it is unrecorded
+	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`      // why it is unrecorded, where errno does not tell
+	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`            // as far as the process is known; absent = no more than the rank
+	Figures       uint32                 `protobuf:"varint,168,opt,name=figures,proto3" json:"figures,omitempty"` // counts of losses that cannot be true, and are told as 0; what corrupt says is of them alone. 0 = it is of records
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2854,7 +2908,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2867,7 +2921,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -2905,6 +2959,124 @@ func (x *Fault) GetWho() *Process {
 	return nil
 }
 
+func (x *Fault) GetFigures() uint32 {
+	if x != nil {
+		return x.Figures
+	}
+	return 0
+}
+
+// Scheduling is how the kernel has scheduled a node's processes up to now. What is told later stands instead. All columns have one length.
+type Scheduling struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Process []uint64               `protobuf:"fixed64,1,rep,packed,name=process,proto3" json:"process,omitempty"`
+	// Of all threads that were there at a reading, since the process began.
+	RunNs       []uint64 `protobuf:"varint,2,rep,packed,name=run_ns,json=runNs,proto3" json:"run_ns,omitempty"`    // on a core
+	WaitNs      []uint64 `protobuf:"varint,3,rep,packed,name=wait_ns,json=waitNs,proto3" json:"wait_ns,omitempty"` // ready to run, where others did
+	Voluntary   []uint64 `protobuf:"varint,4,rep,packed,name=voluntary,proto3" json:"voluntary,omitempty"`         // switches to another thread, because it had nothing to do,
+	Involuntary []uint64 `protobuf:"varint,5,rep,packed,name=involuntary,proto3" json:"involuntary,omitempty"`     // and because others were to run
+	Cores       uint32   `protobuf:"varint,6,opt,name=cores,proto3" json:"cores,omitempty"`                        // that its processes may run on, together
+	AtOnce      uint32   `protobuf:"varint,7,opt,name=at_once,json=atOnce,proto3" json:"at_once,omitempty"`        // most processes at a time that had not ended
+	// Of all cores of the node, since it was booted.
+	BusyNs        uint64 `protobuf:"varint,8,opt,name=busy_ns,json=busyNs,proto3" json:"busy_ns,omitempty"`    // they ran something
+	StealNs       uint64 `protobuf:"varint,9,opt,name=steal_ns,json=stealNs,proto3" json:"steal_ns,omitempty"` // they were to, and the hypervisor ran another machine
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scheduling) Reset() {
+	*x = Scheduling{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scheduling) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scheduling) ProtoMessage() {}
+
+func (x *Scheduling) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
+func (*Scheduling) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Scheduling) GetProcess() []uint64 {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+func (x *Scheduling) GetRunNs() []uint64 {
+	if x != nil {
+		return x.RunNs
+	}
+	return nil
+}
+
+func (x *Scheduling) GetWaitNs() []uint64 {
+	if x != nil {
+		return x.WaitNs
+	}
+	return nil
+}
+
+func (x *Scheduling) GetVoluntary() []uint64 {
+	if x != nil {
+		return x.Voluntary
+	}
+	return nil
+}
+
+func (x *Scheduling) GetInvoluntary() []uint64 {
+	if x != nil {
+		return x.Involuntary
+	}
+	return nil
+}
+
+func (x *Scheduling) GetCores() uint32 {
+	if x != nil {
+		return x.Cores
+	}
+	return 0
+}
+
+func (x *Scheduling) GetAtOnce() uint32 {
+	if x != nil {
+		return x.AtOnce
+	}
+	return 0
+}
+
+func (x *Scheduling) GetBusyNs() uint64 {
+	if x != nil {
+		return x.BusyNs
+	}
+	return 0
+}
+
+func (x *Scheduling) GetStealNs() uint64 {
+	if x != nil {
+		return x.StealNs
+	}
+	return 0
+}
+
 // Done is an agent's last message.
 type Done struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -2924,7 +3096,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2936,7 +3108,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2949,7 +3121,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -3038,7 +3210,7 @@ type Spool struct {
 
 func (x *Spool) Reset() {
 	*x = Spool{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3050,7 +3222,7 @@ func (x *Spool) String() string {
 func (*Spool) ProtoMessage() {}
 
 func (x *Spool) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3063,7 +3235,7 @@ func (x *Spool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spool.ProtoReflect.Descriptor instead.
 func (*Spool) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Spool) GetFull() bool {
@@ -3124,7 +3296,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3308,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3321,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3224,7 +3396,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3236,7 +3408,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3249,7 +3421,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3350,7 +3522,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3362,7 +3534,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3375,7 +3547,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3430,7 +3602,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3614,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3627,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -3539,7 +3711,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3551,7 +3723,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3564,7 +3736,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -3694,7 +3866,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3706,7 +3878,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3719,7 +3891,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Traffic) GetProcess() uint64 {
@@ -3815,7 +3987,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3827,7 +3999,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3840,7 +4012,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -3904,7 +4076,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3916,7 +4088,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3929,7 +4101,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -3976,7 +4148,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3988,7 +4160,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4001,7 +4173,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4100,7 +4272,7 @@ var File_moriens_v1_collector_proto protoreflect.FileDescriptor
 const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"\x1amoriens/v1/collector.proto\x12\n" +
-	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\xd1\v\n" +
+	"moriens.v1\x1a\x16moriens/v1/cells.proto\"\x8c\f\n" +
 	"\rReportRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12)\n" +
 	"\x05hello\x18\x02 \x01(\v2\x11.moriens.v1.HelloH\x00R\x05hello\x12/\n" +
@@ -4135,7 +4307,10 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"windowsEnd\x12/\n" +
 	"\atraffic\x18Z \x01(\v2\x13.moriens.v1.TrafficH\x00R\atraffic\x12<\n" +
 	"\fcells_answer\x18d \x01(\v2\x17.moriens.v1.CellsAnswerH\x00R\vcellsAnswer\x12*\n" +
-	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolH\x00R\x05spoolB\x06\n" +
+	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolH\x00R\x05spool\x129\n" +
+	"\n" +
+	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingH\x00R\n" +
+	"schedulingB\x06\n" +
 	"\x04body\"\xa0\x02\n" +
 	"\x0eReportResponse\x12\"\n" +
 	"\facknowledged\x18\x01 \x01(\x04R\facknowledged\x127\n" +
@@ -4204,7 +4379,8 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x05cells\x18d \x01(\tR\x05cells\"8\n" +
 	"\bRedirect\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\rR\x06member\x12\x14\n" +
-	"\x05start\x18\x02 \x01(\tR\x05start\"\xc3\x02\n" +
+	"\x05start\x18\x02 \x01(\tR\x05start\"\t\n" +
+	"\aRunOver\"\xc3\x02\n" +
 	"\aProcess\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04rank\x18\x02 \x01(\x05R\x04rank\x12\x12\n" +
@@ -4336,13 +4512,25 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x0ereceived_ticks\x18\x03 \x01(\x06R\rreceivedTicks\x12#\n" +
 	"\rreplied_ticks\x18\x04 \x01(\x06R\frepliedTicks\x12%\n" +
 	"\x0ereturned_ticks\x18\x05 \x01(\x06R\rreturnedTicks\x12\x1c\n" +
-	"\tcollector\x18\x06 \x01(\rR\tcollector\"\x8a\x01\n" +
+	"\tcollector\x18\x06 \x01(\rR\tcollector\"\xa5\x01\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
 	"\acorrupt\x18\x03 \x01(\tR\acorrupt\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12%\n" +
-	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\"\xdc\x02\n" +
+	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\x12\x19\n" +
+	"\afigures\x18\xa8\x01 \x01(\rR\afigures\"\xf9\x01\n" +
+	"\n" +
+	"Scheduling\x12\x18\n" +
+	"\aprocess\x18\x01 \x03(\x06R\aprocess\x12\x15\n" +
+	"\x06run_ns\x18\x02 \x03(\x04R\x05runNs\x12\x17\n" +
+	"\await_ns\x18\x03 \x03(\x04R\x06waitNs\x12\x1c\n" +
+	"\tvoluntary\x18\x04 \x03(\x04R\tvoluntary\x12 \n" +
+	"\vinvoluntary\x18\x05 \x03(\x04R\vinvoluntary\x12\x14\n" +
+	"\x05cores\x18\x06 \x01(\rR\x05cores\x12\x17\n" +
+	"\aat_once\x18\a \x01(\rR\x06atOnce\x12\x17\n" +
+	"\abusy_ns\x18\b \x01(\x04R\x06busyNs\x12\x19\n" +
+	"\bsteal_ns\x18\t \x01(\x04R\astealNs\"\xdc\x02\n" +
 	"\x04Done\x12\x16\n" +
 	"\x06resent\x18\x01 \x01(\x04R\x06resent\x12\x1a\n" +
 	"\brestarts\x18\x02 \x01(\rR\brestarts\x12\x15\n" +
@@ -4496,7 +4684,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4513,94 +4701,97 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*WindowsEnd)(nil),     // 12: moriens.v1.WindowsEnd
 	(*Hello)(nil),          // 13: moriens.v1.Hello
 	(*Redirect)(nil),       // 14: moriens.v1.Redirect
-	(*Process)(nil),        // 15: moriens.v1.Process
-	(*Ring)(nil),           // 16: moriens.v1.Ring
-	(*CallPath)(nil),       // 17: moriens.v1.CallPath
-	(*Frame)(nil),          // 18: moriens.v1.Frame
-	(*Symbols)(nil),        // 19: moriens.v1.Symbols
-	(*Note)(nil),           // 20: moriens.v1.Note
-	(*Calls)(nil),          // 21: moriens.v1.Calls
-	(*MarkName)(nil),       // 22: moriens.v1.MarkName
-	(*Marks)(nil),          // 23: moriens.v1.Marks
-	(*Counts)(nil),         // 24: moriens.v1.Counts
-	(*RingEnd)(nil),        // 25: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 26: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 27: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 28: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 29: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 30: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 31: moriens.v1.Fault
-	(*Done)(nil),           // 32: moriens.v1.Done
-	(*Spool)(nil),          // 33: moriens.v1.Spool
-	(*Windows)(nil),        // 34: moriens.v1.Windows
-	(*Communicator)(nil),   // 35: moriens.v1.Communicator
-	(*Member)(nil),         // 36: moriens.v1.Member
-	(*Origin)(nil),         // 37: moriens.v1.Origin
-	(*Transfers)(nil),      // 38: moriens.v1.Transfers
-	(*Traffic)(nil),        // 39: moriens.v1.Traffic
-	(*Collectives)(nil),    // 40: moriens.v1.Collectives
-	(*Gaps)(nil),           // 41: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 42: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 43: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 44: moriens.v1.CellsAsk
+	(*RunOver)(nil),        // 15: moriens.v1.RunOver
+	(*Process)(nil),        // 16: moriens.v1.Process
+	(*Ring)(nil),           // 17: moriens.v1.Ring
+	(*CallPath)(nil),       // 18: moriens.v1.CallPath
+	(*Frame)(nil),          // 19: moriens.v1.Frame
+	(*Symbols)(nil),        // 20: moriens.v1.Symbols
+	(*Note)(nil),           // 21: moriens.v1.Note
+	(*Calls)(nil),          // 22: moriens.v1.Calls
+	(*MarkName)(nil),       // 23: moriens.v1.MarkName
+	(*Marks)(nil),          // 24: moriens.v1.Marks
+	(*Counts)(nil),         // 25: moriens.v1.Counts
+	(*RingEnd)(nil),        // 26: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 27: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 28: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 29: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 30: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 31: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 32: moriens.v1.Fault
+	(*Scheduling)(nil),     // 33: moriens.v1.Scheduling
+	(*Done)(nil),           // 34: moriens.v1.Done
+	(*Spool)(nil),          // 35: moriens.v1.Spool
+	(*Windows)(nil),        // 36: moriens.v1.Windows
+	(*Communicator)(nil),   // 37: moriens.v1.Communicator
+	(*Member)(nil),         // 38: moriens.v1.Member
+	(*Origin)(nil),         // 39: moriens.v1.Origin
+	(*Transfers)(nil),      // 40: moriens.v1.Transfers
+	(*Traffic)(nil),        // 41: moriens.v1.Traffic
+	(*Collectives)(nil),    // 42: moriens.v1.Collectives
+	(*Gaps)(nil),           // 43: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 44: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 45: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 46: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
-	15, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
-	16, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
-	17, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	21, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	25, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	26, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	27, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	31, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	32, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	19, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	20, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	35, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	36, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	38, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	40, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	41, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	42, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	23, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	22, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	28, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	30, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	16, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
+	17, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
+	18, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
+	22, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	26, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	27, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	28, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	32, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	34, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	20, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	21, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	37, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	38, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	40, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	42, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	43, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	44, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	24, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	23, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	29, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	31, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
 	9,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	39, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	43, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	33, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	29, // 28: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
-	8,  // 29: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
-	10, // 30: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	44, // 31: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
-	1,  // 32: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
-	6,  // 33: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
-	0,  // 34: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
-	18, // 35: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	18, // 36: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	24, // 37: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 38: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 39: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 40: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 41: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	15, // 42: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	34, // 43: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	37, // 44: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 45: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 46: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 47: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 48: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 49: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 50: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	50, // [50:51] is the sub-list for method output_type
-	49, // [49:50] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	41, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	45, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	35, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	33, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	30, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	8,  // 30: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
+	10, // 31: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
+	46, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	1,  // 33: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
+	6,  // 34: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
+	0,  // 35: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
+	19, // 36: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
+	19, // 37: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	25, // 38: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 39: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	16, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	36, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	39, // 45: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 46: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 47: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 48: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 49: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	51, // [51:52] is the sub-list for method output_type
+	50, // [50:51] is the sub-list for method input_type
+	50, // [50:50] is the sub-list for extension type_name
+	50, // [50:50] is the sub-list for extension extendee
+	0,  // [0:50] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4638,6 +4829,7 @@ func file_moriens_v1_collector_proto_init() {
 		(*ReportRequest_Traffic)(nil),
 		(*ReportRequest_CellsAnswer)(nil),
 		(*ReportRequest_Spool)(nil),
+		(*ReportRequest_Scheduling)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4645,7 +4837,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   37,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

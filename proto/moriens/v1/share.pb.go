@@ -548,6 +548,7 @@ type ShareAgent struct {
 	Communicators []*Communicator        `protobuf:"bytes,8,rep,name=communicators,proto3" json:"communicators,omitempty"` // that its processes are in
 	Notes         []string               `protobuf:"bytes,9,rep,name=notes,proto3" json:"notes,omitempty"`                 // of its node
 	Spool         *Spool                 `protobuf:"bytes,161,opt,name=spool,proto3" json:"spool,omitempty"`               // as it was last told; absent = it was not
+	Scheduling    *Scheduling            `protobuf:"bytes,168,opt,name=scheduling,proto3" json:"scheduling,omitempty"`     // without its processes' columns; absent = it has not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -652,6 +653,13 @@ func (x *ShareAgent) GetSpool() *Spool {
 	return nil
 }
 
+func (x *ShareAgent) GetScheduling() *Scheduling {
+	if x != nil {
+		return x.Scheduling
+	}
+	return nil
+}
+
 // ShareProcess is a process with what is known of it as a whole.
 type ShareProcess struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -671,11 +679,12 @@ type ShareProcess struct {
 	Count []uint64 `protobuf:"varint,22,rep,packed,name=count,proto3" json:"count,omitempty"`
 	Bytes []uint64 `protobuf:"varint,23,rep,packed,name=bytes,proto3" json:"bytes,omitempty"`
 	// And by whom they went to, or came from. All columns have one length.
-	PeerKind      []uint32 `protobuf:"varint,24,rep,packed,name=peer_kind,json=peerKind,proto3" json:"peer_kind,omitempty"`
-	Comm          []uint32 `protobuf:"varint,25,rep,packed,name=comm,proto3" json:"comm,omitempty"`
-	Peer          []int32  `protobuf:"zigzag32,26,rep,packed,name=peer,proto3" json:"peer,omitempty"`
-	PeerCount     []uint64 `protobuf:"varint,27,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
-	PeerBytes     []uint64 `protobuf:"varint,28,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
+	PeerKind      []uint32    `protobuf:"varint,24,rep,packed,name=peer_kind,json=peerKind,proto3" json:"peer_kind,omitempty"`
+	Comm          []uint32    `protobuf:"varint,25,rep,packed,name=comm,proto3" json:"comm,omitempty"`
+	Peer          []int32     `protobuf:"zigzag32,26,rep,packed,name=peer,proto3" json:"peer,omitempty"`
+	PeerCount     []uint64    `protobuf:"varint,27,rep,packed,name=peer_count,json=peerCount,proto3" json:"peer_count,omitempty"`
+	PeerBytes     []uint64    `protobuf:"varint,28,rep,packed,name=peer_bytes,json=peerBytes,proto3" json:"peer_bytes,omitempty"`
+	Scheduling    *Scheduling `protobuf:"bytes,168,opt,name=scheduling,proto3" json:"scheduling,omitempty"` // of it alone; absent = not told
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -843,6 +852,13 @@ func (x *ShareProcess) GetPeerBytes() []uint64 {
 	return nil
 }
 
+func (x *ShareProcess) GetScheduling() *Scheduling {
+	if x != nil {
+		return x.Scheduling
+	}
+	return nil
+}
+
 // ShareRing is a thread that called MPI.
 type ShareRing struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -982,7 +998,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
 	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x06 \x01(\x03R\x04line\"\xa8\x03\n" +
+	"\x04line\x18\x06 \x01(\x03R\x04line\"\xe1\x03\n" +
 	"\n" +
 	"ShareAgent\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x11.moriens.v1.HelloR\x05hello\x12\x1a\n" +
@@ -994,7 +1010,10 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\arefused\x18\a \x03(\tR\arefused\x12>\n" +
 	"\rcommunicators\x18\b \x03(\v2\x18.moriens.v1.CommunicatorR\rcommunicators\x12\x14\n" +
 	"\x05notes\x18\t \x03(\tR\x05notes\x12(\n" +
-	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolR\x05spool\"\xdc\x04\n" +
+	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolR\x05spool\x127\n" +
+	"\n" +
+	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingR\n" +
+	"scheduling\"\x95\x05\n" +
 	"\fShareProcess\x12'\n" +
 	"\x04info\x18\x01 \x01(\v2\x13.moriens.v1.ProcessR\x04info\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12(\n" +
@@ -1017,7 +1036,10 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\n" +
 	"peer_count\x18\x1b \x03(\x04R\tpeerCount\x12\x1d\n" +
 	"\n" +
-	"peer_bytes\x18\x1c \x03(\x04R\tpeerBytes\"\xbd\x01\n" +
+	"peer_bytes\x18\x1c \x03(\x04R\tpeerBytes\x127\n" +
+	"\n" +
+	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingR\n" +
+	"scheduling\"\xbd\x01\n" +
 	"\tShareRing\x12$\n" +
 	"\x04info\x18\x01 \x01(\v2\x10.moriens.v1.RingR\x04info\x12\x14\n" +
 	"\x05calls\x18\x02 \x01(\x04R\x05calls\x12\x14\n" +
@@ -1057,12 +1079,13 @@ var file_moriens_v1_share_proto_goTypes = []any{
 	(*Done)(nil),          // 14: moriens.v1.Done
 	(*Communicator)(nil),  // 15: moriens.v1.Communicator
 	(*Spool)(nil),         // 16: moriens.v1.Spool
-	(*Process)(nil),       // 17: moriens.v1.Process
-	(*ProcessEnd)(nil),    // 18: moriens.v1.ProcessEnd
-	(*Member)(nil),        // 19: moriens.v1.Member
-	(*TransfersEnd)(nil),  // 20: moriens.v1.TransfersEnd
-	(*Ring)(nil),          // 21: moriens.v1.Ring
-	(*RingEnd)(nil),       // 22: moriens.v1.RingEnd
+	(*Scheduling)(nil),    // 17: moriens.v1.Scheduling
+	(*Process)(nil),       // 18: moriens.v1.Process
+	(*ProcessEnd)(nil),    // 19: moriens.v1.ProcessEnd
+	(*Member)(nil),        // 20: moriens.v1.Member
+	(*TransfersEnd)(nil),  // 21: moriens.v1.TransfersEnd
+	(*Ring)(nil),          // 22: moriens.v1.Ring
+	(*RingEnd)(nil),       // 23: moriens.v1.RingEnd
 }
 var file_moriens_v1_share_proto_depIdxs = []int32{
 	6,  // 0: moriens.v1.Share.agents:type_name -> moriens.v1.ShareAgent
@@ -1083,18 +1106,20 @@ var file_moriens_v1_share_proto_depIdxs = []int32{
 	14, // 15: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
 	15, // 16: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
 	16, // 17: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
-	17, // 18: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
-	18, // 19: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
-	19, // 20: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
-	20, // 21: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
-	8,  // 22: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
-	21, // 23: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
-	22, // 24: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
-	25, // [25:25] is the sub-list for method output_type
-	25, // [25:25] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	17, // 18: moriens.v1.ShareAgent.scheduling:type_name -> moriens.v1.Scheduling
+	18, // 19: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
+	19, // 20: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
+	20, // 21: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
+	21, // 22: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
+	8,  // 23: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
+	17, // 24: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
+	22, // 25: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
+	23, // 26: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
+	27, // [27:27] is the sub-list for method output_type
+	27, // [27:27] is the sub-list for method input_type
+	27, // [27:27] is the sub-list for extension type_name
+	27, // [27:27] is the sub-list for extension extendee
+	0,  // [0:27] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_share_proto_init() }

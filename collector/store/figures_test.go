@@ -1,0 +1,67 @@
+package store
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// Figures that cannot be true come no further: they are faults that name them, and what else a message says counts.
+func TestFiguresThatCannotBeTrue(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 3, 8))
+	s.must(ring(11, 1))
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Dropped: math.MaxUint64, Abandoned: 5, Paused: 1 << 63}}})
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, CommsLost: math.MaxUint64 - 6, Late: 4}}})
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{
+		Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED, ThreadsFailed: math.MaxUint32, Fault: -7, Unrecorded: 1 << 60, PathsLost: 9,
+	}}})
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: math.MaxUint64, CpuNs: math.MaxUint64, PeakBytes: 7, Windows: &moriensv1.Windows{EvictedBytes: math.MaxUint64}}}})
+	f := s.store.Freeze()
+	if x := f.Totals; x.Dropped != 0 || x.Abandoned != 5 || x.Paused != 0 || x.Refused != 0 {
+		t.Errorf("%+v", x)
+	}
+	p := f.Processes[0]
+	if e := p.End; e.ThreadsFailed != 0 || e.Fault != 0 || e.Unrecorded != 0 || e.PathsLost != 9 {
+		t.Errorf("%v", e)
+	}
+	if e := p.TransfersEnd; e.CommsLost != 0 || e.Late != 4 {
+		t.Errorf("%v", e)
+	}
+	if d := f.Agents[0].Done; d.Resent != 0 || d.CpuNs != 0 || d.PeakBytes != 7 || d.Windows.EvictedBytes != 0 {
+		t.Errorf("%v", d)
+	}
+	wrong := uint32(0)
+	var said []string
+	for _, fault := range f.Agents[0].Faults {
+		wrong += fault.Figures
+		said = append(said, fault.Corrupt)
+		if of := strings.HasPrefix(fault.Corrupt, "the agent"); of != (fault.Rank == -1) || !of && fault.Rank != 3 {
+			t.Errorf("%v", fault)
+		}
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{"dropped is 18446744073709551615, paused is", "comms_lost is 18446744073709551609", "threads_failed is 4294967295", "fault is -7", "cpu_ns is"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("no %q in\n%s", want, all)
+		}
+	}
+	if wrong != 9 {
+		t.Errorf("%d figures:\n%s", wrong, all)
+	}
+}
+
+// What a run of years on a large machine comes to is told as it is.
+func TestLargeFigures(t *testing.T) {
+	s := newStub(t)
+	s.must(process(1, 0, 1))
+	s.must(ring(11, 1))
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: &moriensv1.RingEnd{Ring: 11, Dropped: maxCount}}})
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{CpuNs: 365 * 24 * 3600 * 1e9}}})
+	f := s.store.Freeze()
+	if f.Totals.Dropped != maxCount || f.Agents[0].Done.CpuNs == 0 || len(f.Agents[0].Faults) > 0 {
+		t.Errorf("%+v, %v, %v", f.Totals, f.Agents[0].Done, f.Agents[0].Faults)
+	}
+}

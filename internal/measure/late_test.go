@@ -1,0 +1,170 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"moriens/agent"
+	"moriens/agent/ring"
+	"moriens/agent/uplink"
+	"moriens/collector"
+	"moriens/cshim/ringwriter"
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
+	"moriens/trace/rundir"
+)
+
+// ended waits for the end of an agent.
+func ended(t *testing.T, done <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(3 * time.Minute):
+		t.Fatal("the agent waits")
+		return nil
+	}
+}
+
+// startAgent runs an agent as the command does, which would wait for an hour.
+func startAgent(dir string) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		done <- Agent(AgentConfig{Dir: dir, Shm: filepath.Join(dir, "shm"), Wait: time.Hour, Spool: Spool{Dir: filepath.Join(dir, "spool")}, Options: byDuration, Log: quiet})
+	}()
+	return done
+}
+
+// leaveResults leaves a run directory as a collector that has ended.
+func leaveResults(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, rundir.ManifestFile), []byte("{}"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := rendezvous.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An agent that comes when the results are written is told so at once, and so is one that waits when that happens; neither leaves anything.
+func TestAgentAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(t *testing.T, dir string) <-chan error{
+		"comes later": func(t *testing.T, dir string) <-chan error {
+			leaveResults(t, dir)
+			return startAgent(dir)
+		},
+		"waits for the collector": func(t *testing.T, dir string) <-chan error {
+			done := startAgent(dir)
+			leaveResults(t, dir)
+			return done
+		},
+		"does not reach it any more": func(t *testing.T, dir string) <-chan error {
+			c := startRun(t, "00000000000000ab", "127.0.0.1:0")
+			if err := rendezvous.Write(dir, c.Rendezvous()); err != nil {
+				t.Fatal(err)
+			}
+			c.Stop()
+			done := startAgent(dir)
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // it has read where the collector was
+				if _, err := os.Stat(filepath.Join(dir, "spool")); err == nil || time.Now().After(deadline) {
+					break
+				}
+			}
+			leaveResults(t, dir)
+			return done
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, "shm"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := ended(t, begin(t, dir)); !errors.Is(err, uplink.ErrOver) || hint.Of(err) == "" {
+				t.Errorf("%v, hint %q", err, hint.Of(err))
+			}
+			for _, left := range []string{"shm", "spool"} {
+				if entries, err := os.ReadDir(filepath.Join(dir, left)); len(entries) > 0 {
+					t.Errorf("%s has %v, %v", left, entries, err)
+				}
+			}
+		})
+	}
+}
+
+// While the results are made the collector sends an agent away that has not come before, be there a rank that it could read or not.
+func TestAgentWhileTheEndIsMade(t *testing.T) {
+	t.Parallel()
+	for _, rank := range []bool{false, true} {
+		c := startCollector(t, "127.0.0.1:0")
+		c.Freeze("")
+		shm, spools := t.TempDir(), t.TempDir()
+		dir := ring.DirectoryPath(shm, os.Getuid(), "run1")
+		var p *ringwriter.Process
+		if rank {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			var err error
+			if p, err = ringwriter.New(dir, ringwriter.Identity{Size: 1, World: "w"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		node, err := agent.New(agent.Config{Run: "run1", Shm: shm, Log: quiet, Clocks: new(exactClock), Spool: spools, Find: uplink.At(c.Rendezvous())})
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- node.Run(context.Background()) }()
+		if err := ended(t, done); !errors.Is(err, uplink.ErrOver) {
+			t.Errorf("%v", err)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("rank %v: its rings: %v", rank, err)
+		}
+		if entries, _ := os.ReadDir(spools); len(entries) > 0 {
+			t.Errorf("rank %v: the spool has %v", rank, entries)
+		}
+		if p != nil {
+			p.Finalize()
+		}
+		c.Close(collector.Outcome{})
+	}
+}
+
+// A collector whose rendezvous is removed writes it anew: an agent that starts then finds it, and the run ends as if nothing had been.
+func TestRendezvousRemoved(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "run")
+	collect := child(t, collectEnv, dir)
+	meet, err := rendezvous.Wait(dir, patience, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rendezvous.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	again, err := rendezvous.Wait(dir, 3*time.Minute, nil)
+	if err != nil || !again.Equal(meet) {
+		t.Fatalf("%+v, %v, was %+v", again, err, meet)
+	}
+	outbox := openOutbox(t)
+	u, _ := startUplink(t, outbox, again, meet.Run)
+	sendRing(t, outbox, 50)
+	flush(t, u)
+	if err := collect.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, rendezvous.File)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the rendezvous of a run that has ended: %v", err)
+	}
+	if _, err := rundir.ReadManifest(dir); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,105 @@
+package rendezvous
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// lookEvery is the time between two looks whether a rendezvous is still there.
+const lookEvery = time.Second
+
+// A Notice is the rendezvous of a collector that runs. It is put up again where it is removed, for without it neither agents nor the user's commands find
+// the collector.
+type Notice struct {
+	dir     string
+	meet    Rendezvous
+	log     *slog.Logger
+	said    string // what was logged last
+	stop    chan struct{}
+	stopped chan struct{}
+	once    sync.Once
+}
+
+// Post writes r into the run directory and looks after it until Remove.
+func Post(dir string, r Rendezvous, log *slog.Logger) (*Notice, error) {
+	n := &Notice{dir: dir, meet: r, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
+	if err := Write(dir, r); err != nil {
+		return nil, err
+	}
+	go n.watch()
+	return n, nil
+}
+
+func (n *Notice) watch() {
+	defer close(n.stopped)
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-n.stop:
+			return
+		case <-tick.C:
+			n.look()
+		}
+	}
+}
+
+// look puts the file up again where there is none. What another run, or anybody, has put in its place stays.
+func (n *Notice) look() {
+	ours, err := n.ours()
+	switch {
+	case ours:
+		n.said = ""
+	case !errors.Is(err, fs.ErrNotExist):
+		n.say(slog.LevelError, "something else is in the place of the rendezvous: agents that start now do not find this collector", err)
+	default:
+		if err := write(n.dir, n.meet, os.Link); err != nil { // which replaces nothing
+			n.say(slog.LevelError, "the rendezvous was removed, and cannot be written anew", err)
+			return
+		}
+		n.say(slog.LevelWarn, "the rendezvous was removed: written anew", nil)
+	}
+}
+
+// ours says whether what is there leads here. A file's number does not tell: the next file gets it.
+func (n *Notice) ours() (bool, error) {
+	r, err := Read(n.dir)
+	return err == nil && r.Equal(n.meet), err
+}
+
+// say logs what is new.
+func (n *Notice) say(level slog.Level, text string, err error) {
+	if text != n.said {
+		n.said = text
+		n.log.Log(context.Background(), level, text, "file", filepath.Join(n.dir, File), "error", err)
+	}
+}
+
+// Leave looks after the notice no longer; it stays. Of nil, as Remove, it does nothing.
+func (n *Notice) Leave() {
+	if n == nil {
+		return
+	}
+	n.once.Do(func() {
+		close(n.stop)
+		<-n.stopped
+	})
+}
+
+// Remove takes the notice down, unless somebody has put something else in its place.
+func (n *Notice) Remove() error {
+	if n == nil {
+		return nil
+	}
+	n.Leave()
+	if ours, _ := n.ours(); !ours {
+		return nil
+	}
+	return Remove(n.dir)
+}
