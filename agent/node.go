@@ -24,6 +24,7 @@ import (
 
 	"moriens/agent/message"
 	"moriens/agent/ring"
+	"moriens/agent/sched"
 	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/internal/files"
@@ -98,6 +99,7 @@ type Node struct {
 	records       []ring.Record // that were read last
 	requests      *message.Room // of all processes
 	clocks        map[uint32]*sampler
+	scheduling    *sched.Watch
 	over          chan struct{} // closed when no new process will come
 	overOnce      sync.Once
 	lastSeen      time.Time // when there was a process, or one that is about to record
@@ -140,6 +142,7 @@ func New(config Config) (*Node, error) {
 		requests:      message.NewRoom(memory() / requestShare),
 		records:       make([]ring.Record, readRecords),
 		clocks:        make(map[uint32]*sampler),
+		scheduling:    sched.New(procDir),
 		over:          make(chan struct{}),
 	}
 	if n.claim, err = n.directory.Claim(); err != nil {
@@ -259,7 +262,10 @@ func (n *Node) Run(ctx context.Context) error {
 	go func() { upDone <- n.up.Run(upCtx) }()
 
 	if !n.done {
+		watched, stop := context.WithCancel(ctx)
+		go n.scheduling.Run(watched)
 		n.watch(ctx)
+		stop()
 		for _, t := range n.orphans {
 			n.unreadable(t.path, errors.New("a ring without its process"))
 			t.close()
@@ -272,7 +278,7 @@ func (n *Node) Run(ctx context.Context) error {
 	if err == nil {
 		err = n.conclude(ctx)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() == nil && !errors.Is(err, uplink.ErrOver) {
 		n.up.AwaitSpoolTold(ctx, tellGrace)
 	}
 	stop()
@@ -308,6 +314,8 @@ func (n *Node) conclude(ctx context.Context) error {
 	if !n.done {
 		n.resolve(ctx)
 		n.lastClocks(ctx)
+		n.scheduling.Read()
+		n.sendScheduling()
 	}
 	flush, cancel := context.WithTimeout(ctx, n.flushGrace())
 	defer cancel()
@@ -448,6 +456,7 @@ func (n *Node) grace() time.Duration {
 // rings wait, and drop in the end.
 func (n *Node) drain() (fullest float64) {
 	n.readClocks()
+	n.sendScheduling()
 	defer n.commitDue()
 	if !n.room() {
 		return 0 // looking more often does not help
@@ -506,6 +515,7 @@ func (n *Node) end(a *Agent) {
 			n.define(a) // and tell of it, if nobody has
 		}
 		a.endMessages()
+		n.endScheduling(a)
 		end := a.describeEnd(n.config.Log)
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: end}})
 		a.out.leave(a.path, func() { a.process.Close() })

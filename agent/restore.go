@@ -83,6 +83,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	a.relearn(s.LogBytes)
 	n.agents[process] = a
 	n.addClock(a.process.Clock)
+	n.watchScheduling(a.process)
 	for _, x := range s.Thread {
 		n.restoreThread(a, x, threads[x.Ring])
 	}

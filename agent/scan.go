@@ -86,6 +86,7 @@ func (n *Node) addProcess(path string) {
 	n.came = true
 	n.out.node().Came = true
 	n.addClock(a.process.Clock)
+	n.watchScheduling(a.process)
 	a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Process{Process: a.describe()}})
 	n.config.Log.Info("rank", "rank", a.process.Rank, "of", a.process.Size, "pid", a.process.PID)
 }

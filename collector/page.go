@@ -87,9 +87,13 @@ func (c *Collector) ownPage() health.Page {
 		SyncSeconds: j.SyncTime.Seconds(), SlowestSync: j.SlowestSync.Seconds(), Error: j.Failing,
 	}
 	for _, a := range stored.Agents {
+		lost := 0.
+		if a.WaitNS > 0 {
+			lost = float64(a.WaitNS) / float64(a.RunNS+a.WaitNS)
+		}
 		p.Agents = append(p.Agents, health.Agent{
 			Host: a.Host, Connected: a.Connected, Done: a.Done, Away: a.Away.Seconds(), Ranks: a.Processes, Resent: a.Resent, CPU: a.CPU.Seconds(),
-			Spool: addSpool(&p.Losses, a.Spool),
+			Spool: addSpool(&p.Losses, a.Spool), Lost: lost,
 		})
 		p.Losses.BatchesResent += a.Resent
 	}

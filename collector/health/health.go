@@ -105,6 +105,7 @@ type Agent struct {
 	Resent    uint64  `json:"batches_resent"` // known when it is done
 	CPU       float64 `json:"cpu_seconds"`    // of its process, as it last told; 0 = it has not
 	Spool     *Spool  `json:"spool"`          // null: its spool has not lacked room for seconds
+	Lost      float64 `json:"lost_share"`     // of the time in which its ranks could run, to other processes; 0 = nothing, or not known
 }
 
 // A Spool is where what an agent's ranks have recorded waits for the collector. While it has no room nothing is read of them.

@@ -31,6 +31,10 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			JournalBytesCut:   int64(f.Collector.CutBytes),
 		},
 	}
+	var overcommitted string
+	if m.Scheduling, overcommitted = describeScheduling(h.worlds, f.Agents); overcommitted != "" {
+		m.Notes = slices.Insert(m.Notes, 0, overcommitted)
+	}
 	if c := f.Collector; c.Restarts > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",
 			units.Count(c.Restarts, "time"), units.Count(int64(c.CutBytes), "byte")))
@@ -250,7 +254,7 @@ func unreadable(f store.Frozen) int {
 	n := 0
 	for _, a := range f.Agents {
 		for _, fault := range a.Faults {
-			if fault.Corrupt != "" {
+			if fault.Corrupt != "" && fault.Figures == 0 {
 				n++
 			}
 		}

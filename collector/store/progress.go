@@ -31,6 +31,8 @@ type AgentProgress struct {
 	Resent    uint64           // messages; known when it is done
 	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
 	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
+	// Of its processes, up to the last reading: on a core, and ready to run where others did.
+	RunNS, WaitNS uint64
 }
 
 // Progress returns the state of this moment.
@@ -39,8 +41,13 @@ func (s *Store) Progress() Progress {
 	defer s.mu.RUnlock()
 	p := Progress{Totals: s.sum()}
 	processes := make(map[*Agent]int, len(s.agents))
+	scheduled := make(map[*Agent]Scheduling, len(s.agents))
 	for _, x := range s.processes {
 		processes[x.Agent]++
+		if x.Scheduling != nil {
+			sum := scheduled[x.Agent]
+			scheduled[x.Agent] = Scheduling{RunNS: sum.RunNS + x.Scheduling.RunNS, WaitNS: sum.WaitNS + x.Scheduling.WaitNS}
+		}
 		p.CallsUnrecorded += x.End.GetUnrecorded()
 		switch x.End.GetHow() {
 		case moriensv1.ProcessEnd_HOW_FINALIZED:
@@ -62,7 +69,7 @@ func (s *Store) Progress() Progress {
 		p.Faults += a.Unreadable()
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
-			Spool: a.Spool, CPU: a.cpu(),
+			Spool: a.Spool, CPU: a.cpu(), RunNS: scheduled[a].RunNS, WaitNS: scheduled[a].WaitNS,
 		}
 		if a.streams == 0 {
 			state.Away = time.Since(a.left)

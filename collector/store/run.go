@@ -33,6 +33,8 @@ type Agent struct {
 	Member  int       // of a team of collectors: the one that has what came of it
 
 	communicators map[uint32]*Communicator // by the agent's number
+	// How the kernel has scheduled on the node, as told first, and last; nil until it is told.
+	scheduling [2]*moriensv1.Scheduling
 }
 
 // A Process is one MPI process.
@@ -51,6 +53,8 @@ type Process struct {
 	came         uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
 	lacking      uint64                  // of those of another collector's process: have not come there
+
+	Scheduling *Scheduling // nil: nothing is known
 }
 
 // A Ring is one thread that called MPI.

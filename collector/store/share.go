@@ -86,6 +86,9 @@ func (a *Agent) tell() *moriensv1.ShareAgent {
 	for _, number := range slices.Sorted(maps.Keys(a.communicators)) {
 		s.Communicators = append(s.Communicators, a.communicators[number].Info)
 	}
+	if x, told := a.Scheduling(); told {
+		s.Scheduling = &moriensv1.Scheduling{Cores: uint32(x.Cores), AtOnce: uint32(x.AtOnce), BusyNs: x.BusyNS, StealNs: x.StealNS}
+	}
 	return s
 }
 
@@ -110,6 +113,9 @@ func (p *Process) tell(lacking uint64) *moriensv1.ShareProcess {
 	for _, x := range p.Traffic.Routes {
 		s.PeerKind, s.Comm, s.Peer = append(s.PeerKind, uint32(x.Kind)), append(s.Comm, x.Comm), append(s.Peer, x.Peer)
 		s.PeerCount, s.PeerBytes = append(s.PeerCount, x.Count), append(s.PeerBytes, x.Bytes)
+	}
+	if x := p.Scheduling; x != nil {
+		s.Scheduling = &moriensv1.Scheduling{RunNs: []uint64{x.RunNS}, WaitNs: []uint64{x.WaitNS}, Voluntary: []uint64{x.Voluntary}, Involuntary: []uint64{x.Involuntary}}
 	}
 	return s
 }
@@ -245,6 +251,9 @@ func agentOf(s *moriensv1.ShareAgent) *Agent {
 	for _, c := range s.Communicators {
 		a.communicators[c.Communicator] = &Communicator{Info: c}
 	}
+	if s.Scheduling != nil {
+		a.scheduling = [2]*moriensv1.Scheduling{{}, s.Scheduling}
+	}
 	return a
 }
 
@@ -256,6 +265,9 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 	p := &Process{
 		Agent: a, Info: s.Info, End: s.End, Notes: s.Notes, TransfersEnd: s.TransfersEnd, counted: s.Counted, lacking: s.Lacking,
 		Traffic: Traffic{Transfers: s.Transfers},
+	}
+	if x := s.Scheduling; x != nil {
+		p.Scheduling = &Scheduling{RunNS: x.RunNs[0], WaitNS: x.WaitNs[0], Voluntary: x.Voluntary[0], Involuntary: x.Involuntary[0]}
 	}
 	for _, m := range s.Communicators {
 		if p.Comms == nil {

@@ -271,6 +271,8 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		return s.addExchange(a, b.ClockExchange)
 	case *moriensv1.ReportRequest_Fault:
 		return a.addFault(b.Fault)
+	case *moriensv1.ReportRequest_Scheduling:
+		return s.addScheduling(a, b.Scheduling)
 	case *moriensv1.ReportRequest_Communicator:
 		return s.addCommunicator(a, b.Communicator)
 	case *moriensv1.ReportRequest_Member:

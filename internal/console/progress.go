@@ -12,6 +12,9 @@ import (
 	"moriens/internal/units"
 )
 
+// lostMuch is from which share on it is said that ranks lose time to other processes.
+const lostMuch = .1
+
 // Progress prints how a run in progress is.
 func Progress(w io.Writer, p *health.Page) error {
 	b := new(strings.Builder)
@@ -45,6 +48,10 @@ func Progress(w io.Writer, p *health.Page) error {
 	if len(p.Agents) > 0 {
 		b.WriteByte('\n')
 		t := table{head: []string{"host", "agent", "ranks"}, left: []bool{true, true, false}}
+		crowded := slices.ContainsFunc(p.Agents, func(a health.Agent) bool { return a.Lost >= lostMuch })
+		if crowded { // of the time in which ranks could run
+			t.head, t.left = append(t.head, "lost to other processes"), append(t.left, false)
+		}
 		for _, a := range p.Agents {
 			how := "connected"
 			switch {
@@ -60,7 +67,11 @@ func Progress(w io.Writer, p *health.Page) error {
 			case !a.Connected:
 				how = "away for " + span(a.Away)
 			}
-			t.rows = append(t.rows, []string{a.Host, how, units.Integer(a.Ranks)})
+			row := []string{a.Host, how, units.Integer(a.Ranks)}
+			if crowded {
+				row = append(row, percent(a.Lost))
+			}
+			t.rows = append(t.rows, row)
 		}
 		writeTable(b, t)
 	}

@@ -10,7 +10,7 @@ import (
 func TestProgress(t *testing.T) {
 	page := health.Page{
 		Run: "r1", Stage: health.Collecting, Host: "n0", PID: 7, Seconds: 3661.5,
-		Agents:   []health.Agent{{Host: "n0", Connected: true, Ranks: 2}, {Host: "n1", Away: 61}, {Host: "n2", Done: true, Ranks: 1}},
+		Agents:   []health.Agent{{Host: "n0", Connected: true, Ranks: 2}, {Host: "n1", Away: 61}, {Host: "n2", Done: true, Ranks: 1, Lost: .31}},
 		Ranks:    health.Ranks{Recorded: 3, Running: 2, Died: 1},
 		Calls:    1500,
 		Bursts:   1499,
@@ -31,10 +31,10 @@ turned away  3,000 crowd, 2 wrong token
 memory       38.1 MiB
 `
 	const hosts = `
-host  agent          ranks
-n0    connected          2
-n1    away for 1m1s      0
-n2    done               1
+host  agent          ranks  lost to other processes
+n0    connected          2                    0.0 %
+n1    away for 1m1s      0                    0.0 %
+n2    done               1                   31.0 %
 `
 	journal := "journal      2.86 MiB, 1 message not acknowledged yet, 5.00 ms a sync, 10 B cut off at its end; it does not grow: disk full\n"
 	const members = `

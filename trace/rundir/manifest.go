@@ -61,7 +61,8 @@ type Manifest struct {
 	StageSeconds     map[string]Number `json:"stage_seconds"`
 	Kept             Kept              `json:"kept"`
 	Reduction        Reduction         `json:"reduction"`
-	Cells            *Cells            `json:"cells,omitempty"` // nil = the bursts of all ranks came
+	Cells            *Cells            `json:"cells,omitempty"`      // nil = the bursts of all ranks came
+	Scheduling       *Scheduling       `json:"scheduling,omitempty"` // nil = no agent has told
 	Files            []File            `json:"files"`
 
 	// What the measurement knows of ranks without a record, which Describe puts into Worlds: the worlds of which no rank has told anything, behind those of

@@ -1,0 +1,38 @@
+package rundir
+
+// Scheduling is how the kernel has scheduled the ranks: time in which they could run is time on a core and time ready to run where others did.
+type Scheduling struct {
+	// LostShare is of the time in which they could run, of all ranks, 0–1; NaN: not known.
+	LostShare     Number           `json:"lost_share"`
+	Overcommitted bool             `json:"overcommitted"` // so much is lost somewhere that durations are not the program's; Notes says it
+	Hosts         []HostScheduling `json:"hosts"`
+	Ranks         []RankScheduling `json:"ranks"`      // those that lost most where there are many
+	MoreRanks     int              `json:"more_ranks"` // that are not in Ranks
+}
+
+// HostScheduling is that of the ranks of one host, and of its cores.
+type HostScheduling struct {
+	Host         string `json:"host"`
+	Cores        int    `json:"cores"`         // that its ranks may run on together; 0 = not known
+	RanksAtOnce  int    `json:"ranks_at_once"` // at most
+	RunSeconds   Number `json:"run_seconds"`
+	WaitSeconds  Number `json:"wait_seconds"`
+	LostShare    Number `json:"lost_share"` // NaN: not known
+	Voluntary    int64  `json:"voluntary_switches"`
+	Involuntary  int64  `json:"involuntary_switches"`
+	BusySeconds  Number `json:"busy_seconds"`  // of all cores, whoever ran there
+	StealSeconds Number `json:"steal_seconds"` // of all cores, that other machines of its host had
+	StealShare   Number `json:"steal_share"`   // of both; NaN: not known
+}
+
+// RankScheduling is that of a rank.
+type RankScheduling struct {
+	World       int    `json:"world"`
+	Rank        int    `json:"rank"`
+	Host        string `json:"host"`
+	RunSeconds  Number `json:"run_seconds"`
+	WaitSeconds Number `json:"wait_seconds"`
+	LostShare   Number `json:"lost_share"`
+	Voluntary   int64  `json:"voluntary_switches"`
+	Involuntary int64  `json:"involuntary_switches"`
+}
