@@ -38,7 +38,7 @@ func (s *statement) incomplete() bool {
 			return true
 		}
 	}
-	return s.Complete != nil && !*s.Complete || s.Losses.RanksMissing > 0 || s.Losses.RanksUnrecorded > 0 || s.EndedBy != ""
+	return s.Complete != nil && !*s.Complete || s.Losses.MessagesRefused > 0 || s.Losses.RanksMissing > 0 || s.Losses.RanksUnrecorded > 0 || s.EndedBy != ""
 }
 
 // checkProgram sees that the program has worked out and ended as it does alone.
