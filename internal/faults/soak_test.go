@@ -44,11 +44,11 @@ func (t *tally) add(o outcome) {
 
 // soaked is what the rounds of make soak came to.
 type soaked struct {
-	sync.Mutex
+	mu        sync.Mutex
 	tallies   [cells + 1]tally // the last is of all
 	incidents [allFaults][ways]int
 	failed    map[int]outcome
-	took      time.Duration
+	begun     time.Time
 }
 
 // TestSoak is for make soak alone: real jobs, of 1 to 3 threads a rank, in all ways and under both MPI libraries, to which all of what can happen does.
@@ -63,11 +63,10 @@ func TestSoak(t *testing.T) {
 	}
 	library := filepath.Join(filepath.Dir(mpitest.Program(t)), "libmoriens.so")
 	base := filepath.Join(mpitest.Root(t), "build", "soak")
-	all := &soaked{failed: map[int]outcome{}}
+	all := &soaked{failed: map[int]outcome{}, begun: time.Now()}
 	for i := range all.tallies {
 		all.tallies[i].kinds = map[string]int{}
 	}
-	begin := time.Now()
 	slots := make(chan struct{}, jobsAtOnce)
 	var running sync.WaitGroup
 	for seed := *soakFirst; seed < *soakFirst+*soakRounds; seed++ {
@@ -78,24 +77,18 @@ func TestSoak(t *testing.T) {
 				p := soakPlanOf(uint64(seed))
 				o := soakOne(t, p, apps[p.mpi], library, filepath.Join(base, strconv.Itoa(seed)), *soakGuard)
 				t.Logf("%v: %d calls made, %d recorded, %d counted as lost, %d stated", &p, o.made, o.recorded, o.counted, o.stated)
-				all.add(p, o)
+				all.add(t, p, o)
 			})
 		})
 	}
 	running.Wait()
-	all.took = time.Since(begin)
-	table := all.table()
-	t.Logf("\n%s", table)
-	if *soakTable != "" {
-		if err := os.WriteFile(*soakTable, []byte(table), 0o666); err != nil {
-			t.Error(err)
-		}
-	}
+	t.Logf("\n%s", all.table())
 }
 
-func (s *soaked) add(p soakPlan, o outcome) {
-	s.Lock()
-	defer s.Unlock()
+// add adds a round, and writes what came so far.
+func (s *soaked) add(t *testing.T, p soakPlan, o outcome) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.tallies[int(p.seed)%cells].add(o)
 	s.tallies[cells].add(o)
 	for _, i := range p.incidents {
@@ -103,6 +96,11 @@ func (s *soaked) add(p soakPlan, o outcome) {
 	}
 	if len(o.faults) > 0 {
 		s.failed[int(p.seed)] = o
+	}
+	if *soakTable != "" {
+		if err := os.WriteFile(*soakTable, []byte(s.table()), 0o666); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -123,7 +121,7 @@ exit status of the program than without moriens; statements in the results that 
 
 | way | MPI | threads | rounds | calls | recorded | counted | stated | hangs | silent losses | duplicates | leftovers | program | statements |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
-`, s.tallies[cells].rounds, time.Now().Format(time.DateOnly), commit(), runtime.NumCPU(), s.took.Round(time.Second), *soakGuard)
+`, s.tallies[cells].rounds, time.Now().Format(time.DateOnly), commit(), runtime.NumCPU(), time.Since(s.begun).Round(time.Second), *soakGuard)
 	row := func(name string, t *tally) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |", name, t.rounds, t.made, t.recorded, t.counted, t.stated)
 		for _, kind := range kinds {
