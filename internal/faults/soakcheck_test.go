@@ -1,44 +1,28 @@
 package faults
 
 import (
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"moriens/trace/rundir"
 )
 
-// A statement is what a manifest says of what is not in the result.
-type statement struct {
-	rundir.Manifest
-	Complete *bool `json:"complete"`
-	Places   []struct {
-		Unrecorded []struct{ Ranks int } `json:"unrecorded"`
-	} `json:"worlds"`
+// counted are the calls that a manifest counts as lost, one by one.
+func counted(m *rundir.Manifest) int {
+	return int(m.Dropped + m.Losses.CallsUnrecorded + m.Losses.CallsAbandoned)
 }
 
-// counted are the calls that are lost one by one.
-func (s *statement) counted() int {
-	return int(s.Dropped + s.Losses.CallsUnrecorded + s.Losses.CallsAbandoned)
-}
-
-// incomplete says whether the result is said not to hold the whole run.
-func (s *statement) incomplete() bool {
-	for _, d := range s.Losses.RanksDied {
-		if d.CutOff {
-			return true
-		}
-	}
-	for _, w := range s.Places {
-		if len(w.Unrecorded) > 0 {
-			return true
-		}
-	}
-	return s.Complete != nil && !*s.Complete || s.Losses.MessagesRefused > 0 || s.Losses.RanksMissing > 0 || s.Losses.RanksUnrecorded > 0 || s.EndedBy != ""
+// partial says whether the result is said not to hold the whole run, for another reason than calls that it counts one by one.
+func partial(m *rundir.Manifest) bool {
+	l := &m.Losses
+	return !m.Complete && (m.EndedBy != "" || l.RanksMissing+l.RanksLeft+l.FilesUnreadable+len(l.AgentsUnfinished) > 0 || l.MessagesRefused+l.ThreadsUnrecorded > 0 ||
+		slices.ContainsFunc(l.RanksDied, func(d rundir.RankDied) bool { return d.CutOff }) ||
+		slices.ContainsFunc(m.Worlds, func(w rundir.World) bool { return len(w.Unrecorded) > 0 }))
 }
 
 // checkProgram sees that the program has worked out and ended as it does alone.
@@ -67,8 +51,8 @@ func (r *soakRound) checkProgram() {
 
 // incomplete says whether there is a result that says that it is not complete.
 func (r *soakRound) incomplete() bool {
-	s, _, err := r.manifest()
-	return err == nil && s.incomplete()
+	m, _, err := r.manifest()
+	return err == nil && !m.Complete
 }
 
 // elsewhere says whether the run directory had no room for the results, so that they are in the temporary directory. What the collector had stays then.
@@ -78,24 +62,15 @@ func (r *soakRound) elsewhere() bool {
 }
 
 // manifest reads it, from where the results are: in the temporary directory where the run directory had no room.
-func (r *soakRound) manifest() (s statement, dir string, err error) {
+func (r *soakRound) manifest() (m *rundir.Manifest, dir string, err error) {
 	dir = r.out
 	if !exists(filepath.Join(dir, rundir.ManifestFile)) && r.disk != nil {
 		if found, _ := filepath.Glob(filepath.Join(r.tmp, "run-*", rundir.ManifestFile)); len(found) > 0 {
 			dir = filepath.Dir(found[0])
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(dir, rundir.ManifestFile))
-	if err == nil {
-		err = json.Unmarshal(data, &s.Manifest)
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &struct {
-			Complete **bool `json:"complete"`
-			Places   any    `json:"worlds"`
-		}{&s.Complete, &s.Places})
-	}
-	return s, dir, err
+	m, err = rundir.ReadManifest(dir)
+	return m, dir, err
 }
 
 // checkResults compares the results with what the program says that it did.
@@ -109,7 +84,7 @@ func (r *soakRound) checkResults() {
 		r.fail(kindProgram, "it was not let to MPI: %s", lastLine(r.said("stderr")))
 		return
 	}
-	s, _, err := r.manifest()
+	m, _, err := r.manifest()
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && r.killed && !exists(filepath.Join(r.out, "journal")) && strings.Contains(r.said("stderr"), "moriens: "):
 		r.found.stated = total // there was nothing yet to go on with, and it was said
@@ -122,30 +97,30 @@ func (r *soakRound) checkResults() {
 	if r.plan.has(killRank) { // a thread may not have come into the call that it has counted
 		uncertain = processes * r.plan.threads
 	}
-	for name, n := range s.MPICalls {
+	for name, n := range m.MPICalls {
 		r.found.recorded += int(n)
 		if int(n) > made[name] {
 			r.fail(kindTwice, "%d calls of %s recorded, %d made", n, name, made[name])
 		}
 	}
-	r.found.counted = s.counted()
+	r.found.counted = counted(m)
 	missing := total - r.found.recorded - r.found.counted
 	switch {
 	case missing < -uncertain:
 		r.fail(kindStatement, "%d calls recorded and %d counted as lost, %d made", r.found.recorded, r.found.counted, total)
-	case missing > uncertain && !s.incomplete():
+	case missing > uncertain && !partial(m):
 		r.fail(kindSilent, "%d calls recorded and %d counted as lost, %d made: %d are missing, and nothing says so", r.found.recorded, r.found.counted, total, missing)
 	case missing > uncertain:
 		r.found.stated = missing
 	}
-	r.checkStatement(&s, made, missing > uncertain)
+	r.checkStatement(m, made, missing > uncertain)
 }
 
 // checkStatement sees that what the results say fits together.
-func (r *soakRound) checkStatement(s *statement, made map[string]int, missing bool) {
-	lost := missing || s.counted() > 0
-	if s.Complete != nil && *s.Complete && lost {
-		r.fail(kindStatement, "complete, and %d calls are counted as lost, others are missing: %t", s.counted(), missing)
+func (r *soakRound) checkStatement(m *rundir.Manifest, made map[string]int, missing bool) {
+	lost := missing || counted(m) > 0
+	if m.Complete && lost {
+		r.fail(kindStatement, "complete, and %d calls are counted as lost, others are missing: %t", counted(m), missing)
 	}
 	summary, _ := os.ReadFile(filepath.Join(r.out, "summary.txt"))
 	said := string(summary) + r.said("stdout")
@@ -153,18 +128,16 @@ func (r *soakRound) checkStatement(s *statement, made map[string]int, missing bo
 		said += r.collector.whole()
 	}
 	if lost && strings.Contains(said, "losses: none\n") {
-		r.fail(kindStatement, "losses: none, and %d calls are counted as lost, others are missing: %t", s.counted(), missing)
+		r.fail(kindStatement, "losses: none, and %d calls are counted as lost, others are missing: %t", counted(m), missing)
 	}
 	if lost || r.plan.has(killRank) {
 		return
 	}
-	if sends := int64(made["MPI_Isend"]); int64(s.Messages.Sends) != sends || int64(s.Messages.Receives) != sends || int64(s.Messages.Matched) != sends {
-		r.fail(kindStatement, "%d sends, %d receives, %d of them paired, of %d messages: %+v", s.Messages.Sends, s.Messages.Receives, s.Messages.Matched, sends, s.Messages.Unmatched)
+	if sends := int64(made["MPI_Isend"]); int64(m.Messages.Sends) != sends || int64(m.Messages.Receives) != sends || int64(m.Messages.Matched) != sends {
+		r.fail(kindStatement, "%d sends, %d receives, %d of them paired, of %d messages: %+v", m.Messages.Sends, m.Messages.Receives, m.Messages.Matched, sends, m.Messages.Unmatched)
 	}
-	for _, note := range s.Notes {
-		if len(r.plan.incidents) == 0 && s.Losses.WindowsEvicted == 0 && strings.Contains(note, "does not have them") {
-			r.fail(kindStatement, "nothing happened, and %q", note)
-		}
+	if len(r.plan.incidents) == 0 && m.Losses.WindowsEvicted == 0 && len(m.Reduction.Missing) > 0 {
+		r.fail(kindStatement, "nothing happened, and there are missing %q", m.Reduction.Missing)
 	}
 }
 
