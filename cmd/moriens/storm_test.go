@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,7 +17,10 @@ import (
 	"moriens/internal/testenv"
 )
 
-var stormRuns = flag.Int("runs", 1, "how often each program of TestNothingLost runs")
+var (
+	stormRuns  = flag.Int("runs", 1, "how often each program of TestNothingLost runs")
+	stormTable = flag.String("runs-table", "", "file to which it appends what came of them")
+)
 
 // busy keeps all processors busy until the test ends.
 func busy(t *testing.T) {
@@ -31,6 +36,21 @@ func busy(t *testing.T) {
 	}
 }
 
+// tell appends to the table that was asked for.
+func tell(t *testing.T, text string) {
+	if *stormTable == "" {
+		return
+	}
+	f, err := os.OpenFile(*stormTable, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
+
 // Programs that make calls faster than any agent reads them lose none with the ring of the usual size, while all processors have other work: it
 // grows for as long as the agent does not come to it.
 func TestNothingLost(t *testing.T) {
@@ -42,6 +62,7 @@ func TestNothingLost(t *testing.T) {
 	moriens := binary(t)
 	storm := mpitest.MPI(mpitest.OpenMPI).App(t, "storm")
 	busy(t)
+	tell(t, "\nPrograms that call MPI as fast as they can, on two ranks under `moriens run` with the ring of the usual size, while all cores are busy with other work:\n\n| program | runs | MPI calls recorded | lost |\n|---|---|---|---|\n")
 	for _, c := range []struct {
 		name    string
 		program []string
@@ -52,6 +73,7 @@ func TestNothingLost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			testenv.Need(t, c.program[0])
+			all, lost := 0, 0
 			for i := range *stormRuns {
 				counts, dir, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "run"+strconv.Itoa(i))
 				if err := os.WriteFile(filepath.Join(dir, "hpccinf.txt"), hpccinf, 0o644); err != nil {
@@ -67,6 +89,8 @@ func TestNothingLost(t *testing.T) {
 				for _, n := range m.MPICalls {
 					calls += n
 				}
+				all += calls
+				lost += m.Dropped
 				t.Logf("run %d: %d calls, %d bursts, %d dropped", i, calls, m.Bursts, m.Dropped)
 				if m.Ranks != 2 || m.Dropped != 0 || m.MPICalls["MPI_Init"] != 2 || m.MPICalls["MPI_Finalize"] != 2 {
 					t.Errorf("run %d: %+v", i, m)
@@ -77,6 +101,9 @@ func TestNothingLost(t *testing.T) {
 				if d := cmp.Diff(sum(mpitest.Counts(t, counts)), m.MPICalls); d != "" {
 					t.Errorf("run %d: MPI calls differ (-made +recorded):\n%s", i, d)
 				}
+			}
+			if !t.Failed() || lost > 0 {
+				tell(t, fmt.Sprintf("| %s | %d | %d | %d |\n", c.name, *stormRuns, all, lost))
 			}
 		})
 	}

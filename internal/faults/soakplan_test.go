@@ -46,7 +46,7 @@ type soakPlan struct {
 	iterations, batch       int
 	work, pause             int // steps of computing an iteration; us of sleep after each 64 iterations
 	status                  int // of the program
-	ring                    int // bytes; 0: the usual
+	ring, ringMax           int // bytes, and to how many it grows; 0: the usual
 	spoolMiB                int // its bound; 0: the usual
 	smallMiB                int // size of the spool's disk; 0: it has room
 	named, keepAll, limited bool
@@ -80,7 +80,7 @@ func soakPlanOf(seed uint64) soakPlan {
 	p.batch = one(1, 2, 4, 4, 8, 16, 48)
 	p.iterations = (2000 + random.IntN(14000)) / (p.batch + 2) * 4
 	if libraries[p.mpi].Name == mpitest.OpenMPI.Name && p.threads > 1 { // its threads wait for each other by turns
-		p.iterations /= 3
+		p.iterations /= 8
 	}
 	p.work = one(0, 100, 1000, 5000)
 	if length := one(0, 1000, 2000, 3000); length > 0 { // ms, where nothing else takes time
@@ -110,6 +110,7 @@ func soakPlanOf(seed uint64) soakPlan {
 		p.incidents = append(p.incidents, i)
 	}
 	slices.SortFunc(p.incidents, func(a, b incident) int { return int(a.at - b.at) })
+	p.ringMax = one(0, 0, 0, 65536, 262144, 1<<20) // less than the ring: it does not grow
 	return p
 }
 
@@ -142,8 +143,8 @@ func (p *soakPlan) result() string {
 
 func (p *soakPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "round %d: %v, %s, %d ranks of %d threads, %d iterations of %d sends, %d steps, %d us; status %d, ring %d, spool %d MiB on %d MiB (named: %t), keep all: %t, limited disk: %t",
-		p.seed, p.way, libraries[p.mpi].Name, p.ranks, p.threads, p.iterations, p.batch, p.work, p.pause, p.status, p.ring, p.spoolMiB, p.smallMiB, p.named, p.keepAll, p.limited)
+	fmt.Fprintf(&b, "round %d: %v, %s, %d ranks of %d threads, %d iterations of %d sends, %d steps, %d us; status %d, ring %d to %d, spool %d MiB on %d MiB (named: %t), keep all: %t, limited disk: %t",
+		p.seed, p.way, libraries[p.mpi].Name, p.ranks, p.threads, p.iterations, p.batch, p.work, p.pause, p.status, p.ring, p.ringMax, p.spoolMiB, p.smallMiB, p.named, p.keepAll, p.limited)
 	for _, i := range p.incidents {
 		fmt.Fprintf(&b, "; at %v %v (%v, rank %d)", i.at, i.fault, i.lasts, i.rank)
 	}

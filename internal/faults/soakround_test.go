@@ -183,8 +183,10 @@ func (r *soakRound) env() []string {
 	})
 	// What the MPI library puts there must not be in want of room because of us.
 	env = append(env, mark+r.work, "TMPDIR="+r.tmp, "OMPI_MCA_orte_tmpdir_base="+os.TempDir())
-	if r.plan.ring > 0 {
-		env = append(env, "MORIENS_RING="+strconv.Itoa(r.plan.ring))
+	for name, n := range map[string]int{"MORIENS_RING=": r.plan.ring, "MORIENS_RING_MAX=": r.plan.ringMax} {
+		if n > 0 {
+			env = append(env, name+strconv.Itoa(n))
+		}
 	}
 	return env
 }
