@@ -6,7 +6,7 @@ import (
 )
 
 // Cut returns what of a run lies in windows: kept has for each thread the spans of its time, by begin, apart, each in one of the windows. Calls, bursts,
-// transfers, collectives and messages that do not lie in a span as a whole are left out; so are phases that touch none, and events and pauses that lie in
+// transfers, collectives and messages that do not lie in a span as a whole are left out; so are phases that touch none, and events, pauses and losses that lie in
 // none. The rest is shared with the run, or copied; the run stays as it is.
 func (r *Run) Cut(windows []Window, kept [][]Span) *Run {
 	c := *r
@@ -47,6 +47,7 @@ func (t *Thread) cut(kept []Span) Thread {
 	c.Transfers = t.Transfers.of(calls)
 	c.Collectives = t.Collectives.of(calls)
 	c.Pauses = slices.DeleteFunc(slices.Clone(t.Pauses), func(p Pause) bool { return !within(kept, p.BeginNS, p.EndNS) })
+	c.Lost = slices.DeleteFunc(slices.Clone(t.Lost), func(s Span) bool { return !within(kept, s.BeginNS, s.EndNS) })
 	c.Events = slices.DeleteFunc(slices.Clone(t.Events), func(e Event) bool { return !within(kept, e.TimeNS, e.TimeNS) })
 	c.cutPhases(kept)
 	return c

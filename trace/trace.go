@@ -101,6 +101,7 @@ type Thread struct {
 	Phases []Phase // by begin, the outer one first
 	Events []Event // by time
 	Pauses []Pause // by begin
+	Lost   []Span  // by begin: between two calls, others for which there was no room
 
 	// What of the thread's time is here, by begin, apart from each other; all of it where the run has no windows.
 	Kept []Span

@@ -17,7 +17,7 @@ func (h *history) align(ctx context.Context, c causes) error {
 	rails := make([]rail, len(h.run.Threads))
 	for i := range rails {
 		t := &h.run.Threads[i]
-		if len(t.Phases)+len(t.Events)+len(t.Pauses) > 0 {
+		if len(t.Phases)+len(t.Events)+len(t.Pauses)+len(t.Lost) > 0 {
 			rails[i] = rail{enter: slices.Clone(t.Calls.EnterNS), exit: slices.Clone(t.Calls.ExitNS)}
 		}
 	}
@@ -107,6 +107,9 @@ func (h *history) placeMarks(i int, local rail) {
 	for k := range t.Pauses {
 		t.Pauses[k].BeginNS, t.Pauses[k].EndNS = at(t.Pauses[k].BeginNS), at(t.Pauses[k].EndNS)
 	}
+	for k := range t.Lost {
+		t.Lost[k].BeginNS, t.Lost[k].EndNS = at(t.Lost[k].BeginNS), at(t.Lost[k].EndNS)
+	}
 	t.BeginNS, t.EndNS = at(t.BeginNS), at(t.EndNS)
 }
 
@@ -148,6 +151,10 @@ func (h *history) startAtZero() error {
 		for k := range t.Pauses {
 			t.Pauses[k].BeginNS -= origin
 			t.Pauses[k].EndNS -= origin
+		}
+		for k := range t.Lost {
+			t.Lost[k].BeginNS -= origin
+			t.Lost[k].EndNS -= origin
 		}
 		t.BeginNS -= origin
 		t.EndNS -= origin

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/collector/store"
 	"moriens/trace"
 )
 
@@ -18,6 +19,7 @@ func TestMarksStayBetweenTheirCalls(t *testing.T) {
 		Calls:  trace.Calls{EnterNS: []int64{1100, 1320}, ExitNS: []int64{1180, 1360}, Path: []uint32{0, 0}},
 		Phases: []trace.Phase{{BeginNS: 120, EndNS: 200}},
 		Pauses: []trace.Pause{{BeginNS: 150, EndNS: 300}},
+		Lost:   []trace.Span{{BeginNS: 150, EndNS: 300}},
 	}
 	for _, ns := range local {
 		thread.Events = append(thread.Events, trace.Event{TimeNS: ns})
@@ -36,7 +38,23 @@ func TestMarksStayBetweenTheirCalls(t *testing.T) {
 	if d := cmp.Diff([]trace.Pause{{BeginNS: 1180, EndNS: 1320}}, got.Pauses); d != "" {
 		t.Error(d)
 	}
+	if d := cmp.Diff([]trace.Span{{BeginNS: 1180, EndNS: 1320}}, got.Lost); d != "" {
+		t.Error(d)
+	}
 	if got.BeginNS != 1090 || got.EndNS != 1420 {
 		t.Errorf("the thread is from %d to %d", got.BeginNS, got.EndNS)
+	}
+}
+
+// Of rows without a burst before them, those have lost calls that are not a thread's first, nor behind a pause, nor at once behind the row before: that is a run of polls.
+func TestLostStretches(t *testing.T) {
+	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
+	var thread trace.Thread
+	fill(&thread, &store.Ring{Calls: 6}, []store.Chunk{c}, nil, func(uint32) uint32 { return 0 }, func(ticks uint64) int64 { return int64(ticks) })
+	if d := cmp.Diff([]trace.Span{{BeginNS: 118, EndNS: 138, Window: -1}}, thread.Lost); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]trace.Pause{{BeginNS: 139, EndNS: 169}}, thread.Pauses); d != "" {
+		t.Error(d)
 	}
 }

@@ -239,9 +239,12 @@ func fill(
 			enterNS := at(enter)
 			if len(noBurst) > 0 && int(noBurst[0]) == i {
 				noBurst = noBurst[1:]
-				if len(paused) > 0 && int(paused[0]) == i {
+				switch {
+				case len(paused) > 0 && int(paused[0]) == i:
 					paused = paused[1:]
 					t.Pauses = append(t.Pauses, trace.Pause{BeginNS: exitNS, EndNS: enterNS})
+				case enterNS > exitNS && len(t.Calls.Path) > 0: // not the first call, nor a place of a run of polls
+					t.Lost = append(t.Lost, trace.Span{BeginNS: exitNS, EndNS: enterNS, Window: -1})
 				}
 				gaps = append(gaps, int32(len(t.Calls.Path)))
 			} else {

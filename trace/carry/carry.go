@@ -105,6 +105,7 @@ func (c *codec) thread(t *trace.Thread) {
 	column(c, &t.Phases)
 	column(c, &t.Events)
 	column(c, &t.Pauses)
+	column(c, &t.Lost)
 	column(c, &t.Kept)
 }
 

@@ -29,7 +29,10 @@ func (b Bins) Of(ns int64) int {
 // InMPI stands for the time in MPI calls where labels of bursts stand for the others.
 const InMPI int32 = -99
 
-// Each cuts the calls and bursts of a thread at the edges of the bins, and hands out the parts in the order of time: InMPI or the label of a
+// InLost stands for the time between two calls in which there were others without a record.
+const InLost int32 = -98
+
+// Each cuts the calls, bursts and losses of a thread at the edges of the bins, and hands out the parts in the order of time: InMPI, InLost or the label of a
 // burst, and how long it lasts in the bin.
 func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
 	bin := 0
@@ -47,8 +50,14 @@ func (b Bins) Each(t *trace.Thread, add func(bin int, label int32, ns int64)) {
 			fromNS = end
 		}
 	}
-	call, burst := 0, 0
-	for call < t.Calls.Len() || burst < t.Bursts.Len() {
+	call, burst, lost := 0, 0, 0
+	for call < t.Calls.Len() || burst < t.Bursts.Len() || lost < len(t.Lost) {
+		if lost < len(t.Lost) && (call == t.Calls.Len() || t.Lost[lost].BeginNS < t.Calls.EnterNS[call]) &&
+			(burst == t.Bursts.Len() || t.Lost[lost].BeginNS < t.Bursts.StartNS[burst]) {
+			spread(InLost, t.Lost[lost].BeginNS, t.Lost[lost].EndNS)
+			lost++
+			continue
+		}
 		if burst == t.Bursts.Len() || call < t.Calls.Len() && t.Calls.EnterNS[call] <= t.Bursts.StartNS[burst] {
 			spread(InMPI, t.Calls.EnterNS[call], t.Calls.ExitNS[call])
 			call++

@@ -8,6 +8,7 @@ package overview
 import (
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,6 +24,7 @@ const (
 	Filtered = 3 // and what nothing has clustered
 	Missing  = 4
 	Cluster  = 5 // + ID; by itself: clusters that have no code of their own
+	Lost     = math.MaxUint16
 )
 
 // DefaultBytes is about how many bytes an overview takes, at most, where there is room for it.
@@ -117,6 +119,13 @@ func on(run *trace.Run, owners team.Threads, rows [][2]int, bins int) (*Overview
 	}
 	o.Cell, o.Share = make([]uint16, len(o.Rows)*o.Bins), make([]uint8, len(o.Rows)*o.Bins)
 	d := &drawing{Overview: o, run: run, owners: owners, clusters: clusters}
+	lost, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Lost) > 0 }))
+	if err != nil {
+		return nil, err
+	}
+	if lost {
+		o.Codes = append(o.Codes, Lost)
+	}
 	others, err := d.exchange()
 	if err != nil {
 		return nil, err
@@ -182,7 +191,7 @@ func (o *Overview) draw(row int, sums []int64) {
 		}
 		owed[chosen] -= all
 		at := row*o.Bins + bin
-		o.Cell[at] = uint16(chosen)
+		o.Cell[at] = uint16(o.Codes[chosen])
 		o.Share[at] = uint8(max(1, math.Round(float64(in[chosen])/float64(all)*math.MaxUint8/shareStep)) * shareStep)
 	}
 }

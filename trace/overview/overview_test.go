@@ -154,3 +154,33 @@ func TestDamaged(t *testing.T) {
 		t.Errorf("of another run: %v", err)
 	}
 }
+
+// Time with calls that were lost has a code of its own, the last, in a run that has such.
+func TestLost(t *testing.T) {
+	run := &trace.Run{DurationNS: 1000, Threads: []trace.Thread{{
+		EndNS: 1000,
+		Calls: trace.Calls{EnterNS: []int64{0, 900}, ExitNS: []int64{100, 1000}, Path: []uint32{0, 0}},
+		Lost:  []trace.Span{{BeginNS: 100, EndNS: 900}},
+	}}}
+	for _, o := range []*overview.Overview{overview.Of(run, overview.DefaultBytes), overview.Part(run, 0, 0, 0, 1000, 1, 10)} {
+		lost := 0
+		for _, code := range o.Cell {
+			if code == overview.Lost {
+				lost++
+			} else if code != overview.MPI {
+				t.Fatalf("a cell has code %d", code)
+			}
+		}
+		if lost*10 != len(o.Cell)*8 {
+			t.Errorf("%d of %d cells are lost", lost, len(o.Cell))
+		}
+	}
+	o := overview.Of(run, overview.DefaultBytes)
+	sum := 0.
+	for bin := range o.Bins {
+		sum += float64(o.Profile[(bin+1)*len(o.Codes)-1])
+	}
+	if o.Codes[len(o.Codes)-1] != overview.Lost || math.Abs(sum-800e-9) > 1e-12 {
+		t.Errorf("codes %v, %v s lost", o.Codes, sum)
+	}
+}

@@ -51,5 +51,10 @@ func cut(t *trace.Thread, beginNS, endNS int64) trace.Thread {
 		c.Bursts.DurationNS = append(c.Bursts.DurationNS, within(t.Bursts.StartNS[i]+t.Bursts.DurationNS[i])-start)
 	}
 	c.Bursts.Cluster = slices.Clone(t.Bursts.Cluster[first:next])
+	for _, s := range t.Lost {
+		if s.BeginNS < endNS && s.EndNS > beginNS {
+			c.Lost = append(c.Lost, trace.Span{BeginNS: within(s.BeginNS), EndNS: within(s.EndNS)})
+		}
+	}
 	return c
 }

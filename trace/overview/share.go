@@ -13,6 +13,14 @@ type drawing struct {
 	clusters int // that have codes of their own
 }
 
+// column is where in Codes the code of a label is, of InMPI or of InLost, which is the last.
+func (d *drawing) column(label int32) int {
+	if label == InLost {
+		return len(d.Codes) - 1
+	}
+	return codeOf(label, d.clusters)
+}
+
 func (d *drawing) mine(row int) bool { return d.owners.Mine(d.Rows[row][0]) }
 
 // add has sums be the nanoseconds, by bin and code, of the threads of a row that are here.
@@ -20,7 +28,7 @@ func (d *drawing) add(row int, sums []int64) {
 	clear(sums)
 	bins := Bins{d.Bins, d.EndNS}
 	for i := d.Rows[row][0]; i <= d.Rows[row][1]; i++ {
-		bins.Each(&d.run.Threads[i], func(bin int, label int32, ns int64) { sums[bin*len(d.Codes)+codeOf(label, d.clusters)] += ns })
+		bins.Each(&d.run.Threads[i], func(bin int, label int32, ns int64) { sums[bin*len(d.Codes)+d.column(label)] += ns })
 	}
 }
 

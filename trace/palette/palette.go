@@ -24,6 +24,8 @@ var (
 	Missing    = Colour{0x2b, 0x2b, 0x2b}
 	Background = Colour{0xff, 0xff, 0xff}
 	Dropped    = Colour{0xf4, 0xf1, 0xe8} // time of which no detail is kept
+	Lost       = Colour{0xf6, 0xd5, 0xcd} // time with MPI calls for which there was no room; hatched with
+	LostLine   = Colour{0x8c, 0x2f, 0x1f}
 )
 
 // Cluster returns the colour of a cluster by its number, 1 and up; beyond Len colours they come round again.

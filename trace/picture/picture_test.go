@@ -378,3 +378,26 @@ func BenchmarkTimeline(b *testing.B) {
 		}
 	}
 }
+
+// Time between two calls, with others between them that were lost, is shown as such, and the sheet says what that is.
+func TestLostIsHatched(t *testing.T) {
+	l := &lanes{bins: 4, endNS: 40}
+	th := &trace.Thread{
+		Calls:  trace.Calls{EnterNS: []int64{0, 35}, ExitNS: []int64{10, 40}, Path: []uint32{0, 0}},
+		Bursts: trace.Bursts{StartNS: []int64{30}, DurationNS: []int64{5}, Cluster: []int32{1}},
+		Lost:   []trace.Span{{BeginNS: 10, EndNS: 30}},
+	}
+	if got, want := fmt.Sprint(l.shown(th)[:3]), fmt.Sprint([]int32{overview.InMPI, overview.InLost, overview.InLost}); got != want {
+		t.Errorf("bins hold %s, want %s", got, want)
+	}
+	run := loop(2, 1, 20, 2)
+	for _, lost := range []bool{false, true} {
+		if lost {
+			run.Threads[1].Lost = []trace.Span{{BeginNS: 5, EndNS: 10}}
+		}
+		_, timeline := drawBoth(t, "lost", run, nil)
+		if strings.Contains(timeline, "lost: MPI calls for") != lost || strings.Contains(timeline, "Hatched") != lost {
+			t.Errorf("lost %v, and the timeline says %q", lost, timeline)
+		}
+	}
+}

@@ -31,7 +31,8 @@ const (
 	minRowPoints, maxRowPoints = 4.5, 36
 	// Pixels of height of a row: so many that the gap hides where those of two rows blur, as they do when they are drawn larger than they are.
 	thinRowPixels, rowPixels = 2, 8
-	axisPoints               = 44 // the time axis with its labels
+	axisPoints               = 44  // the time axis with its labels
+	hatchColumns             = 800 // a hatching line for every four
 )
 
 // Timeline draws the threads over time. Time is cut into equal bins, at most 2,000 and otherwise as many as about so many bytes hold, but 250 at least; a bin shows
@@ -50,6 +51,13 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 	atZero, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return t.Calls.Len() > 0 && t.Calls.EnterNS[0] == 0 }))
 	if err != nil {
 		return err
+	}
+	lost, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Lost) > 0 }))
+	if err != nil {
+		return err
+	}
+	if lost {
+		entries = append(entries, entry{palette.Lost, "lost: MPI calls for", ""}, entry{palette.Background, "which there was no room", ""})
 	}
 	paused, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Pauses) > 0 }))
 	if err != nil {
@@ -78,6 +86,9 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 	text := fmt.Sprintf("A bin of %s shows one of what is in it, in proportion along the row.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), units.Integer(len(run.Threads)))
+	}
+	if lost {
+		text += " Hatched: MPI calls were lost, there was no room for them."
 	}
 	if paused {
 		text += " Nothing is drawn where the program had paused recording."
@@ -205,6 +216,16 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 			copy(img.Pix[(row*l.pixels+k)*img.Stride:], line)
 		}
 	}
+	if lost, ok := index[overview.InLost]; ok {
+		colours = append(colours, palette.LostLine)
+		img.Palette = colours
+		for i, at := range img.Pix {
+			// Of the same width whatever a bin is.
+			if x, y := i%img.Stride*hatchColumns/l.bins, i/img.Stride; at == lost && (x+y)%4 == 0 {
+				img.Pix[i] = uint8(len(colours) - 1)
+			}
+		}
+	}
 	left, right := x(0), x(float64(l.endNS)/1e9)
 	c.DrawImage(vg.Rectangle{Min: vg.Point{X: left, Y: y(-.5)}, Max: vg.Point{X: right, Y: y(float64(len(l.rows)) - .5)}}, img)
 	if l.pixels == thinRowPixels {
@@ -227,7 +248,11 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 // colour finds a label's colour in a palette, or puts it there.
 func (l *lanes) colour(label int32, colours *color.Palette) uint8 {
 	rgb := palette.MPI
-	if label != overview.InMPI {
+	switch label {
+	case overview.InMPI:
+	case overview.InLost:
+		rgb = palette.Lost
+	default:
 		rgb = colourOf(label)
 	}
 	at := slices.Index(*colours, color.Color(rgb))

@@ -4,11 +4,11 @@ import { FILTERED, MISSING } from './data/clusters';
 import { rgbOf, type RGB } from './rgb';
 import { nowTheme, type Theme } from './theme';
 
-type Grey = 'mpi' | 'noise' | 'others' | 'filtered' | 'missing' | 'dropped';
+type Grey = 'mpi' | 'noise' | 'others' | 'filtered' | 'missing' | 'dropped' | 'lost';
 
 const greys: Record<Theme, Record<Grey, string>> = {
-  light: { mpi: '#e4e4e4', noise: '#6b6b6b', others: '#969696', filtered: '#c2c2c2', missing: '#2b2b2b', dropped: '#f4f1e8' },
-  dark: { mpi: '#33363b', noise: '#9a9a9a', others: '#7a7d82', filtered: '#5b5e63', missing: '#e6e6e6', dropped: '#25241f' },
+  light: { mpi: '#e4e4e4', noise: '#6b6b6b', others: '#969696', filtered: '#c2c2c2', missing: '#2b2b2b', dropped: '#f4f1e8', lost: '#f6d5cd' },
+  dark: { mpi: '#33363b', noise: '#9a9a9a', others: '#7a7d82', filtered: '#5b5e63', missing: '#e6e6e6', dropped: '#25241f', lost: '#552a21' },
 };
 
 export function greyOf(what: Grey, theme: Theme = nowTheme()): string {

@@ -9,8 +9,8 @@ import { useTheme } from '../theme';
 
 const MOST = 24; // clusters; the view of clusters has them all
 
-// With MPI it is that of a drawing over time, where missing data are hatched.
-export function Legend({ levels, mpi, kept }: { levels: Levels; mpi?: boolean; kept?: boolean }) {
+// With MPI it is that of a drawing over time, where missing data are hatched, as is what was lost.
+export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: boolean; kept?: boolean; lost?: boolean }) {
   const theme = useTheme();
   const selection = useSelection();
   const all = [...levels.of].filter(([label, c]) => c.bursts > 0 && !(mpi && label === MISSING));
@@ -55,6 +55,13 @@ export function Legend({ levels, mpi, kept }: { levels: Levels; mpi?: boolean; k
             </span>
           </li>
         </>
+      ) : null}
+      {lost ? (
+        <li>
+          <span>
+            <Patch fill={greyOf('lost', theme)} hatched /> lost: MPI calls for which there was no room
+          </span>
+        </li>
       ) : null}
       {kept ? (
         <li>

@@ -1,5 +1,5 @@
 // What the codes of a profile are, and their colours: docs/format/overview.md lists them.
-import { clusterOf, MPI, NOTHING, OTHERS } from '../data/codes';
+import { clusterOf, LOST, MPI, NOTHING, OTHERS } from '../data/codes';
 import type { Levels } from '../data/levels';
 import { cluster } from '../format';
 import { greyOf } from '../palette';
@@ -23,6 +23,7 @@ export function seriesOf(codes: readonly number[], bins: number, seconds: (bin: 
 function meaning(code: number, levels: Levels, theme: Theme): { order: number; name: string; colour: string } {
   if (code === MPI) return { order: 1e9, name: 'MPI', colour: greyOf('mpi', theme) };
   if (code === OTHERS) return { order: 1e8 - 1, name: 'other clusters', colour: greyOf('others', theme) };
+  if (code === LOST) return { order: 1e8 - 2, name: 'lost MPI calls', colour: greyOf('lost', theme) };
   const id = clusterOf(code);
   const label = levels.fromCluster.get(id) ?? id;
   return { order: label < 1 ? 1e8 - label : label, name: levels.of.get(label)?.name ?? cluster(label), colour: levels.colour(label, theme) };

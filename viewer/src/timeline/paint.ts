@@ -1,5 +1,5 @@
 // Colours the raster and puts it, and what lies over it, on a canvas.
-import { NO_DATA, NOTHING } from '../data/codes';
+import { LOST, NO_DATA, NOTHING } from '../data/codes';
 import type { Span } from '../draw/span';
 import { mixed, rgbOf, wordOf } from '../rgb';
 import { COARSE, plain, UNLIT, type Raster } from './raster';
@@ -67,7 +67,8 @@ function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, h
   for (let line = 0; line < lines; line++) {
     let begin = -1;
     for (let p = 0; p <= width; p++) {
-      const missing = p < width && plain(codes[line * width + p]!) === NO_DATA;
+      const code = p < width ? plain(codes[line * width + p]!) : NOTHING;
+      const missing = code === NO_DATA || code === LOST;
       if (missing && begin < 0) begin = p;
       if (!missing && begin >= 0) {
         context.fillRect(begin, top + line * height, p - begin, height);

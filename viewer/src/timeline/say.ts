@@ -1,7 +1,7 @@
 // What lies under the pointer or the cursor, in words.
 import { burstRows, burstTitle } from '../draw/burst';
 import { MISSING } from '../data/clusters';
-import { MPI, NO_DATA, OTHERS } from '../data/codes';
+import { LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { pathName, threadName } from '../data/names';
 import type { Pack } from '../data/pack';
 import { cluster, ns, percent } from '../format';
@@ -43,7 +43,8 @@ export function tipOf(pack: Pack, what: NonNullable<What>, thread: number): Omit
 
 function cellName(code: number, id: number): string {
   if (code === MPI) return 'MPI';
-  if (code === NO_DATA) return 'no data: records were dropped';
+  if (code === NO_DATA) return 'missing data';
+  if (code === LOST) return 'lost: MPI calls for which there was no room';
   return code === OTHERS ? 'other clusters' : cluster(id);
 }
 

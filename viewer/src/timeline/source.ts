@@ -27,7 +27,7 @@ export function gaps(pack: Pack, own: Lanes, mpi: Lanes): Uint8Array {
     for (let k = own.first[t]!; k + 1 < own.first[t + 1]!; k++) {
       const here = window[own.item[k]!] ?? -1;
       const follows = everything || (here >= 0 && here === window[own.item[k + 1]!]);
-      if (follows && own.start[k + 1]! > own.end[k]! && at(mpi, t, (own.end[k]! + own.start[k + 1]!) / 2) < 0) gap[k] = 1;
+      if (follows && own.start[k + 1]! > own.end[k]! && at(mpi, t, (own.end[k]! + own.start[k + 1]!) / 2) < 0 && at(mpi, t, own.end[k]!) < 0) gap[k] = 1;
     }
   }
   return gap;

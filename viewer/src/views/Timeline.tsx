@@ -1,7 +1,7 @@
 // Threads over time: what each one computed and when it was in MPI.
 import '../draw/canvas.css';
 import { useCallback, useMemo, useRef, useState } from 'preact/hooks';
-import { clusterOf, MPI, NO_DATA, OTHERS } from '../data/codes';
+import { clusterOf, LOST, MPI, NO_DATA, OTHERS } from '../data/codes';
 import { usePack } from '../data/context';
 import { labelsAt } from '../data/levels';
 import { length } from '../draw/span';
@@ -50,7 +50,7 @@ export function Timeline() {
   const whole = useMemo(() => wholeTime(pack, lanes), [pack, lanes]);
   const kept = useMemo(() => (pack.json.points.count < pack.json.points.of ? (pack.json.manifest?.kept.windows ?? []) : []).map((w) => ({ from: w.begin_ns, to: w.end_ns })), [pack]);
   const colour = useCallback(
-    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === OTHERS ? greyOf('others', theme) : levels.colour(clusterOf(code), theme)),
+    (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : levels.colour(clusterOf(code), theme)),
     [levels, theme],
   );
   const [time, setTime] = useZoom('zoom', whole, LEAST_NS);
@@ -95,7 +95,7 @@ export function Timeline() {
         <span class="stretch" />
         <SaveTools name="timeline" picture={picture} />
       </div>
-      <Legend levels={levels} mpi kept={kept.length > 0} />
+      <Legend levels={levels} mpi kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} />
       <SizedBox class="timeline-box">
         {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} colour={colour} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} />}
       </SizedBox>
