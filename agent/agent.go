@@ -350,7 +350,10 @@ func (a *Agent) hasEnded(log *slog.Logger) bool {
 }
 
 func (a *Agent) describe() *moriensv1.Process {
-	p := a.process
+	return describeProcess(&a.process.Identity)
+}
+
+func describeProcess(p *ring.Identity) *moriensv1.Process {
 	return &moriensv1.Process{
 		Process: p.ID, Rank: int32(p.Rank), Size: int32(p.Size), World: p.World, Parent: p.Parent,
 		Host: p.Host, Executable: p.Executable, MpiLibrary: p.Library, Pid: uint32(p.PID), Clock: moriensv1.Clock(p.Clock),

@@ -77,7 +77,7 @@ func (c *Collector) ownPage() health.Page {
 		Losses: health.Losses{
 			RecordsDropped: t.Dropped, CallsAbandoned: t.Abandoned, CallsUnrecorded: stored.CallsUnrecorded,
 			BatchesDuplicate: t.Duplicates, MessagesRefused: t.Refused,
-			RanksDied: uint64(stored.Died), RanksUnrecorded: uint64(stored.Faults),
+			RanksDied: uint64(stored.Died), Unrecorded: []health.Unrecorded{}, FilesUnreadable: uint64(stored.Unreadable),
 		},
 		Memory: memory(),
 	}
@@ -96,6 +96,10 @@ func (c *Collector) ownPage() health.Page {
 			Spool: addSpool(&p.Losses, a.Spool), Lost: lost,
 		})
 		p.Losses.BatchesResent += a.Resent
+	}
+	for _, x := range stored.Unrecorded {
+		p.Losses.RanksUnrecorded += uint64(x.Ranks)
+		p.Losses.Unrecorded = append(p.Losses.Unrecorded, health.Unrecorded{Ranks: x.Ranks, Host: x.Host, Reason: x.Reason})
 	}
 	for _, k := range provisional.Clusters[:min(len(provisional.Clusters), largest)] {
 		p.Clusters.Largest = append(p.Clusters.Largest, health.Large{ID: k.ID, Bursts: k.Bursts, Seconds: float64(k.TimeNS) / 1e9})

@@ -67,11 +67,20 @@ func At(meet rendezvous.Rendezvous) Find {
 	return func() (rendezvous.Rendezvous, error) { return meet, nil }
 }
 
+// An Outbox keeps the messages of an agent, in order, until the collector holds them: spool.Outbox is one.
+type Outbox interface {
+	Notify(func())
+	Last() uint64 // sequence of the last message
+	Held() uint64 // up to which the collector is known to hold them
+	Next(after uint64) (m spool.Message, there bool, err error)
+	Acknowledge(held uint64) error
+}
+
 // An Uplink is the way from one agent to the collector. All methods may be called concurrently.
 type Uplink struct {
 	find   Find
 	hello  *moriensv1.Hello
-	outbox *spool.Outbox
+	outbox Outbox
 	log    *slog.Logger
 
 	mu       sync.Mutex
@@ -95,7 +104,7 @@ type Uplink struct {
 }
 
 // New returns an uplink from an outbox to the collector. Nothing is sent until Run.
-func New(find Find, hello *moriensv1.Hello, outbox *spool.Outbox, log *slog.Logger) *Uplink {
+func New(find Find, hello *moriensv1.Hello, outbox Outbox, log *slog.Logger) *Uplink {
 	u := &Uplink{find: find, hello: hello, outbox: outbox, log: log, finish: make(chan struct{}), over: make(chan struct{})}
 	u.changed.L = &u.mu
 	outbox.Notify(u.wake)

@@ -395,4 +395,13 @@ func TestPreloadSpool(t *testing.T) {
 	if left, err := os.ReadDir(j.shm); len(left) > 0 || err != nil {
 		t.Errorf("left are %v, %v", left, err)
 	}
+	out := filepath.Join(j.folder, "run")
+	checkUnrecorded(t, out, 2, "the agent there could not work: the spool is too small")
+	summary, err := os.ReadFile(filepath.Join(out, "summary.txt"))
+	if lines := strings.Split(strings.TrimSpace(string(summary)), "\n"); err != nil || len(lines) < 2 || !strings.HasPrefix(lines[1], "incomplete: 2 of 2 ranks not recorded on ") {
+		t.Errorf("%v: summary\n%s", err, summary)
+	}
+	if o := execute(t, nil, binary(t), "status", out); o.status != 3 || o.stderr != "" {
+		t.Errorf("status: %+v", o)
+	}
 }

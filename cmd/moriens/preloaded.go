@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/agent/ring"
+	"moriens/analysis/partition"
 	"moriens/internal/measure"
 	"moriens/internal/rendezvous"
 	"moriens/internal/supervise"
@@ -73,7 +75,7 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 		return err
 	}
 	if c.Agent == "" {
-		return c.supervise(w)
+		return c.supervise(w, options, bursts, all.log(io.Discard))
 	}
 	// The ranks wait from when they are through with MPI, and their agents need some of that time.
 	keep := measure.Keep{Options: kept, Timeout: c.Timeout * 9 / 10}
@@ -86,16 +88,22 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 }
 
 // supervise has this program be the agent in a process of its own.
-func (c *preloadedCommand) supervise(w words) error {
+func (c *preloadedCommand) supervise(w words, options partition.Options, bursts *measure.Cells, log *slog.Logger) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	starter, starterErr := unix.PidfdOpen(c.Starter, 0) // while it is sure to be that one
 	lock := os.NewFile(preloadedLock, ring.AgentFile)
-	status, err := supervise.Run(supervise.Program{Path: self, Args: append(os.Args[1:], "--agent="+rendezvous.NewSecret(8)), Lock: lock})
+	name := rendezvous.NewSecret(8)
+	status, err := supervise.Run(supervise.Program{Path: self, Args: append(os.Args[1:], "--agent="+name), Lock: lock})
 	if err == nil && status == 0 {
 		return nil
+	}
+	if err != nil { // else the agent has said why, and has told the collector of the ranks
+		err = measure.Bereave(measure.PreloadConfig{
+			Run: c.ID, Shm: c.Shm, Rings: c.Rings, Near: c.Near, Dir: c.Dir, Timeout: c.Timeout, Agent: name, Options: options, Cells: bursts, Program: program(), Log: log,
+		}, err)
 	}
 	// Nobody will read what the ranks go on recording. The file that tells them why stays for as long as they can read it.
 	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))

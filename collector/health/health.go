@@ -155,6 +155,16 @@ type Losses struct {
 	SpoolFullSeconds float64 `json:"spool_full_seconds"` // sum over them
 	SpoolFullDropped uint64  `json:"spool_full_dropped"` // calls and marks that their rings dropped meanwhile: of agents that are done they are among the dropped records
 	RecordsUnkept    uint64  `json:"records_unkept"`     // calls and marks that were left in the rings
+	// Unrecorded says why those could not record, and FilesUnreadable how many files ranks have left that cannot be read.
+	Unrecorded      []Unrecorded `json:"unrecorded"`
+	FilesUnreadable uint64       `json:"files_unreadable"`
+}
+
+// An Unrecorded is how many ranks of a host cannot record for one reason.
+type Unrecorded struct {
+	Ranks  int    `json:"ranks"`
+	Host   string `json:"host"`
+	Reason string `json:"reason"`
 }
 
 // Memory is what the collector's process uses.
@@ -246,6 +256,8 @@ func (l *Losses) add(o Losses) {
 	l.SpoolFullSeconds += o.SpoolFullSeconds
 	l.SpoolFullDropped += o.SpoolFullDropped
 	l.RecordsUnkept += o.RecordsUnkept
+	l.Unrecorded = append(l.Unrecorded, o.Unrecorded...)
+	l.FilesUnreadable += o.FilesUnreadable
 }
 
 func (j *Journal) add(o *Journal) {

@@ -2,9 +2,7 @@ package moriens
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"syscall"
 
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -41,17 +39,10 @@ func absentees(f store.Frozen) []absentee {
 				}
 				told[key] = true
 			}
-			list = append(list, absentee{who, cmp.Or(who.Host, a.Hello.Host), reasonOf(fault)})
+			list = append(list, absentee{who, cmp.Or(who.Host, a.Hello.Host), store.Why(fault)})
 		}
 	}
 	return list
-}
-
-func reasonOf(fault *moriensv1.Fault) string {
-	if fault.Reason != "" {
-		return fault.Reason
-	}
-	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(fault.Errno))
 }
 
 // A roster says to which world absentees belong: one that is known, or one of which nobody has recorded anything.
@@ -77,9 +68,11 @@ func muster(worlds []*world, list []absentee) *roster {
 	for range worlds {
 		r.taken = append(r.taken, make(map[int32]bool))
 	}
-	for _, a := range list {
-		if a.who.Rank >= 0 {
-			r.place(a)
+	for _, named := range []bool{true, false} { // those without a name then find the worlds of the others
+		for _, a := range list {
+			if a.who.Rank >= 0 && (a.who.World != "") == named {
+				r.place(a)
+			}
 		}
 	}
 	for _, a := range list { // these take what place is left
@@ -144,7 +137,7 @@ func (w *world) has(p *moriensv1.Process) bool {
 // ghost finds or makes the world of a process of which no rank has come, and returns its number among those.
 func (r *roster) ghost(p *moriensv1.Process) int {
 	at := slices.IndexFunc(r.ghosts, func(g *ghost) bool {
-		return g.who.World == p.World && g.who.Size == p.Size && !g.ranks[p.Rank]
+		return (p.World == "" || g.who.World == p.World) && (p.Size == 0 || g.who.Size == p.Size) && !g.ranks[p.Rank]
 	})
 	if at < 0 {
 		at = len(r.ghosts)

@@ -47,6 +47,7 @@ func TestMuster(t *testing.T) {
 		{"told twice by name", []*world{in("w", 2, 0)}, []absentee{who("w", 1, 2), who("w", 1, 2)}, []rundir.Absence{absent(0, 1)}, nil, 1},
 		{"nobody of its world came", []*world{in("v", 2, 0, 1)}, []absentee{who("w", 1, 4), who("w", 3, 4)}, []rundir.Absence{absent(1, 1), absent(1, 3)}, []int{4}, 2},
 		{"no world came", nil, []absentee{who("", 0, 2), who("", 1, 2)}, []rundir.Absence{absent(0, 0), absent(0, 1)}, []int{2}, 2},
+		{"one of them without its name", nil, []absentee{who("", 0, 2), who("w", 1, 2)}, []rundir.Absence{absent(0, 1), absent(0, 0)}, []int{2}, 2},
 		{"two, one after the other", nil, []absentee{who("", 0, 1), who("", 0, 1)}, []rundir.Absence{absent(0, 0), absent(1, 0)}, []int{1, 1}, 2},
 		{"no world came, no size", nil, []absentee{who("", 3, 0)}, []rundir.Absence{absent(0, 3)}, []int{4}, 1},
 		{"no number", []*world{in("w", 3, 0)}, []absentee{who("", -1, 0), who("", 1, 3)}, []rundir.Absence{absent(0, 1), absent(0, -1)}, nil, 2},

@@ -87,13 +87,3 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 		a.Faults = append(a.Faults, &moriensv1.Fault{Rank: rank, Figures: uint32(len(f.wrong)), Corrupt: fmt.Sprintf("%s tells what cannot be true: %s", of, strings.Join(f.wrong, ", "))})
 	}
 }
-
-// Unreadable is how many faults are of ranks that could not record, or whose record cannot be read.
-func (a *Agent) Unreadable() (n int) {
-	for _, fault := range a.Faults {
-		if fault.Figures == 0 {
-			n++
-		}
-	}
-	return n
-}

@@ -2,8 +2,10 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
+	"syscall"
 	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
@@ -15,10 +17,11 @@ type Progress struct {
 	Agents          []AgentProgress // by host
 	Finalized       int             // processes by how they ended
 	Died            int
-	Left            int    // still ran when their agent left them
-	Faults          int    // ranks that could not record, or whose record cannot be read
-	CallsUnrecorded uint64 // of threads that could not record
-	CallsStay       uint64 // on their nodes, of threads that have ended; a run of polls is one
+	Left            int      // still ran when their agent left them
+	Unrecorded      []Absent // ranks that could not record, by host and reason
+	Unreadable      int      // files of ranks that cannot be read
+	CallsUnrecorded uint64   // of threads that could not record
+	CallsStay       uint64   // on their nodes, of threads that have ended; a run of polls is one
 }
 
 // AgentProgress says how one agent is.
@@ -33,6 +36,23 @@ type AgentProgress struct {
 	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
 	// Of its processes, up to the last reading: on a core, and ready to run where others did.
 	RunNS, WaitNS uint64
+}
+
+// An Absent is how many ranks of a host go unrecorded for one reason.
+type Absent struct {
+	Host, Reason string
+	Ranks        int
+}
+
+// Why is why a rank goes unrecorded, for people; empty where it is not: what it recorded cannot be read.
+func Why(f *moriensv1.Fault) string {
+	switch {
+	case f.Corrupt != "":
+		return ""
+	case f.Reason != "":
+		return f.Reason
+	}
+	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }
 
 // Progress returns the state of this moment.
@@ -66,7 +86,22 @@ func (s *Store) Progress() Progress {
 		}
 	}
 	for _, a := range s.agents {
-		p.Faults += a.Unreadable()
+		for _, f := range a.Faults {
+			why := Why(f)
+			if why == "" {
+				if f.Figures == 0 {
+					p.Unreadable++
+				}
+				continue
+			}
+			host := cmp.Or(f.Who.GetHost(), a.Hello.Host)
+			at := slices.IndexFunc(p.Unrecorded, func(x Absent) bool { return x.Host == host && x.Reason == why })
+			if at < 0 {
+				at = len(p.Unrecorded)
+				p.Unrecorded = append(p.Unrecorded, Absent{Host: host, Reason: why})
+			}
+			p.Unrecorded[at].Ranks++
+		}
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
 			Spool: a.Spool, CPU: a.cpu(), RunNS: scheduled[a].RunNS, WaitNS: scheduled[a].WaitNS,
@@ -76,6 +111,7 @@ func (s *Store) Progress() Progress {
 		}
 		p.Agents = append(p.Agents, state)
 	}
+	slices.SortFunc(p.Unrecorded, func(a, b Absent) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason)) })
 	slices.SortFunc(p.Agents, func(a, b AgentProgress) int { return cmp.Compare(a.Host, b.Host) })
 	return p
 }

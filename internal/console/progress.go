@@ -30,7 +30,7 @@ func Progress(w io.Writer, p *health.Page) error {
 		{"losses", progressLosses(&p.Losses)},
 		{"turned away", turnedAway(p.Refused)},
 		{"memory", units.Bytes(max(p.Memory.ResidentBytes, p.Memory.HeapBytes)).String()},
-	}, journal(p.Journal), analysis(p.Analysis))})
+	}, unrecorded(&p.Losses), journal(p.Journal), analysis(p.Analysis))})
 	if len(p.Members) > 0 {
 		b.WriteByte('\n')
 		t := table{head: []string{"collector", "host", "agents", "ranks", "bursts", "memory", "journal"}, left: []bool{false, true, false, false, false, false, false}}
@@ -143,6 +143,7 @@ func progressLosses(l *health.Losses) string {
 	}{
 		{l.RecordsDropped, "MPI calls dropped because the ring was full"}, {l.CallsAbandoned, "MPI calls left by longjmp or an exception"},
 		{l.CallsUnrecorded, "MPI calls of threads that could not record"}, {l.RanksDied, "ranks that died"}, {l.RanksUnrecorded, "ranks that could not record"},
+		{l.FilesUnreadable, "files of ranks that cannot be read"},
 		{l.MessagesRefused, "messages refused"}, {l.BatchesResent, "messages sent again"}, {l.BatchesDuplicate, "messages that came twice"},
 	} {
 		if x.n > 0 {
@@ -160,6 +161,15 @@ func progressLosses(l *health.Losses) string {
 		return "none"
 	}
 	return strings.Join(parts, "; ")
+}
+
+// unrecorded says which ranks go unrecorded, and why.
+func unrecorded(l *health.Losses) [][]string {
+	var rows [][]string
+	for _, u := range l.Unrecorded {
+		rows = append(rows, []string{"unrecorded", fmt.Sprintf("%s on %s: %s", count(u.Ranks, "rank"), u.Host, u.Reason)})
+	}
+	return rows
 }
 
 func turnedAway(refused map[string]uint64) string {

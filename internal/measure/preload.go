@@ -86,13 +86,7 @@ func Preload(c PreloadConfig) error {
 	signal.Ignore(syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU, syscall.SIGPIPE)
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	p := &preload{PreloadConfig: c, folder: c.Near, directory: ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.Run)}
-	if c.Dir != "" {
-		if !filepath.IsAbs(c.Dir) {
-			p.Dir = filepath.Join(c.Near, c.Dir)
-		}
-		p.folder = filepath.Dir(p.Dir)
-	}
+	p := newPreload(c)
 	sweep(c.Shm, c.Spool.Dir, c.Log)
 	m, err := p.meet(signals)
 	switch {
@@ -104,6 +98,42 @@ func Preload(c PreloadConfig) error {
 		return p.join(signals, m.Dir)
 	}
 	return err
+}
+
+func newPreload(c PreloadConfig) *preload {
+	p := &preload{PreloadConfig: c, folder: c.Near, directory: ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.Run)}
+	if c.Dir != "" {
+		if !filepath.IsAbs(c.Dir) {
+			p.Dir = filepath.Join(c.Near, c.Dir)
+		}
+		p.folder = filepath.Dir(p.Dir)
+	}
+	return p
+}
+
+// Bereave is what the parent of an agent does that is not started again: where there is a collector it tells that of the node's ranks, and why they go
+// unrecorded. It returns why, with what else went wrong.
+func Bereave(c PreloadConfig, why error) error {
+	p := newPreload(c)
+	m, err := readMeeting(p.folder, p.Run)
+	switch {
+	case err != nil:
+		return why // nobody has begun to collect
+	case m.Host == p.Agent:
+		return hint.With(fmt.Errorf("%w; there are no results", why), "`moriens collect --out "+m.Dir+"` makes results of what had come")
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	witness, err := p.witness(find(m.Dir), why)
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	go func() {
+		<-signals
+		witness.JobOver()
+	}()
+	return errors.Join(why, witness.Run(context.Background()))
 }
 
 var errNobody = errors.New("no rank has come")
@@ -263,11 +293,17 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	}
 	end := conclusion{
 		collector: col, by: by, out: dir, options: p.Options, cells: p.Cells, log: p.Log, keep: p.Keep, to: to,
-		job: func() moriens.Job { return jobOf(col.Journal(), by, p.Program) },
+		job: func() moriens.Job {
+			job := jobOf(col.Journal(), by, p.Program)
+			if agentErr != nil {
+				job.Notes = append(job.Notes, fmt.Sprintf("the agent beside the collector failed: %v", agentErr))
+			}
+			return job
+		},
 	}
 	results, err := end.conclude()
 	if served != nil {
-		agentErr = <-served
+		agentErr = errors.Join(agentErr, <-served)
 	}
 	if results != "" {
 		err = errors.Join(err, os.WriteFile(filepath.Join(results, SummaryFile), summary.Bytes(), 0o666))
@@ -295,11 +331,9 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 	if col.Over() {
 		return "", nil, nil, nil
 	}
-	if notice, err = rendezvous.Post(dir, col.Rendezvous(), p.Log); err != nil {
-		return "", nil, nil, err
-	}
-	node, err := p.node(uplink.At(col.Rendezvous()), dir, true)
-	if err != nil {
+	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
+	node, err := p.agent(uplink.At(col.Rendezvous()), dir, true, unable)
+	if node == nil {
 		return "", nil, notice, err
 	}
 	served = make(chan error, 1)
@@ -312,10 +346,10 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 		node.JobOver() // should the order not reach it
 	}
 	select {
-	case err := <-served:
-		return by, nil, notice, err
+	case ended := <-served:
+		return by, nil, notice, errors.Join(err, ended)
 	default:
-		return by, served, notice, nil
+		return by, served, notice, err
 	}
 }
 
@@ -352,15 +386,51 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 		return err
 	}
 	defer p.logTo(filepath.Join(dir, "moriens-"+host+".log"))()
-	node, err := p.node(find(dir), dir, false)
-	if err != nil {
+	node, err := p.agent(find(dir), dir, false, nil)
+	if node == nil {
 		return err
 	}
 	go func() {
 		<-signals
 		node.JobOver()
 	}()
-	return node.Run(context.Background())
+	return errors.Join(err, node.Run(context.Background()))
+}
+
+// A looker looks after the ranks of this node.
+type looker interface {
+	Run(ctx context.Context) error
+	JobOver()
+}
+
+// agent is this node's agent, unless it is unable to work, for that reason or one that is found. Then it is a witness that tells of the ranks, and there is an
+// error too; it is nil where another agent is here.
+func (p *preload) agent(find uplink.Find, dir string, shared bool, unable error) (looker, error) {
+	if unable == nil {
+		node, err := p.node(find, dir, shared)
+		if err == nil {
+			return node, nil
+		}
+		unable = err
+	}
+	witness, err := p.witness(find, unable)
+	if err != nil {
+		p.Log.Error("nobody tells the collector of this node's ranks", "error", err)
+		return nil, unable
+	}
+	return witness, unable
+}
+
+// witness tells a collector which ranks of this node go unrecorded.
+func (p *preload) witness(find uplink.Find, why error) (*agent.Witness, error) {
+	kept, err := p.Cells.keep(p.Options, p.Log)
+	if err != nil {
+		return nil, err
+	}
+	return agent.NewWitness(agent.WitnessConfig{
+		Run: p.Run, Shm: p.Shm, Rings: p.Rings, Find: find, Reason: "the agent there could not work: " + why.Error(), Cells: kept, Idle: preloadIdle, Grace: p.patience() / 2,
+		Version: p.Program.Version, Log: p.Log,
+	})
 }
 
 // node is this node's agent.
