@@ -155,6 +155,7 @@ func (m *Manifest) judge() {
 		say("%s could not record: %s", units.Count(l.ThreadsUnrecorded, "thread"), units.Count(l.CallsUnrecorded, "MPI call"))
 	}
 	counted(int64(l.FilesUnreadable), "file", "with records cannot be read")
+	counted(l.FiguresDamaged, "figure", "that ranks keep damaged, and left out")
 	counted(l.MessagesRefused, "message", "of agents refused: calls are missing")
 	counted(l.TransfersLost, "transfer", "known in sum alone")
 	counted(q.Unfollowed, "request", "not followed: too many were under way at once")
