@@ -11,6 +11,7 @@ import (
 	"moriens/agent/burst"
 	"moriens/agent/mark"
 	"moriens/agent/ring"
+	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -97,6 +98,9 @@ func (n *Node) addRing(path string) {
 		n.unreadable(path, err)
 		return
 	}
+	if read := t.reader.Tail(); read > 0 {
+		n.forgotten(path, read)
+	}
 	n.orphans = append(n.orphans, t)
 }
 
@@ -117,6 +121,13 @@ func (n *Node) adopt() {
 		}}})
 	}
 	n.orphans = kept
+}
+
+// forgotten reports a ring of which an agent before this one has read what its spool does not tell, for there is none: nobody knows whether it came.
+func (n *Node) forgotten(path string, slots uint64) {
+	err := fmt.Errorf("%s: the first %s were read by an agent that has died, and its spool is gone", filepath.Base(path), units.Count(int64(slots), "slot"))
+	n.config.Log.Error("records of a rank are lost", "error", err)
+	n.send(corruptFile(err))
 }
 
 // unreadable reports a file that cannot be read, and leaves it aside; what may be opened later is tried again.

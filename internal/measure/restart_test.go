@@ -21,6 +21,9 @@ import (
 	"moriens/agent"
 	"moriens/agent/ring"
 	"moriens/agent/uplink"
+	"moriens/analysis/partition"
+	"moriens/collector/moriens"
+	"moriens/cshim/ringwriter"
 	"moriens/internal/rendezvous"
 	"moriens/internal/units"
 )
@@ -179,6 +182,72 @@ func TestRemovedSpool(t *testing.T) {
 		t.Errorf("%d agents, done: %v", len(f.Agents), f.Agents[0].Done)
 	}
 	compare(t, f, planters)
+}
+
+// TestForgottenSpool kills an agent that has read a ring before the collector has come, and removes its spool: what it has read is lost, and the next one says so.
+func TestForgottenSpool(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := startRun(t, "00000000000000ad", "127.0.0.1:0")
+	meet := c.Rendezvous()
+	nobody := meet
+	nobody.Address = "127.0.0.1:1"
+	if err := rendezvous.Write(dir, nobody); err != nil {
+		t.Fatal(err)
+	}
+	shm := filepath.Join(dir, "shm")
+	if err := os.Mkdir(shm, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ringwriter.New(ring.DirectoryPath(shm, os.Getuid(), meet.Run), ringwriter.Identity{Size: 1, PID: os.Getpid(), World: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const slots, lost, came = 1 << 10, 5, 3
+	w, err := p.Thread(slots)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := named(t, "MPI_Barrier")
+	path := p.Path(ringwriter.Frame{Offset: 16})
+	write := func(from, n int) {
+		for k := range n {
+			at := uint64(from+k+1) * 1000
+			if !w.Call(call, path, at, at+100) {
+				t.Fatal("the ring is full")
+			}
+		}
+	}
+	first := child(t, agentEnv, dir)
+	write(0, lost)
+	awaitRoom(t, w, slots)
+	first.Process.Kill()
+	first.Wait()
+	if err := os.RemoveAll(filepath.Join(dir, "spool")); err != nil {
+		t.Fatal(err)
+	}
+	if err := rendezvous.Write(dir, meet); err != nil {
+		t.Fatal(err)
+	}
+	last := child(t, agentEnv, dir)
+	write(lost, came)
+	p.Finalize()
+	p.Exit()
+	if err := last.Wait(); err != nil {
+		t.Errorf("the last agent: %v", err)
+	}
+	r, err := concludeAll(t, c.Stop(), moriens.Job{Run: meet.Run}, partition.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Describe()
+	m := r.Manifest
+	if m.MPICalls["MPI_Barrier"] != came || m.Losses.FilesUnreadable != 1 || m.Complete {
+		t.Errorf("calls %v, losses %+v, complete: %t", m.MPICalls, m.Losses, m.Complete)
+	}
+	if notes := strings.Join(m.Notes, "\n"); !strings.Contains(notes, "were read by an agent that has died, and its spool is gone") {
+		t.Error(notes)
+	}
 }
 
 // awaitGone waits until an agent has removed files of the outbox that it has found: the collector has acknowledged what is in them.
