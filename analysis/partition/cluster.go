@@ -38,15 +38,21 @@ func (c *computation) prepare(groups []*group) error {
 	}
 	err := workers.Each(sizes, c.workers, func(i, threads int) error {
 		if g := groups[i]; g.place == c.team.Rank() {
+			if err := c.overAt(team.Solo{}); err != nil {
+				return err
+			}
 			return c.findDensity(g, team.Solo{}, threads)
 		}
 		return nil
 	})
-	if err := team.Explain(c.team, err); err != nil {
+	if err := c.agree(err); err != nil {
 		return err
 	}
 	for _, g := range groups {
 		if g.place == everywhere {
+			if err := c.over(); err != nil {
+				return err
+			}
 			if err := c.findDensity(g, c.team, c.workers); err != nil {
 				return err
 			}
@@ -71,7 +77,12 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.options.FindDensities(g.Bursts, c.resolution, func(k, queries int) (Curve, error) { return g.index.Curve(k, queries) })
+	d, err := c.options.FindDensities(g.Bursts, c.resolution, func(k, queries int) (Curve, error) {
+		if err := c.overAt(t); err != nil {
+			return nil, err
+		}
+		return g.index.Curve(k, queries)
+	})
 	g.SetDensities(&d)
 	return err
 }

@@ -32,7 +32,7 @@ func (g *Found) SetDensities(d *Densities) {
 
 // Refinement are the options of the refinement.
 func (o *Options) Refinement() refine.Options {
-	r := refine.Options{Strict: o.Strict, Freeze: o.Freeze, Stop: o.Stop, Workers: max(1, o.Workers)}
+	r := refine.Options{Strict: o.Strict, Freeze: o.Freeze, Stop: o.Stop, Halt: o.Halt, Workers: max(1, o.Workers)}
 	if o.Fixed == nil && o.MinPts == 0 && !o.Strict {
 		r.RareMinPts = o.minPts
 	}
@@ -146,7 +146,15 @@ func (r *Result) Warn(c *Chosen, groups []*Found) {
 			r.Warnings = append(r.Warnings, fmt.Sprintf("dimension %s tells no bursts apart: it is %.6g in all of them", d, c.Unscaled(j, v)))
 		}
 	}
-	if c.Stopped {
+	switch {
+	case r.Sample != nil && r.Sample.Of > 0:
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the clusters are those of a sample of %d of %d bursts, for there was no time to cluster all: each burst is in the cluster of the "+
+			"nearest core point, which %.1f %% have within Eps; there is no score", r.Sample.Bursts, r.Sample.Of, 100*r.Sample.Assigned))
+	case r.Unscored && len(r.Tree.Levels) == 1:
+		r.Warnings = append(r.Warnings, "the clusters are those of the first density, and have no score: there was no time to compare what the ranks do")
+	case r.Unscored:
+		r.Warnings = append(r.Warnings, "there was no time for the score of all clusters together; theirs are of the steps of the refinement that they are of")
+	case c.Stopped:
 		r.Warnings = append(r.Warnings, "the densities of clusters are not refined to the end: there was no time")
 	}
 	points := 0

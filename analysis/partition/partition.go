@@ -111,9 +111,14 @@ type Options struct {
 
 	// Stop is asked between the steps of the refinement; true ends it with those that there are, and a warning says so. nil = never.
 	Stop func() bool `json:"-"`
+	// Halt is asked again and again, by several goroutines at once; once it is true the answer is what there is: the steps that are done, or the first one without a
+	// score; an ErrHalted where there is not even that. nil = never.
+	Halt func() bool `json:"-"`
+	// Sample, if above 0, has that many bursts clustered, about, by one density for each group, and gives all others the clusters of these: for want of time.
+	Sample int `json:"-"`
 
 	// Team says which threads' bursts are here: Bursts has none of others, but their ThreadEnds, and Anchors or nil as all have. The zero Team has all here.
-	// All other options are the same at all members, but for Stop, which ends the refinement if it is true at one, and Workers.
+	// All other options are the same at all members, but for Stop and Halt, which are for all what they are at one, and Workers.
 	Team team.Threads `json:"-"`
 
 	JobThreads int // threads of the job that is measured; 0 = unknown
@@ -158,6 +163,9 @@ type Result struct {
 	Score, NoiseScore float64
 	Tree              *refine.Tree // how the clusters came about; its groups are Groups
 	Resolution        float64      // the least Eps that is chosen by itself, in units of the coordinates
+	// Stopped says that the refinement has ended before its last step, Unscored that there was no time for the score, so that it is not defined.
+	Stopped, Unscored bool
+	Sample            *Sample // of which the clusters are; nil = of all bursts
 	// Warnings are for the user, each a sentence without a full stop.
 	Warnings []string
 }
@@ -273,6 +281,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("partition: MinPts %d: want at least 1", o.MinPts)
 	case math.IsNaN(o.Resolution):
 		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
+	case o.Sample < 0:
+		return fmt.Errorf("partition: a sample of %d bursts", o.Sample)
 	case o.JobThreads < 0:
 		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
 	}

@@ -24,7 +24,7 @@ func (c *computation) refine(groups []*group, r *Result) error {
 	if err != nil {
 		return err
 	}
-	c.stopped = refined.Stopped
+	c.stopped, r.Stopped, r.Unscored = refined.Stopped, refined.Stopped, refined.Unscored
 	c.spread = spread{}
 	return c.adopt(groups, refined, r)
 }

@@ -145,6 +145,11 @@ func share(b partition.Bursts, of []int32, member int) partition.Bursts {
 
 // computeShared is Compute by a team, whose members have the threads that of says: their results, by rank.
 func computeShared(b partition.Bursts, o partition.Options, of []int32, members int, stop func(rank int) func() bool) ([]*partition.Result, []error) {
+	return haltShared(b, o, of, members, stop, nil)
+}
+
+// haltShared is computeShared where members may halt, too.
+func haltShared(b partition.Bursts, o partition.Options, of []int32, members int, stop, halt func(rank int) func() bool) ([]*partition.Result, []error) {
 	results, errs := make([]*partition.Result, members), make([]error, members)
 	var wg sync.WaitGroup
 	for rank, member := range mpix.Local(members) {
@@ -153,6 +158,9 @@ func computeShared(b partition.Bursts, o partition.Options, of []int32, members 
 			o.Team = team.Threads{Team: member, Of: of}
 			if stop != nil {
 				o.Stop = stop(rank)
+			}
+			if halt != nil {
+				o.Halt = halt(rank)
 			}
 			results[rank], errs[rank] = partition.Compute(share(b, of, rank), o)
 		})

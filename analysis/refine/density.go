@@ -46,6 +46,9 @@ func (r *refinement) dense(p part, eps float64, threads int) (*density, error) {
 		default:
 			return d, nil
 		}
+		if err := r.halt(t); err != nil {
+			return nil, err
+		}
 		labels, clusters, err := r.cluster(left, eps, minPts, threads)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@ package refine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,11 +15,18 @@ func (r *refinement) judge() error {
 	last := len(r.tree.Levels) - 1
 	level := &r.tree.Levels[last]
 	score, err := r.align(r.labels)
+	if errors.Is(err, ErrHalted) && last == 0 {
+		score, err = r.unknown(), nil
+	}
 	if err != nil {
 		return err
 	}
-	if r.dissolve(level, score) {
-		if score, err = r.align(r.labels); err != nil {
+	if r.dissolve(level, score) && !r.unscored {
+		score, err = r.align(r.labels)
+		if errors.Is(err, ErrHalted) && last == 0 {
+			score, err = r.unknown(), nil
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -35,6 +43,12 @@ func (r *refinement) judge() error {
 	r.parts = append(r.parts, r.partsOf(level, scoreOf(score, Noise)))
 	r.forget()
 	return nil
+}
+
+// unknown is the score of an answer for which there was no time.
+func (r *refinement) unknown() *sequence.Score {
+	r.stopped, r.unscored = true, true
+	return &sequence.Score{Global: math.NaN()}
 }
 
 // forget lets go of the labels of levels that no group will choose any more: memory.
@@ -189,7 +203,7 @@ func (r *refinement) align(labels []int32) (*sequence.Score, error) {
 		return &sequence.Score{Global: math.NaN()}, nil
 	}
 	t := sequence.Threads{
-		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.own), DurationNS: make([]int64, 0, r.own), Team: r.bursts.Team,
+		Count: int(r.lastID) + 1, Labels: make([]int32, 0, r.own), DurationNS: make([]int64, 0, r.own), Team: r.bursts.Team, Halt: r.options.Halt,
 	}
 	if r.bursts.Anchors != nil {
 		t.Anchors = make([][]sequence.Anchor, len(ends))
@@ -269,8 +283,14 @@ func (r *refinement) result() (*Result, error) {
 	return result, nil
 }
 
+// rescore scores the answer; where there is no time for that its nodes keep the scores of their steps.
 func (r *refinement) rescore(result *Result) (err error) {
-	if result.Score, err = r.align(result.Labels); err != nil {
+	result.Score, err = r.align(result.Labels)
+	if errors.Is(err, ErrHalted) {
+		result.Score = r.unknown()
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	for i := range result.Nodes {
@@ -291,6 +311,8 @@ func (r *refinement) why() string {
 	}
 	top := t.Levels[best].Score
 	switch chosen := t.Chosen[0]; {
+	case r.unscored && len(t.Levels) == 1:
+		return "the only step: there was no time to compare what the ranks do, so that there is no score"
 	case math.IsNaN(t.Levels[0].Score):
 		return "fewer than two sequences: there is no score, and the knee of the distances alone decides"
 	case r.options.Strict:

@@ -2,6 +2,7 @@ package refine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -30,7 +31,8 @@ type refinement struct {
 	scores []*sequence.Score
 	parts  [][]float64 // by level and group: the mean score of the group's time
 
-	stopped bool
+	stopped  bool
+	unscored bool // the answer has no score, for want of time
 }
 
 func (r *refinement) run() error {
@@ -49,13 +51,21 @@ func (r *refinement) run() error {
 			}
 		}
 		changed, err := r.step(step)
+		if errors.Is(err, ErrHalted) && step > 0 {
+			r.stopped = true
+			return nil
+		}
 		if err != nil {
 			return err
 		}
 		if !changed {
 			continue
 		}
-		if err := r.judge(); err != nil {
+		if err := r.judge(); errors.Is(err, ErrHalted) { // what cannot be judged is not better than what was
+			last := len(r.tree.Levels) - 1
+			r.tree.Levels, r.stopped = r.tree.Levels[:last], true
+			return nil
+		} else if err != nil {
 			return err
 		}
 		level := &r.tree.Levels[len(r.tree.Levels)-1]
@@ -69,6 +79,31 @@ func (r *refinement) run() error {
 // over says whether a member wants the refinement to end.
 func (r *refinement) over() (bool, error) {
 	return team.Any(r.bursts.Team, r.options.Stop != nil && r.options.Stop())
+}
+
+// halt ends what some members do together where one has no time left.
+func (r *refinement) halt(t team.Team) error {
+	halted, err := team.Any(t, r.options.Halt != nil && r.options.Halt())
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
+}
+
+// agree makes of an error of one member one of all, and of ErrHalted what it is.
+func (r *refinement) agree(err error) error {
+	halted := errors.Is(err, ErrHalted)
+	if halted {
+		err = nil
+	}
+	if err := team.Explain(r.bursts.Team, err); err != nil {
+		return err
+	}
+	halted, err = team.Any(r.bursts.Team, halted)
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
 }
 
 // begin puts every burst where it is before the first step: in no cluster.
@@ -154,7 +189,7 @@ func (r *refinement) step(step int) (changed bool, err error) {
 		}
 		return act(i, threads)
 	})
-	if err := team.Explain(r.bursts.Team, err); err != nil {
+	if err := r.agree(err); err != nil {
 		return false, err
 	}
 	for i := range groups {
@@ -211,6 +246,9 @@ func (r *refinement) move(group, step int, open map[int32]bool, threads int) (mo
 		if int(anew[0]) < r.sizes[group] {
 			p = some
 		}
+	}
+	if err := r.halt(r.teamOf(g)); err != nil {
+		return move{}, err
 	}
 	d, err := r.dense(p, g.Eps[step], threads)
 	return move{true, p, d}, err

@@ -82,9 +82,15 @@ type Options struct {
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
 	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.
-	Stop    func() bool
+	Stop func() bool
+	// Halt is asked again and again, by several goroutines at once; true, at any member, ends the refinement in the middle of a step. The steps before it are the
+	// answer; of the first one the clusters are, if there are any by then, without a score. nil = never.
+	Halt    func() bool
 	Workers int // below 1 means 1
 }
+
+// ErrHalted is why there is no result where Options.Halt was true before there were clusters.
+var ErrHalted = sequence.ErrHalted
 
 // The defaults of Options.
 const (
@@ -103,8 +109,8 @@ type Result struct {
 	Nodes   []Node   // the clusters of Labels, by ID; without noise
 	Score   *sequence.Score
 	Tree    Tree
-	// Stopped says that Options.Stop has ended the refinement.
-	Stopped bool
+	// Stopped says that Options.Stop or Halt has ended the refinement, Unscored that there was no time for the score of the answer: Score is not defined, and nodes may have none.
+	Stopped, Unscored bool
 }
 
 // A Tree is all steps of a refinement.
@@ -181,7 +187,7 @@ func Run(b Bursts, o Options) (*Result, error) {
 	}
 	result, err := r.result()
 	if result != nil {
-		result.Stopped = r.stopped
+		result.Stopped, result.Unscored = r.stopped, r.unscored
 	}
 	return result, err
 }

@@ -19,7 +19,7 @@ type work struct {
 	at    []int32 // the result: a column per burst, or inserted
 }
 
-func newWork(a *aligner) *work { return &work{aligner: a} }
+func newWork(a *aligner) *work { return &work{aligner: a, edits: editor{over: a.over}} }
 
 // align finds for every burst of a piece the column of the profile that it belongs to.
 func (w *work) align(p *profile, labels []int32) []int32 {
@@ -101,7 +101,7 @@ func (w *work) follows(p *profile, a, b match) bool {
 // between aligns a stretch with weights, in pieces if it is large.
 func (w *work) between(p *profile, labels []int32, s stretch, matches []match) {
 	if s.cells() <= mostCells {
-		if s.cells() > 0 {
+		if s.cells() > 0 && !w.over() {
 			w.cells.align(w.aligner, p, labels, s, w.at)
 		}
 		return

@@ -7,6 +7,7 @@ type editor struct {
 	reach   [][]int32 // by number of edits: how far into the first, on each diagonal
 	found   []match
 	reverse []match
+	over    func() bool // what is found from then on is not used; nil = never
 }
 
 // windowEdits is where a window ends: its cost grows with their square, but the way back from what one thread
@@ -21,7 +22,7 @@ const nowhere int32 = -1 << 30
 func (e *editor) matches(n, m int, equal func(i, j int) bool) []match {
 	e.found = e.found[:0]
 	column, burst := 0, 0
-	for column < n && burst < m {
+	for column < n && burst < m && !e.ends() {
 		edits, diagonal := e.window(n-column, m-burst, func(i, j int) bool { return equal(column+i, burst+j) })
 		x := int(e.at(edits, diagonal))
 		y := x - diagonal
@@ -44,6 +45,8 @@ func (e *editor) matches(n, m int, equal func(i, j int) bool) []match {
 	}
 	return e.found
 }
+
+func (e *editor) ends() bool { return e.over != nil && e.over() }
 
 // at is how far edits get on a diagonal: k = place in the first minus place in the second.
 func (e *editor) at(edits, diagonal int) int32 {
@@ -82,7 +85,7 @@ func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal in
 				farthest, on = far, k
 			}
 		}
-		if d == windowEdits {
+		if d == windowEdits || e.ends() {
 			return d, on
 		}
 	}

@@ -106,11 +106,11 @@ func (a *aligner) alignAll(segments []segment) error {
 	}
 	a.each(len(segments), func(next func() (int, bool)) {
 		w := newWork(a)
-		for s, ok := next(); ok; s, ok = next() {
+		for s, ok := next(); ok && !a.over(); s, ok = next() {
 			segments[s].result = w.count(w.alignPieces(segments[s].pieces))
 		}
 	})
-	return nil
+	return a.agree()
 }
 
 // alignPieces aligns pieces one after the other.
@@ -121,6 +121,9 @@ func (w *work) alignPieces(pieces []piece) *profile {
 		p.columns[i] = column{main: entry{label, first.threads}}
 	}
 	for i := range pieces[1:] {
+		if w.over() {
+			break
+		}
 		p.join(&pieces[1+i], w.align(p, pieces[1+i].labels))
 	}
 	return p

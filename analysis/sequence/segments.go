@@ -22,6 +22,7 @@ type aligner struct {
 	labels    []LabelScore
 	gain      []int64  // of a match, by label
 	sign      []uint64 // what a label is known by, however it is numbered
+	halted    atomic.Bool
 }
 
 // A segment is what lies between two anchors that all threads have.
@@ -140,7 +141,7 @@ func (a *aligner) cut() ([]segment, error) {
 	}
 	segments := make([]segment, a.count)
 	a.each(a.count, func(next func() (int, bool)) {
-		for s, ok := next(); ok; s, ok = next() {
+		for s, ok := next(); ok && !a.over(); s, ok = next() {
 			segments[s].number = s
 			segments[s].pieces = a.distinct(func(thread int) []int32 {
 				begin, end := a.span(thread)
@@ -155,6 +156,9 @@ func (a *aligner) cut() ([]segment, error) {
 			})
 		}
 	})
+	if err := a.agree(); err != nil {
+		return nil, err
+	}
 	return a.meet(segments)
 }
 

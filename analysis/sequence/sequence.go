@@ -42,7 +42,12 @@ type Threads struct {
 	// Team says which threads' bursts and anchors are here: those of others are empty. The zero Team has all here. Count is the same at all members,
 	// and all have Anchors or none has.
 	Team team.Threads
+	// Halt is asked again and again, by several goroutines at once; once it is true, at any member, there is no score but ErrHalted. nil = never.
+	Halt func() bool
 }
+
+// ErrHalted is why there is no score where Threads.Halt was true.
+var ErrHalted = errors.New("there was no time for it")
 
 // An Anchor is an event that is the same on all threads that name it, such as the k-th collective call on
 // a communicator.
@@ -107,6 +112,23 @@ func (a *aligner) finish(segments []segment) (*Score, error) {
 		}
 	}
 	return a.score(segments)
+}
+
+// over says whether Halt has been true here.
+func (a *aligner) over() bool {
+	if a.Halt != nil && !a.halted.Load() && a.Halt() {
+		a.halted.Store(true)
+	}
+	return a.halted.Load()
+}
+
+// agree ends the alignment at all members where it has ended at one, which may have left out what it was to do.
+func (a *aligner) agree() error {
+	halted, err := team.Any(a.Team, a.halted.Load())
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
 }
 
 func (t *Threads) check() error {

@@ -1,0 +1,451 @@
+package partition
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"moriens/analysis/cell"
+	"moriens/analysis/dbscan"
+	"moriens/analysis/refine"
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+	"moriens/internal/mix"
+)
+
+// DefaultSample is how many bursts are about enough to find the kinds of bursts of a run in less than a second.
+const DefaultSample = 1 << 16
+
+// A Sample says of which bursts the clusters were found. All others are in the cluster of the nearest of its core points, if that is within Eps, or noise.
+type Sample struct {
+	Bursts int // that were clustered
+	Of     int // that were to be
+	// Assigned is the share of these that are in a cluster, 0–1.
+	Assigned float64
+}
+
+// fewest bursts that stand for those of a group whose durations are alike, where there are so many: kinds that are rare and long are not to be missed.
+const fewest = 32
+
+// A draw is a burst that may be in the sample. Each member makes the same sample, whoever has which threads.
+type draw struct {
+	stratum int    // group and step of the duration
+	hash    uint64 // of id: the least ones are taken
+	id      uint64 // of the burst among those of all members
+	weight  int64  // how many bursts it stands for
+	ns      int64
+	at      []float64
+}
+
+func compareDraws(a, b draw) int {
+	return cmp.Or(cmp.Compare(a.stratum, b.stratum), cmp.Compare(a.hash, b.hash), cmp.Compare(a.id, b.id))
+}
+
+// refineSample clusters a sample of the groups' bursts with one density for each group, and gives all others the clusters of those. The sample is by group and duration,
+// and each of its bursts has the weight of those that it stands for, so that densities are those of all bursts. There is no score: what threads do one after the other is not in it.
+func (c *computation) refineSample(groups []*group, r *Result) error {
+	counts, err := c.strata(groups)
+	if err != nil {
+		return err
+	}
+	drawn, err := c.draw(groups, counts)
+	if err != nil {
+		return err
+	}
+	if err := c.over(); err != nil {
+		return err
+	}
+	s := &sampled{computation: c, groups: groups}
+	if err := s.cluster(drawn); err != nil {
+		return err
+	}
+	if err := c.over(); err != nil {
+		return err
+	}
+	r.Sample = &Sample{Bursts: len(drawn)}
+	return s.adopt(r)
+}
+
+// strata counts the bursts of all members by group and step of their durations.
+func (c *computation) strata(groups []*group) ([]int64, error) {
+	counts := make([]int64, len(groups)*steps)
+	for i, g := range groups {
+		for _, row := range g.rows {
+			counts[i*steps+Step(c.bursts.DurationNS[row])]++
+		}
+	}
+	return counts, c.team.AllReduce(counts, team.Sum)
+}
+
+// quotas are how many bursts of each stratum are in the sample: as large a part as of all, but some of each.
+func quotas(counts []int64, sample int) []int {
+	var all, strata int64
+	for _, n := range counts {
+		if n > 0 {
+			all += n
+			strata++
+		}
+	}
+	least := min(max(int64(sample)/(2*max(strata, 1)), 1), fewest)
+	list := make([]int, len(counts))
+	for i, n := range counts {
+		part := int64(math.Ceil(float64(n) / float64(all) * float64(sample)))
+		list[i] = int(min(n, max(least, part)))
+	}
+	return list
+}
+
+// draw takes the bursts of the sample, of all members, by group and then in the order of the run.
+func (c *computation) draw(groups []*group, counts []int64) ([]draw, error) {
+	quota := quotas(counts, c.options.Sample)
+	lists := make([][]draw, len(groups))
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g.rows)
+	}
+	workers.Every(sizes, c.workers, func(i int) { lists[i] = c.drawOf(i, groups[i], quota) })
+	var words []uint64 // stratum, id, duration, coordinates
+	for _, list := range lists {
+		for _, d := range list {
+			words = append(words, uint64(d.stratum), d.id, uint64(d.ns))
+			for _, v := range d.at {
+				words = append(words, math.Float64bits(v))
+			}
+		}
+	}
+	told, err := team.Gather(c.team, words)
+	if err != nil {
+		return nil, err
+	}
+	var all []draw
+	width := 3 + len(c.options.Dims)
+	for _, words := range told {
+		for ; len(words) >= width; words = words[width:] {
+			d := draw{stratum: int(words[0]), hash: mix.Bits(words[1]), id: words[1], ns: int64(words[2])}
+			for _, bits := range words[3:width] {
+				d.at = append(d.at, math.Float64frombits(bits))
+			}
+			all = append(all, d)
+		}
+	}
+	slices.SortFunc(all, compareDraws)
+	taken := all[:0]
+	inStratum, last := 0, -1
+	for _, d := range all {
+		if d.stratum != last {
+			inStratum, last = 0, d.stratum
+		}
+		if n, m := counts[d.stratum], int64(quota[d.stratum]); int64(inStratum) < m {
+			d.weight = n / m
+			if int64(inStratum) < n%m {
+				d.weight++
+			}
+			taken = append(taken, d)
+			inStratum++
+		}
+	}
+	slices.SortFunc(taken, func(a, b draw) int {
+		return cmp.Or(cmp.Compare(a.stratum/steps, b.stratum/steps), cmp.Compare(a.id, b.id))
+	})
+	return taken, nil
+}
+
+// drawOf are the bursts here that may be in the sample of a group: of each stratum no more than that has in it.
+func (c *computation) drawOf(group int, g *group, quota []int) []draw {
+	type candidate struct {
+		hash uint64
+		row  int32
+	}
+	least := func(list []candidate, n int) []candidate {
+		slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.hash, b.hash), cmp.Compare(a.row, b.row)) })
+		return list[:min(len(list), n)]
+	}
+	var lists [steps][]candidate
+	var bound [steps]uint64 // the largest hash that may still be among the least
+	for s := range bound {
+		bound[s] = math.MaxUint64
+	}
+	ids := c.ids()
+	for _, row := range g.rows {
+		s := Step(c.bursts.DurationNS[row])
+		hash := mix.Bits(ids(row))
+		if hash > bound[s] {
+			continue
+		}
+		lists[s] = append(lists[s], candidate{hash, row})
+		if n := quota[group*steps+s]; len(lists[s]) >= 2*n+64 {
+			lists[s] = least(lists[s], n)
+			bound[s] = lists[s][n-1].hash
+		}
+	}
+	var drawn []draw
+	for s, list := range lists {
+		list = least(list, quota[group*steps+s])
+		slices.SortFunc(list, func(a, b candidate) int { return cmp.Compare(a.row, b.row) })
+		ids := c.ids()
+		for _, x := range list {
+			drawn = append(drawn, draw{
+				stratum: group*steps + s, id: ids(x.row), ns: c.bursts.DurationNS[x.row], at: c.space.Coordinates(nil, []int32{x.row}),
+			})
+		}
+	}
+	return drawn
+}
+
+// ids numbers bursts alike at all members, by thread and place in it. It is asked in ascending order.
+func (c *computation) ids() func(row int32) uint64 {
+	thread, begin := 0, 0
+	ends := c.bursts.ThreadEnds
+	return func(row int32) uint64 {
+		for thread < len(ends) && int(row) >= ends[thread] {
+			begin = ends[thread]
+			thread++
+		}
+		return uint64(thread)<<32 | uint64(int(row)-begin)
+	}
+}
+
+// sampled are groups that are clustered by a sample.
+type sampled struct {
+	*computation
+	groups  []*group
+	first   []int // by group: where its part of drawn begins; and where the last one ends
+	drawn   []draw
+	core    []bool // by burst of the sample
+	refined *refine.Result
+}
+
+// cluster clusters the sample; each member does.
+func (s *sampled) cluster(drawn []draw) error {
+	s.drawn, s.core = drawn, make([]bool, len(drawn))
+	input := refine.Bursts{DurationNS: make([]int64, len(drawn))}
+	for i, d := range drawn {
+		input.DurationNS[i] = d.ns * d.weight
+	}
+	at := 0
+	sizes := make([]int, len(s.groups))
+	for i := range s.groups {
+		s.first = append(s.first, at)
+		for at < len(drawn) && drawn[at].stratum/steps == i {
+			at++
+		}
+		sizes[i] = at - s.first[i]
+	}
+	s.first = append(s.first, at)
+	input.Groups = make([]refine.Group, len(s.groups))
+	err := workers.Each(sizes, s.workers, func(i, threads int) error {
+		var err error
+		input.Groups[i], err = s.group(i, threads)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	options := s.options.Refinement()
+	options.Stop, options.Halt = nil, nil
+	s.refined, err = refine.Run(input, options)
+	return err
+}
+
+// group finds the densities of a group.
+func (s *sampled) group(number, threads int) (refine.Group, error) {
+	g, first := s.groups[number], s.first[number]
+	drawn, core := s.drawn[first:s.first[number+1]], s.core[first:]
+	dims := len(s.options.Dims)
+	points := dbscan.Points{Dims: dims, Coords: make([]float64, 0, len(drawn)*dims)}
+	weights := make([]int64, len(drawn))
+	rows := make([]int32, len(drawn))
+	cells := make([]cell.Cell, len(drawn))
+	for i, d := range drawn {
+		points.Coords, weights[i], rows[i] = append(points.Coords, d.at...), d.weight, int32(first+i)
+		cells[i] = cell.Of(d.at, d.weight)
+	}
+	d, err := s.options.FindDensities(g.Bursts, s.resolution, func(k, _ int) (Curve, error) {
+		return dbscan.WeightedCurve(dims, cells, k, 0, threads)
+	})
+	g.SetDensities(&d)
+	return refine.Group{
+		Rows: rows, Weights: weights, Eps: d.Eps[:min(len(d.Eps), 1)], MinPts: d.MinPts,
+		Cluster: func(at []int32, eps float64, minPts int) ([]int32, int, error) {
+			some := dbscan.Points{Dims: dims, Coords: make([]float64, 0, len(at)*dims)}
+			own := make([]int64, len(at))
+			for k, i := range at {
+				some.Coords, own[k] = append(some.Coords, drawn[i].at...), weights[i]
+			}
+			found, err := dbscan.WeightedCluster(some, own, eps, minPts, threads)
+			if err != nil {
+				return nil, 0, err
+			}
+			for k, i := range at {
+				core[i] = found.Core[k]
+			}
+			return found.Labels, found.Clusters, nil
+		},
+	}, err
+}
+
+// adopt gives all bursts clusters, and describes these.
+func (s *sampled) adopt(r *Result) error {
+	number := r.Adopt(foundIn(s.groups), s.refined)
+	lineage := s.lineages(r)
+	r.Lineage = make([]uint32, len(r.Labels))
+	sizes := make([]int, len(s.groups))
+	for i, g := range s.groups {
+		sizes[i] = len(g.rows)
+	}
+	dims := len(s.options.Dims)
+	lo, hi := make([]float64, dims*len(s.groups)), make([]float64, dims*len(s.groups))
+	tallies := make([]*groupTally, len(s.groups))
+	err := workers.Each(sizes, s.workers, func(i, threads int) error {
+		g := s.groups[i]
+		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
+		ranges(nil, g.Lo, g.Hi)
+		if err := s.assign(i, threads, func(row, node int32) {
+			r.Labels[row], r.Lineage[row] = number[node], lineage[node]
+		}); err != nil {
+			return err
+		}
+		tallies[i] = s.tally(g, r.Labels)
+		return nil
+	})
+	if err := team.Explain(s.team, err); err != nil {
+		return err
+	}
+	if err := team.Bounds(s.team, lo, hi); err != nil {
+		return err
+	}
+	if err := s.describe(s.groups, tallies); err != nil {
+		return err
+	}
+	s.describeNodes(r)
+	return nil
+}
+
+// assign finds the node of each burst here of a group: that of the nearest core point within Eps.
+func (s *sampled) assign(number, threads int, put func(row, node int32)) error {
+	g, dims := s.groups[number], len(s.options.Dims)
+	cores := dbscan.Points{Dims: dims}
+	var nodes []int32
+	for i := s.first[number]; i < s.first[number+1]; i++ {
+		if node := s.refined.Labels[i]; node != refine.Noise && (s.core[i] || g.From == FromNone) {
+			cores.Coords, nodes = append(cores.Coords, s.drawn[i].at...), append(nodes, node)
+		}
+	}
+	lookup, err := dbscan.NewLookup(cores, g.Eps, threads)
+	if err != nil {
+		return err
+	}
+	bounds := make([][]float64, threads) // of each: the least, and the largest
+	workers.Chunks(len(g.rows), threads, func(worker, from, to int) {
+		const together = 1024
+		lo, hi := make([]float64, 2*dims)[:dims:dims], make([]float64, dims)
+		ranges(nil, lo, hi)
+		var coords []float64
+		for some := range slices.Chunk(g.rows[from:to], together) {
+			coords = s.space.Coordinates(coords[:0], some)
+			widen(coords, lo, hi)
+			for k, row := range some {
+				node := refine.Noise
+				if g.From == FromNone && len(nodes) > 0 { // all are one cluster
+					node = nodes[0]
+				} else if at := lookup.Nearest(coords[k*dims : (k+1)*dims]); at >= 0 {
+					node = nodes[at]
+				}
+				put(row, node)
+			}
+		}
+		bounds[worker] = append(lo, hi...)
+	})
+	for _, b := range bounds {
+		if b != nil {
+			widen(b, g.Lo, g.Hi)
+		}
+	}
+	return nil
+}
+
+// widen has a range hold more coordinates; infinite ones, of none, say nothing.
+func widen(coords, lo, hi []float64) {
+	for at := 0; at < len(coords); at += len(lo) {
+		for j, v := range coords[at : at+len(lo)] {
+			if !math.IsInf(v, 0) {
+				lo[j], hi[j] = min(lo[j], v), max(hi[j], v)
+			}
+		}
+	}
+}
+
+// lineages are those of the bursts of each node of the only step, noise among them though the sample may have had none.
+func (s *sampled) lineages(r *Result) []uint32 {
+	list := []uint32{0}
+	for i, node := range s.refined.Labels {
+		for len(list) <= int(node) {
+			list = append(list, 0)
+		}
+		list[node] = s.refined.Lineage[i]
+	}
+	if list[refine.Noise] == 0 && len(r.Tree.Levels) > 0 {
+		list[refine.Noise] = uint32(len(r.Tree.Lineages))
+		r.Tree.Lineages = append(r.Tree.Lineages, refine.Lineage{Node: refine.Noise})
+	}
+	return list
+}
+
+// describeNodes has the nodes of the only step say what all bursts come to.
+func (s *sampled) describeNodes(r *Result) {
+	if len(r.Tree.Levels) == 0 {
+		return
+	}
+	level := &r.Tree.Levels[0]
+	noise := refine.Node{Group: -1, ID: refine.Noise, Score: math.NaN()}
+	of := make(map[int32]*Cluster)
+	for _, g := range s.groups {
+		noise.Bursts += g.NoiseBursts
+		noise.TimeNS += g.NoiseNS
+		r.Sample.Of += g.Bursts
+		for k := range g.Clusters {
+			of[g.Clusters[k].Node] = &g.Clusters[k]
+		}
+	}
+	r.Sample.Assigned = 1 - float64(noise.Bursts)/float64(r.Sample.Of)
+	level.Nodes = slices.DeleteFunc(level.Nodes, func(n refine.Node) bool { return n.ID == refine.Noise })
+	for i := range level.Nodes {
+		n := &level.Nodes[i]
+		n.Bursts, n.TimeNS = of[n.ID].Bursts, of[n.ID].TimeNS
+	}
+	if noise.Bursts > 0 {
+		level.Nodes = slices.Insert(level.Nodes, 0, noise)
+	}
+	r.Tree.Why = "the only step: a sample has no score, and the knee of the distances alone decides"
+}
+
+// ErrHalted is why there is no result where Options.Halt was true before there were clusters.
+var ErrHalted = refine.ErrHalted
+
+// over ends at all members what Options.Halt ends at one.
+func (c *computation) over() error { return c.overAt(c.team) }
+
+func (c *computation) overAt(t team.Team) error {
+	halted, err := team.Any(t, c.options.Halt != nil && c.options.Halt())
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
+}
+
+// agree makes an error of one member one of all; ErrHalted stays what it is.
+func (c *computation) agree(err error) error {
+	halted := errors.Is(err, ErrHalted)
+	if halted {
+		err = nil
+	}
+	if err := team.Explain(c.team, err); err != nil {
+		return err
+	}
+	halted, err = team.Any(c.team, halted)
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
+}
