@@ -14,6 +14,7 @@ import (
 	"moriens/collector/cells"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/internal/stage"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
@@ -32,14 +33,8 @@ type CellsAgents interface {
 	FetchAll(ctx context.Context, processes ...uint64) []windows.Fetched
 }
 
-// Parts of the limit of the end of such a run, 0 to 1, in the place of those for bursts that came.
-const (
-	untilCellsRefined   = .22 // then the clusters are refined no further,
-	untilCellsClustered = .3  // and then given up
-	untilCellsSummed    = .36
-	untilRanksCame      = .46
-	untilRanksRecounted = .5
-)
+// untilCellsRefined is the part of the limit of the end of such a run, 0 to 1, after which clusters are refined no further.
+const untilCellsRefined = .22
 
 // attempts is how often a clustering is begun anew because agents have left on the way.
 const attempts = 8
@@ -88,7 +83,7 @@ func lineUp(f store.Frozen, workers int) (l lineup) {
 // themselves. What does not come is said, and the rest is made of what did.
 func (e *End) tell(ctx context.Context) *account {
 	a := &account{end: e, frozen: &e.Frozen, sums: make(map[uint64]*ringSums)}
-	e.Stages.Must("line up", func() { a.lineup = lineUp(e.Frozen, e.Options.Workers) })
+	e.Stages.Must(stage.LineUp, func() { a.lineup = lineUp(e.Frozen, e.Options.Workers) })
 	if e.Cells.Agents != nil {
 		if a.centre = e.Cells.Centre; a.centre == nil {
 			a.centre = cells.New(e.Cells.Agents, cmp.Or(e.Cells.Log, slog.New(slog.DiscardHandler)))
@@ -96,9 +91,9 @@ func (e *End) tell(ctx context.Context) *account {
 		if len(a.lineup.worlds) > 1 {
 			a.centre.Worlds()
 		}
-		e.Stages.Within(ctx, "cells", untilCellsClustered, a.cluster)
-		e.Stages.Within(ctx, "sums", untilCellsSummed, a.sum)
-		e.Stages.Within(ctx, "fetch ranks", untilRanksCame, a.fetch)
+		e.Stages.Within(ctx, stage.Cells, a.cluster)
+		e.Stages.Within(ctx, stage.Sums, a.sum)
+		e.Stages.Within(ctx, stage.FetchRanks, a.fetch)
 	} else {
 		a.err = errors.New("there are no agents to ask for micro-cells")
 	}

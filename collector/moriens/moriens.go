@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"moriens/analysis/partition"
@@ -65,14 +66,8 @@ type Result struct {
 	Advice string // where Manifest.Empty says that there is no burst: what to do about it, as far as known
 }
 
-// Parts of the limit of the end of a run, 0 to 1: after the first nothing more is fetched, after the second no messages are matched and no clocks compared, after
-// the third the clusters are refined no further, after the last they are given up.
-const (
-	untilAllCame   = .3 // where everything stays
-	untilRecounted = .33
-	untilRefined   = .35
-	untilClustered = .5
-)
+// untilRefined is the part of the limit of the end of a run, 0 to 1, after which clusters are refined no further.
+const untilRefined = .35
 
 // collectAt is by how many percent what is held may grow before what is no more needed is collected. Most of it are columns without pointers, through which
 // the collector does not have to look: to collect four times as often as usual costs little, and keeps the end of a run to two thirds of the memory.
@@ -114,22 +109,22 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		return nil, err
 	}
 	var a *account // of a run whose bursts stay on their nodes
-	recounted := untilRecounted
+	recounted := stage.Recount
 	if e.Cells != nil {
 		if e.Team.Size() > 1 {
 			return nil, errors.New("bursts that stay on their nodes: want one collector")
 		}
-		a, desks, recounted = e.tell(ctx), false, untilRanksRecounted
+		a, desks, recounted = e.tell(ctx), false, stage.RecountRanks
 	}
 	var missing []string
 	if e.Keep.All && desks {
-		s.Within(ctx, "fetch", untilAllCame, func(ctx context.Context) { missing, err = fetchAll(ctx, e.Team, &e.Frozen, e.Desk) })
+		s.Within(ctx, stage.FetchAll, func(ctx context.Context) { missing, err = fetchAll(ctx, e.Team, &e.Frozen, e.Desk) })
 		if err != nil {
 			return nil, err
 		}
 	}
 	var h *history
-	s.Within(ctx, "recount", recounted, func(ctx context.Context) {
+	s.Within(ctx, recounted, func(ctx context.Context) {
 		if err = e.Frozen.Share(e.Team); err == nil {
 			h, err = recount(ctx, e.Frozen, e.Team, e.Options.Workers)
 		}
@@ -146,13 +141,19 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		}
 	}
 	m.Reduction.Missing = h.missing
+	r.GivenUp = slices.Clone(h.missing)
 
+	if s.Limit() > 0 { // else all stages are done to their end
+		e.Keep.Outline = retention.Outlined(ctx, s, h.run, h.team, e.Options.Workers)
+	}
 	found, err := e.find(ctx, h, a)
 	if err != nil {
 		m.Notes = append(m.Notes, fmt.Sprintf("the bursts are in no clusters: %v", err))
 	}
-	if found == nil {
+	if e.Keep.Unclustered = err != nil; err != nil {
 		m.Unclustered = fmt.Sprint(err)
+	}
+	if found == nil {
 		found, err = clustering.None(h.run, e.Options), fmt.Errorf("cluster the bursts: %w", err)
 	}
 	clusters := found.Adopt(h.run)
@@ -190,7 +191,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 // find clusters the bursts of a history, or gives them the labels of their micro-cells.
 func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Found, error) {
 	if a != nil {
-		found, err := stage.Try(ctx, e.Stages, "label", untilClustered, func(context.Context) (*labelled, error) { return a.found(h, e.Options) })
+		found, err := stage.Try(ctx, e.Stages, stage.Label, func(context.Context) (*labelled, error) { return a.found(h, e.Options) })
 		if err != nil {
 			return nil, err
 		}
@@ -199,6 +200,28 @@ func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Fou
 	}
 	options := e.Options
 	options.Team = h.team
-	options.Stop = func() bool { return e.Stages.Over(untilRefined) || ctx.Err() != nil }
-	return stage.Try(ctx, e.Stages, "cluster", untilClustered, func(context.Context) (*clustering.Found, error) { return clustering.Find(h.run, options) })
+	found, err := stage.Try(ctx, e.Stages, stage.Cluster, func(ctx context.Context) (*clustering.Found, error) {
+		own := options
+		own.Stop = func() bool { return e.Stages.Over(untilRefined) || stage.Soon(ctx) }
+		own.Halt = func() bool { return stage.Soon(ctx) }
+		return clustering.Find(h.run, own)
+	})
+	if wants, broken := team.Any(e.Team, wantsSample(err)); broken != nil || !wants {
+		return found, errors.Join(err, broken)
+	}
+	sampled, sampleErr := stage.Try(ctx, e.Stages, stage.Sample, func(ctx context.Context) (*clustering.Found, error) {
+		own := options
+		own.Sample, own.Halt = partition.DefaultSample, func() bool { return ctx.Err() != nil }
+		return clustering.Find(h.run, own)
+	})
+	if sampleErr != nil {
+		return nil, fmt.Errorf("%w; of a sample neither: %w", err, sampleErr)
+	}
+	return sampled, nil
+}
+
+// wantsSample says whether bursts are in no clusters for want of time.
+func wantsSample(err error) bool {
+	var late *stage.LateError
+	return errors.As(err, &late) || errors.Is(err, partition.ErrHalted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

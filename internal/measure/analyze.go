@@ -65,7 +65,7 @@ func Analyze(c AnalyzeConfig) error {
 	content.Report = report.Of(content)
 	m.StageSeconds = seconds(stages)
 	var files []rundir.File
-	stages.Must("write", func() { files, err = rundir.Write(content, out) })
+	stages.Must(stage.Write, func() { files, err = rundir.Write(content, out) })
 	if err != nil {
 		return hint.With(fmt.Errorf("run directory %s: %w", out, err), "make room, remove what is there, and analyse the trace once more")
 	}
@@ -114,7 +114,7 @@ func seconds(s *stage.Stages) map[string]rundir.Number {
 
 func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tree *clustering.Tree, err error) {
 	var read *prv.Result
-	stages.Must("read", func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient}) })
+	stages.Must(stage.Read, func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient}) })
 	if err != nil {
 		return nil, nil, hint.With(err, adviseReading(err, c.Lenient))
 	}
@@ -130,7 +130,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
 	}
 	var clustered *clustering.Result
-	stages.Must("cluster", func() { clustered, err = clustering.Cluster(run, c.Options) })
+	stages.Must(stage.Cluster, func() { clustered, err = clustering.Cluster(run, c.Options) })
 	if err != nil {
 		return nil, nil, hint.With(err, adviseClustering(err))
 	}

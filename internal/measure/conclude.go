@@ -39,9 +39,6 @@ const DefaultTimeout = time.Minute
 // hurriedTimeout is that after SIGTERM. With what the agents take before it has to fit into the 30 s that batch systems usually leave until SIGKILL.
 const hurriedTimeout = 12 * time.Second
 
-// untilReturned is the part of the limit in which agents come back to a collector that was started again.
-const untilReturned = .1
-
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
 
 // stay is how long agents that are done stay for what they may be asked about windows.
@@ -79,7 +76,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	stages := stage.Shared(limit, members)
 	c.collector.Follow(stages)
 	var frozen store.Frozen
-	stages.Must("freeze", func() { frozen = c.collector.Freeze(c.by) })
+	stages.Must(stage.Freeze, func() { frozen = c.collector.Freeze(c.by) })
 	measured, err := team.First(members, func() (moriens.Job, error) { return c.job(), nil })
 	if err != nil {
 		return "", err
@@ -87,7 +84,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	end := moriens.End{Frozen: frozen, Job: measured, Options: c.options, Keep: c.keep.Options, Stages: stages, Team: members}
 	end.Keep.Workers = c.options.Workers
 	if c.collector.Resumed() {
-		stages.Within(context.Background(), "return", untilReturned, c.collector.AwaitReturn)
+		stages.Within(context.Background(), stage.Return, c.collector.AwaitReturn)
 	}
 	end.Desk = c.collector.Windows()
 	if c.cells != nil {
@@ -106,7 +103,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	out := c.out
 	defer func() { c.unmeasured = r.Manifest.Unmeasured() }()
 	var files []rundir.File
-	stages.Must("write", func() { files, err = rundir.Write(&r.Content, out) })
+	stages.Must(stage.Write, func() { files, err = rundir.Write(&r.Content, out) })
 	if err != nil {
 		var saved string
 		var saveErr error

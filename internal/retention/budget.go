@@ -57,6 +57,8 @@ type budget struct {
 	fixed      int64   // bytes of the files that every run has
 	told       int64   // bytes of the manifest
 	room       int64   // bytes that detail may take
+	known      bool    // what rows take in files is
+	least      bool    // there are no windows, for want of time, and of bursts the smallest sample
 	scale      float64 // of the room: less than 1 once the windows have taken more than it had seemed
 	neighbours [][]neighbour
 	windows    []trace.Window
@@ -76,7 +78,7 @@ func (b *budget) measure(ctx context.Context) {
 	if err == nil {
 		err = b.weigh()
 	}
-	if err != nil {
+	if b.known = err == nil; err != nil {
 		b.reduction.miss("size", "what rows take in files is not known, so that none are kept", err)
 		b.room = 0
 	}
@@ -240,6 +242,10 @@ func (r *Reduction) lacks(own []string) {
 // fit makes what is kept of a run that has the detail, and chooses less where that takes more than there is room for; when ctx has ended, nothing.
 func (b *budget) fit(ctx context.Context, whole *trace.Run) {
 	r := b.reduction
+	if !b.known {
+		b.none(nil)
+		return
+	}
 	has, err := rundir.HasOf(whole).Shared(r.owners)
 	if err != nil {
 		b.none(err)
@@ -293,9 +299,13 @@ func (b *budget) cut(whole *trace.Run) error {
 func (b *budget) none(err error) {
 	r := b.reduction
 	const without = "there are no windows of full detail"
-	if err != nil {
+	switch {
+	case err != nil:
 		r.miss("fit", without, err)
-	} else {
+		b.least = true
+	case !b.known: // which is said
+		b.least = true
+	default:
 		r.missing = append(r.missing, fmt.Sprintf("%s: of %v the files that every run has take %v, and the rest is too little for any", without, b.options.Budget, units.Bytes(b.fixed+b.told)))
 	}
 	b.scale = 0
@@ -358,6 +368,9 @@ func phasesWith(phases []trace.Phase, b *trace.Bursts) []trace.Phase {
 
 // sampleBytes is how much of what is left the sample may take.
 func (b *budget) sampleBytes() int64 {
+	if b.least {
+		return int64(min(float64(b.options.Budget)*sampleOfRoom, leastSample*sampleRow))
+	}
 	room := float64(b.share()) * sampleOfRoom
 	return int64(min(room, max(float64(b.reduction.sizes.Full)*sampleOfFull, leastSample*sampleRow)))
 }

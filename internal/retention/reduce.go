@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"moriens/analysis/loops"
 	"moriens/analysis/period"
-	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/analysis/team"
 	"moriens/internal/levels"
@@ -35,6 +33,7 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 		c.Kept, c.Rows = r.Kept, r.Rows
 	}
 	r.describe(c, o)
+	c.GivenUp = append(c.GivenUp, r.givenUp...)
 	return r.complete(c, o)
 }
 
@@ -55,49 +54,41 @@ func (r *Reduction) complete(c *rundir.Content, o Options) error {
 
 // summarise finds periods, and makes levels 1 and 2, of all threads.
 func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) (err error) {
-	s.Must("symbols", func() { r.table, err = levels.Symbols(run, r.owners, o.Workers) })
+	s.Must(stage.Symbols, func() { r.table, err = levels.Symbols(run, r.owners, o.Workers) })
 	if err != nil {
 		return err
 	}
 	if r.meetings, err = findMeetings(run, r.owners); err != nil {
 		return err
 	}
-	r.periods = try(ctx, r, s, "periods", untilPeriods, "no iterations are known", func(context.Context) (*period.Result, error) {
+	r.periods = try(ctx, r, s, stage.Periods, "no iterations are known", func(context.Context) (*period.Result, error) {
 		return findPeriods(run, r.owners, r.table, r.meetings.before(), o.Workers)
 	})
-	var phases []period.Phase
 	if r.periods != nil {
-		phases = r.periods.Phases
 		r.notes = append(r.notes, r.periods.Warnings...)
 	}
-	if r.times, err = timesOf(run, r.owners, phases); err != nil {
+	if r.times, err = timesOf(run, r.owners, r.phases()); err != nil {
 		return err
 	}
 	r.Levels = new(rundir.Levels)
-	r.profile = try(ctx, r, s, "profile", untilProfile, rundir.ProfileFile+" is not there, nor how wrong the kept part is", func(context.Context) (*profile.Profile, error) {
-		return levels.Profile(run, r.owners, phases, o.Workers)
-	})
-	switch {
-	case r.owners.Rank() != 0: // the first one alone writes it
-	case o.Told != nil:
-		r.Levels.Profile = o.Told.rows(run, r.profile)
-	case r.profile != nil:
-		r.Levels.Profile = levels.ProfileRows(run, r.profile)
+	if o.Outline == nil {
+		o.Outline = new(Outline)
 	}
-	r.structure = try(ctx, r, s, "structure", untilStructure, rundir.StructureFile+" is not there, nor how wrong the kept part is", func(context.Context) (*loops.Structure, error) {
-		return levels.Structure(run, r.owners, r.table, o.Workers)
-	})
-	if r.structure != nil {
-		if r.Levels.Structure, err = levels.Describe(run, r.owners, r.structure, r.table); err == nil && o.Told != nil {
-			o.Told.structure(run, r.Levels.Structure)
-		}
+	r.findProfile(ctx, s, run, o)
+	return r.findStructure(ctx, s, run, o)
+}
+
+// phases are the phases of iterations; nil where none are known.
+func (r *Reduction) phases() []period.Phase {
+	if r.periods == nil {
+		return nil
 	}
-	return err
+	return r.periods.Phases
 }
 
 // findClasses groups the threads; where that fails all are alike.
 func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
-	found := try(ctx, r, s, "classes", untilClasses, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
+	found := try(ctx, r, s, stage.Classes, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
 		return r.classify(run, o)
 	})
 	if found == nil {
@@ -112,17 +103,18 @@ func (r *Reduction) ended(ctx context.Context) error {
 }
 
 // try does a stage, and says what is missing without it where it fails or takes too long.
-func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, name string, part float64, without string, work func(context.Context) (*T, error)) *T {
-	made, err := stage.Try(ctx, s, name, part, work)
+func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, step stage.Step, without string, work func(context.Context) (*T, error)) *T {
+	made, err := stage.Try(ctx, s, step, work)
 	if err != nil {
-		r.miss(name, without, err)
+		r.miss(step.Name, without, err)
 		return nil
 	}
 	return made
 }
 
 func (r *Reduction) miss(name, without string, err error) {
-	r.missing = append(r.missing, fmt.Sprintf("%s: %s: %v", without, name, err))
+	text := fmt.Sprintf("%s: %s: %v", without, name, err)
+	r.missing, r.givenUp = append(r.missing, text), append(r.givenUp, text)
 }
 
 // choose decides which windows stay, and gets what nodes have of them.
@@ -134,9 +126,12 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 		r.classes = r.findClasses(ctx, s, run, o)
 	}
 	b := &budget{reduction: r, content: c, options: o, detail: detail, scale: 1}
-	s.Within(ctx, "size", untilSized, b.measure)
+	s.Within(ctx, stage.Size, b.measure)
+	if !b.known {
+		s.Lack(stage.Size.Name)
+	}
 	room := b.room // which changes when this stage has been given up
-	r.found = try(ctx, r, s, "windows", untilFound, "there are no windows of full detail", func(context.Context) (*represent.Found, error) {
+	r.found = try(ctx, r, s, stage.Windows, "there are no windows of full detail", func(context.Context) (*represent.Found, error) {
 		return r.find(run, room, o)
 	})
 	if r.found == nil {
@@ -144,26 +139,22 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	}
 	r.notes = append(r.notes, r.found.Warnings...)
 	whole := run
-	s.Must("choose", func() {
+	s.Must(stage.Choose, func() {
 		if detail == nil {
 			b.neighbours = neighboursOf(run)
 		}
 		b.choose()
 	})
 	if detail != nil {
-		s.Within(ctx, "fetch", untilFetched, func(ctx context.Context) { whole = b.fetch(ctx) })
+		s.Within(ctx, stage.Fetch, func(ctx context.Context) { whole = b.fetch(ctx) })
 	}
-	s.Within(ctx, "fit", untilFits, func(ctx context.Context) { b.fit(ctx, whole) })
+	s.Within(ctx, stage.Fit, func(ctx context.Context) { b.fit(ctx, whole) })
 	if r.profile == nil || r.structure == nil {
 		return
 	}
-	r.fidelity = try(ctx, r, s, "judge", untilJudged, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
-		var phases []period.Phase
-		if r.periods != nil {
-			phases = r.periods.Phases
-		}
+	r.fidelity = try(ctx, r, s, stage.Judge, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
-			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.profile, r.structure, r.table, phases, o.Workers)
+			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.profile, r.structure, r.table, r.phases(), o.Workers)
 		})
 	})
 }

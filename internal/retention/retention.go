@@ -34,23 +34,13 @@ type Options struct {
 	Outliers int         // threads that are unlike their class, at most; below 0: in proportion to the classes
 	Workers  int         // threads to compute with; below 1 means 1
 	Told     *Told       // what is known of all threads beside what the run has of some; nil = the run has all of all
+	Outline  *Outline    // nil = none was made
+	// Unclustered says that nothing has clustered the bursts.
+	Unclustered bool
 }
 
 // DefaultBudget is that of the command line.
 const DefaultBudget = units.Bytes(64 << 20)
-
-// Parts of the limit of the end of a run, 0 to 1, after which a stage is given up. What is left is for writing.
-const (
-	untilPeriods   = .55
-	untilProfile   = .6
-	untilStructure = .62
-	untilClasses   = .65
-	untilSized     = .68
-	untilFound     = .7
-	untilFetched   = .85
-	untilFits      = .9
-	untilJudged    = .95
-)
 
 // A Reduction is what stays of a run.
 type Reduction struct {
@@ -63,6 +53,7 @@ type Reduction struct {
 	missing   []string // what could not be done or got, and why
 	lacking   []string // what of Kept could not be got
 	lost      int64    // transfers of those
+	givenUp   []string // what of that is for want of time, or the analysis is to blame for
 	notes     []string
 	chosen    []string // notes on the latest choice
 	meetings  meetings

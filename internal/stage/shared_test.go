@@ -20,17 +20,17 @@ func TestShared(t *testing.T) {
 			defer m.Close()
 			s := Shared(time.Hour, m)
 			if rank == 1 {
-				s.began = s.began.Add(-30 * time.Minute)
+				s.gone = func() time.Duration { return 30 * time.Minute }
 			}
 			var late *LateError
-			_, err := Try(context.Background(), s, "late", .4, func(context.Context) (int, error) {
+			_, err := Try(context.Background(), s, Step{Name: "late", Until: .4}, func(context.Context) (int, error) {
 				t.Errorf("member %d has begun what is given up", rank)
 				return 0, nil
 			})
 			if !errors.As(err, &late) || late.After != 24*time.Minute {
 				t.Errorf("member %d: %v", rank, err)
 			}
-			made, err := Try(context.Background(), s, "failed", .6, func(context.Context) (int, error) {
+			made, err := Try(context.Background(), s, Step{Name: "failed", Until: .6}, func(context.Context) (int, error) {
 				if rank == 2 {
 					return 5, errors.New("no such counter")
 				}
@@ -39,7 +39,7 @@ func TestShared(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "no such counter") || made != 0 {
 				t.Errorf("member %d: %d, %v", rank, made, err)
 			}
-			made, err = Try(context.Background(), s, "made", .6, func(context.Context) (int, error) { return 10 + rank, nil })
+			made, err = Try(context.Background(), s, Step{Name: "made", Until: .6}, func(context.Context) (int, error) { return 10 + rank, nil })
 			if err != nil || made != 10+rank {
 				t.Errorf("member %d: %d, %v", rank, made, err)
 			}

@@ -25,12 +25,14 @@ type Stage struct {
 // Stages are those of one run. State may be called at any time.
 type Stages struct {
 	limit time.Duration
-	began time.Time
+	gone  func() time.Duration // since the first stage began
+	real  bool                 // gone is the time that goes by
 	team  team.Team
 
 	mu   sync.Mutex
 	list []Stage
-	last time.Time // when the latest stage began
+	last time.Time       // when the latest stage began
+	lack map[string]bool // stages of which there is nothing
 }
 
 // New begins the time that all stages have together; with a limit of 0 they may take any.
@@ -38,7 +40,13 @@ func New(limit time.Duration) *Stages { return Shared(limit, team.Solo{}) }
 
 // Shared is New for the members of a team. They begin the same stages in the same order; Try is collective then.
 func Shared(limit time.Duration, t team.Team) *Stages {
-	return &Stages{limit: limit, began: time.Now(), team: t}
+	began := time.Now()
+	return &Stages{limit: limit, gone: func() time.Duration { return time.Since(began) }, real: true, team: t}
+}
+
+// Timed is Shared where gone says how much time has gone by, at each begin of a stage and each time that Over or Soon is asked.
+func Timed(limit time.Duration, t team.Team, gone func() time.Duration) *Stages {
+	return &Stages{limit: limit, gone: gone, team: t}
 }
 
 // Limit is how long all stages may take together; 0 = any time.
@@ -57,17 +65,71 @@ func (s *Stages) State() []Stage {
 
 // Over says whether so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
 func (s *Stages) Over(part float64) bool {
-	return s.limit > 0 && time.Since(s.began) >= s.end(part)
+	return s.limit > 0 && s.gone() >= s.part(part)
 }
 
-func (s *Stages) end(part float64) time.Duration { return time.Duration(part * float64(s.limit)) }
+func (s *Stages) part(part float64) time.Duration { return time.Duration(part * float64(s.limit)) }
 
-// until is a context that ends when so much of the limit is gone.
-func (s *Stages) until(ctx context.Context, part float64) (context.Context, context.CancelFunc) {
+// end is when a step that begins now is given up, since the first stage began.
+func (s *Stages) end(step *Step, now time.Duration) time.Duration {
+	if left := s.part(last) - now; step.Least > 0 && left > 0 {
+		return max(s.part(step.Until), now+time.Duration(step.Least*float64(left)))
+	}
+	return s.part(step.Until)
+}
+
+// until is a context that ends when a step is given up.
+func (s *Stages) until(ctx context.Context, step *Step) (context.Context, context.CancelFunc) {
 	if s.limit == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, s.began.Add(s.end(part)), &LateError{s.end(part)})
+	now := s.gone()
+	end := s.end(step, now)
+	soon := now + (end-now)*soonOf/10
+	ctx = context.WithValue(ctx, soonKey{}, func() bool { return s.gone() >= soon })
+	late := &LateError{end}
+	switch {
+	case s.real:
+		return context.WithDeadlineCause(ctx, time.Now().Add(end-now), late)
+	case now < end:
+		return context.WithCancel(ctx)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	cancel(late)
+	return ctx, func() {}
+}
+
+// soonOf tenths of its time are gone when a stage is to come to an end by itself.
+const soonOf = 9
+
+type soonKey struct{}
+
+// Soon says of the context of a stage that little of its time is left, or none: what can end with less than all does now.
+func Soon(ctx context.Context) bool {
+	soon, _ := ctx.Value(soonKey{}).(func() bool)
+	return ctx.Err() != nil || soon != nil && soon()
+}
+
+// Lack says that a step has come to nothing: what needs it is given up.
+func (s *Stages) Lack(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lack == nil {
+		s.lack = make(map[string]bool)
+	}
+	s.lack[name] = true
+}
+
+// lacks says what a step needs that is not there; empty = nothing.
+func (s *Stages) lacks(step *Step) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range step.Needs {
+		if s.lack[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // A LateError is why a stage was given up.
@@ -78,6 +140,11 @@ type LateError struct {
 func (e *LateError) Error() string {
 	return fmt.Sprintf("it was not done %v after the end of the run", e.After.Round(time.Millisecond))
 }
+
+// A LackError is why a stage was given up that needs another one.
+type LackError struct{ Stage string }
+
+func (e *LackError) Error() string { return fmt.Sprintf("it needs %s, which is not there", e.Stage) }
 
 func (s *Stages) begin(name string) {
 	s.mu.Lock()
@@ -94,28 +161,41 @@ func (s *Stages) ended(givenUp bool) {
 }
 
 // Must does what every run needs, however long it takes.
-func (s *Stages) Must(name string, work func()) {
-	s.begin(name)
+func (s *Stages) Must(step Step, work func()) {
+	s.begin(step.Name)
 	defer s.ended(false)
 	work()
 }
 
-// Try does what a run can go without: it gives up, with a *LateError, or what ended ctx, as soon as so much of the limit is gone, 0 to 1.
-// Nothing of what work then returns is used, and work must change nothing that others see. A fault in it is an error of it alone.
+// Try does what a run can go without: it gives up, with a *LateError, or what ended ctx, as soon as the step's part of the limit is gone, and with a *LackError at once where what it needs is not there.
+// Nothing of what work then returns is used, and work must change nothing that others see. A fault in it is an error of it alone. What does not come about, for whatever reason, is
+// Lack for the steps that need it.
 //
 // Of Shared, members that are late at its begin have all give it up, and one that has begun is done to its end, whenever that is; an error at one member is one of all. A
 // fault is not held: the others wait for who has it, and learn from their team that it has ended.
-func Try[T any](ctx context.Context, s *Stages, name string, part float64, work func(context.Context) (T, error)) (T, error) {
-	s.begin(name)
-	ctx, cancel := s.until(ctx, part)
-	defer cancel()
+func Try[T any](ctx context.Context, s *Stages, step Step, work func(context.Context) (T, error)) (T, error) {
+	made, err := try(ctx, s, step, work)
+	if err != nil {
+		s.Lack(step.Name)
+	}
+	return made, err
+}
+
+func try[T any](ctx context.Context, s *Stages, step Step, work func(context.Context) (T, error)) (T, error) {
+	s.begin(step.Name)
 	var nothing T
+	if lacks := s.lacks(&step); lacks != "" { // the same at all members
+		s.ended(true)
+		return nothing, &LackError{lacks}
+	}
+	ctx, cancel := s.until(ctx, &step)
+	defer cancel()
 	if s.team.Size() > 1 {
 		late, err := team.Any(s.team, ctx.Err() != nil)
 		if err != nil || late {
 			s.ended(true)
 			if err == nil {
-				err = s.late(ctx, part)
+				err = s.late(ctx, &step)
 			}
 			return nothing, err
 		}
@@ -157,17 +237,17 @@ func Try[T any](ctx context.Context, s *Stages, name string, part float64, work 
 }
 
 // late is why a stage is given up that was to begin: the same at all members, unless something else ended a context.
-func (s *Stages) late(ctx context.Context, part float64) error {
+func (s *Stages) late(ctx context.Context, step *Step) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return &LateError{s.end(part)}
+	return &LateError{s.part(step.Until)}
 }
 
-// Within does what ends by itself soon after its context, which ends when so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
-func (s *Stages) Within(ctx context.Context, name string, part float64, work func(context.Context)) {
-	s.begin(name)
-	ctx, cancel := s.until(ctx, part)
+// Within does what ends by itself soon after its context, which ends when the step's part of the limit is gone; of Shared, by this member's clock. What it needs it looks for itself.
+func (s *Stages) Within(ctx context.Context, step Step, work func(context.Context)) {
+	s.begin(step.Name)
+	ctx, cancel := s.until(ctx, &step)
 	defer cancel()
 	defer func() { s.ended(ctx.Err() != nil) }()
 	work(ctx)

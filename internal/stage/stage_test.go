@@ -13,18 +13,18 @@ import (
 func TestStagesInOrder(t *testing.T) {
 	s := stage.New(time.Hour)
 	built := 0
-	s.Must("build", func() {
+	s.Must(stage.Step{Name: "build"}, func() {
 		if state := s.State(); len(state) != 1 || state[0].Ended {
 			t.Errorf("while the first is at work: %+v", state)
 		}
 		built = 7
 	})
-	got, err := stage.Try(context.Background(), s, "double", .5, func(context.Context) (int, error) { return 2 * built, nil })
+	got, err := stage.Try(context.Background(), s, stage.Step{Name: "double", Until: .5}, func(context.Context) (int, error) { return 2 * built, nil })
 	if got != 14 || err != nil {
 		t.Errorf("%d, %v", got, err)
 	}
 	wrong := errors.New("wrong")
-	if _, err := stage.Try(context.Background(), s, "fail", .5, func(context.Context) (int, error) { return 0, wrong }); !errors.Is(err, wrong) {
+	if _, err := stage.Try(context.Background(), s, stage.Step{Name: "fail", Until: .5}, func(context.Context) (int, error) { return 0, wrong }); !errors.Is(err, wrong) {
 		t.Error(err)
 	}
 	var names []string
@@ -46,7 +46,7 @@ func TestLate(t *testing.T) {
 	defer close(forever)
 	late := func(part float64, work func(context.Context) (int, error)) {
 		t.Helper()
-		_, err := stage.Try(context.Background(), s, "late", part, work)
+		_, err := stage.Try(context.Background(), s, stage.Step{Name: "late", Until: part}, work)
 		var why *stage.LateError
 		if !errors.As(err, &why) {
 			t.Errorf("%v", err)
@@ -70,7 +70,7 @@ func TestNoLimit(t *testing.T) {
 		t.Error("any time is over")
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	_, err := stage.Try(ctx, s, "cancelled", .1, func(ctx context.Context) (int, error) {
+	_, err := stage.Try(ctx, s, stage.Step{Name: "cancelled", Until: .1}, func(ctx context.Context) (int, error) {
 		cancel()
 		<-ctx.Done()
 		return 1, nil
@@ -81,7 +81,7 @@ func TestNoLimit(t *testing.T) {
 }
 
 func TestFault(t *testing.T) {
-	_, err := stage.Try(context.Background(), stage.New(time.Hour), "fault", 1, func(context.Context) (int, error) {
+	_, err := stage.Try(context.Background(), stage.New(time.Hour), stage.Step{Name: "fault", Until: 1}, func(context.Context) (int, error) {
 		var none []int
 		return none[0], nil
 	})

@@ -36,6 +36,7 @@ type Content struct {
 	Report   func(w io.Writer, manifest []byte) error
 	Manifest *Manifest
 	Clusters *Clusters
+	GivenUp  []string // what of manifest.reduction.missing the analysis had no time for, or has failed at
 
 	figures       *figures           // that Count has counted; nil = Run has all columns
 	made          map[string][]byte  // by name, files that RenderSums and RenderPictures have made

@@ -73,7 +73,7 @@ func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
 	stop := make(chan struct{})
 	done := watch(stages, stop)
 	var frozen store.Frozen
-	stages.Must("freeze", func() { frozen = s.Freeze() })
+	stages.Must(stage.Freeze, func() { frozen = s.Freeze() })
 	r, err := moriens.Conclude(context.Background(), moriens.End{
 		Frozen: frozen, Job: moriens.Job{Run: "end", Started: time.Unix(1.7e9, 0), Ended: time.Unix(1.7e9, 0)}, Options: options, Stages: stages, Desk: j,
 		Keep: retention.Options{All: keep.All, Budget: keep.Budget, Windows: represent.DefaultWindows, Outliers: -1, Workers: options.Workers},
@@ -82,7 +82,7 @@ func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
 		return nil, err
 	}
 	r.Report = report.Of(&r.Content)
-	stages.Must("write", func() { _, err = rundir.Write(&r.Content, dir) })
+	stages.Must(stage.Write, func() { _, err = rundir.Write(&r.Content, dir) })
 	close(stop)
 	w := <-done
 	if err == nil {

@@ -1,0 +1,58 @@
+package stage
+
+// A Step is a stage of the end of a run.
+type Step struct {
+	Name string
+	// Until is the part of the limit after which it is given up, 0 to 1. One that is done to its end, however long that takes, has none.
+	Until float64
+	// Least is the part of what is left of the limit that it may have at least, when those before it have taken too long.
+	Least float64
+	// Needs are the names of steps without which there is nothing to do for it. All others it does without.
+	Needs []string
+}
+
+// last is the part of the limit by which all is to be done but for writing.
+const last = .95
+
+// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of everything.
+const least = 1. / 6
+
+// The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without it.
+var (
+	Freeze   = Step{Name: "freeze"}
+	Return   = Step{Name: "return", Until: .1}
+	FetchAll = Step{Name: "fetch", Until: .3} // where everything stays
+
+	// Of a run whose bursts have stayed on their nodes.
+	LineUp       = Step{Name: "line up"}
+	Cells        = Step{Name: "cells", Until: .3}
+	Sums         = Step{Name: "sums", Until: .36}
+	FetchRanks   = Step{Name: "fetch ranks", Until: .46}
+	RecountRanks = Step{Name: "recount", Until: .5}
+	Label        = Step{Name: "label", Until: .5}
+
+	Recount = Step{Name: "recount", Until: .33}
+	Read    = Step{Name: "read"} // of a trace
+
+	ProfileByCalls   = Step{Name: "profile by calls", Until: .4, Least: least}
+	StructureByCalls = Step{Name: "structure by calls", Until: .42, Least: least}
+	Cluster          = Step{Name: "cluster", Until: .5, Least: least}
+	Sample           = Step{Name: "sample", Until: .55, Least: least}
+	Symbols          = Step{Name: "symbols"}
+	Periods          = Step{Name: "periods", Until: .58, Least: least}
+	Profile          = Step{Name: "profile", Until: .62, Least: least}
+	Structure        = Step{Name: "structure", Until: .64, Least: least}
+	Classes          = Step{Name: "classes", Until: .66, Least: least}
+	Size             = Step{Name: "size", Until: .69, Least: least}
+	Windows          = Step{Name: "windows", Until: .71, Least: least, Needs: []string{"size"}}
+	Choose           = Step{Name: "choose"}
+	Fetch            = Step{Name: "fetch", Until: .85}
+	Fit              = Step{Name: "fit", Until: .9, Least: least}
+	Judge            = Step{Name: "judge", Until: last, Needs: []string{"profile", "structure"}}
+	Write            = Step{Name: "write"}
+)
+
+// Plan are all that a run may go through whose bursts came.
+var Plan = []Step{
+	Freeze, Return, FetchAll, Recount, ProfileByCalls, StructureByCalls, Cluster, Sample, Symbols, Periods, Profile, Structure, Classes, Size, Windows, Choose, Fetch, Fit, Judge, Write,
+}
