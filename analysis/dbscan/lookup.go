@@ -1,13 +1,22 @@
 package dbscan
 
-// A Lookup finds which of some points is nearest to a place. It may be asked by several goroutines at once.
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// A Lookup gives places the label of the nearest of some points. It may be asked by several goroutines at once.
 type Lookup struct {
-	tree *tree
-	eps2 float64 // in the scale of the tree
+	labels []int32
+	eps    float64
+	runs   []labelled // in 1-D
+	tree   *tree      // in more
+	eps2   float64    // in the scale of the tree
 }
 
-// NewLookup makes one that looks no farther than eps, ≥ 0, up to threads threads at work.
-func NewLookup(p Points, eps float64, threads int) (*Lookup, error) {
+// NewLookup makes one of points with labels, which looks no farther than eps, ≥ 0, up to threads threads at work.
+func NewLookup(p Points, labels []int32, eps float64, threads int) (*Lookup, error) {
 	if err := checkParameters(eps, 1); err != nil {
 		return nil, err
 	}
@@ -17,17 +26,89 @@ func NewLookup(p Points, eps float64, threads int) (*Lookup, error) {
 	if err := checkFinite(p); err != nil {
 		return nil, err
 	}
-	t := newTree(p, smallLeaf, max(1, threads)).scaled(scaleFor(eps, 0))
-	return &Lookup{t, eps * t.scale * (eps * t.scale)}, nil
+	if len(labels) != p.Len() {
+		return nil, fmt.Errorf("dbscan: %d labels for %d points", len(labels), p.Len())
+	}
+	l := &Lookup{labels: labels, eps: eps}
+	if p.Dims == 1 {
+		l.line(p.Coords)
+		return l, nil
+	}
+	l.tree = newTree(p, smallLeaf, max(1, threads)).scaled(scaleFor(eps, 0))
+	l.eps2 = eps * l.tree.scale * (eps * l.tree.scale)
+	return l, nil
 }
 
-// Nearest returns the index of the point that is nearest to a place and no farther from it than Eps, the first of those that are as near; -1: there is none.
-func (l *Lookup) Nearest(at []float64) int32 {
-	s := looking{Lookup: l, at: at, least: l.eps2, row: -1}
-	if len(l.tree.nodes) > 0 && l.tree.least2(pointBox(at), l.tree.box(0)) <= s.least {
-		s.look(0)
+// Label returns the label of the point that is nearest to a place and no farther from it than Eps, the first of those that are as near; Noise: there is none.
+func (l *Lookup) Label(at []float64) int32 {
+	row := int32(-1)
+	if l.tree == nil {
+		row = l.onLine(at[0])
+	} else if len(l.tree.nodes) > 0 {
+		s := looking{Lookup: l, at: at, least: l.eps2, row: -1}
+		if l.tree.least2(pointBox(at), l.tree.box(0)) <= s.least {
+			s.look(0)
+		}
+		row = s.row
 	}
-	return s.row
+	if row < 0 {
+		return Noise
+	}
+	return l.labels[row]
+}
+
+// labelled is a run of points on a line with one label, each no farther than Eps from the next: whatever lies between them has that label. There are few.
+type labelled struct {
+	begin, end  float64
+	first, last int32 // the first points, in their order, at both ends
+}
+
+func (l *Lookup) line(places []float64) {
+	order := make([]int32, len(places))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Or(cmp.Compare(places[a], places[b]), cmp.Compare(a, b)) })
+	for _, i := range order {
+		x := places[i]
+		if n := len(l.runs); n > 0 {
+			r := &l.runs[n-1]
+			if x == r.end { // the first one at a place counts
+				continue
+			}
+			if l.labels[r.last] == l.labels[i] && x-r.end <= l.eps {
+				r.end, r.last = x, i
+				continue
+			}
+		}
+		l.runs = append(l.runs, labelled{x, x, i, i})
+	}
+}
+
+func (l *Lookup) onLine(x float64) int32 {
+	next, _ := slices.BinarySearchFunc(l.runs, x, func(r labelled, x float64) int {
+		if r.begin <= x {
+			return -1
+		}
+		return 1
+	})
+	row, least := int32(-1), l.eps
+	if next > 0 {
+		r := &l.runs[next-1]
+		if x <= r.end {
+			return r.first // of all in it the label is the same
+		}
+		if d := x - r.end; d <= least {
+			row, least = r.last, d
+		}
+	}
+	if next < len(l.runs) {
+		r := &l.runs[next]
+		if d := r.begin - x; d < least || d == least && (row < 0 || r.first < row) {
+			row = r.first
+		}
+	}
+	return row
 }
 
 type looking struct {

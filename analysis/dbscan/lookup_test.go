@@ -9,7 +9,7 @@ import (
 	"moriens/analysis/dbscan"
 )
 
-// The nearest point is the one that looking at all of them finds, the first of those as near, and none beyond Eps.
+// The label is that of the nearest point, as looking at all of them finds it, the first of those as near, and none beyond Eps.
 func TestLookup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dims := rapid.IntRange(1, 3).Draw(t, "dims")
@@ -21,7 +21,11 @@ func TestLookup(t *testing.T) {
 				p.Coords = append(p.Coords, float64(v))
 			}
 		}
-		l, err := dbscan.NewLookup(p, eps, rapid.IntRange(1, 3).Draw(t, "threads"))
+		labels := make([]int32, p.Len())
+		for i := range labels {
+			labels[i] = rapid.Int32Range(0, 3).Draw(t, "label")
+		}
+		l, err := dbscan.NewLookup(p, labels, eps, rapid.IntRange(1, 3).Draw(t, "threads"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,16 +44,21 @@ func TestLookup(t *testing.T) {
 					want, least = int32(i), d
 				}
 			}
-			if got := l.Nearest(at); got != want {
-				t.Fatalf("nearest to %v is %d, want %d", at, got, want)
+			label := dbscan.Noise
+			if want >= 0 {
+				label = labels[want]
+			}
+			if got := l.Label(at); got != label {
+				t.Fatalf("the label of what is nearest to %v is %d, want %d", at, got, label)
 			}
 		}
 	})
 	for _, wrong := range []struct {
-		p   dbscan.Points
-		eps float64
-	}{{dbscan.Points{Dims: 1}, -1}, {dbscan.Points{}, 1}, {dbscan.Points{Dims: 1, Coords: []float64{math.NaN()}}, 1}} {
-		if _, err := dbscan.NewLookup(wrong.p, wrong.eps, 1); err == nil {
+		p      dbscan.Points
+		labels int
+		eps    float64
+	}{{dbscan.Points{Dims: 1}, 0, -1}, {dbscan.Points{}, 0, 1}, {dbscan.Points{Dims: 1, Coords: []float64{math.NaN()}}, 1, 1}, {dbscan.Points{Dims: 1}, 1, 1}} {
+		if _, err := dbscan.NewLookup(wrong.p, make([]int32, wrong.labels), wrong.eps, 1); err == nil {
 			t.Errorf("%+v is taken", wrong)
 		}
 	}

@@ -39,9 +39,6 @@ func Compute(b Bursts, o Options) (*Result, error) {
 			r.Labels[row] = LabelFiltered
 		}
 	}
-	if err := c.over(); err != nil {
-		return nil, err
-	}
 	groups, err := c.unite(c.split(rows))
 	if err != nil {
 		return nil, err
@@ -61,14 +58,14 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	}
 	c.resolution = c.findResolution()
 	r.Resolution = c.resolution
-	if err := c.over(); err != nil {
-		return nil, err
-	}
 	find := c.refine
 	if o.Sample > 0 {
 		find = c.refineSample
 	}
-	if err := find(groups, r); err != nil {
+	if err = c.over(); err == nil {
+		err = find(groups, r)
+	}
+	if err := c.fallBack(groups, r, err); err != nil {
 		return nil, err
 	}
 	found := foundIn(groups)

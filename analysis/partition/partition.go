@@ -116,6 +116,8 @@ type Options struct {
 	Halt func() bool `json:"-"`
 	// Sample, if above 0, has that many bursts clustered, about, by one density for each group, and gives all others the clusters of these: for want of time.
 	Sample int `json:"-"`
+	// Fallback, if above 0, is Sample from when on Halt has been true before there were clusters of all bursts.
+	Fallback int `json:"-"`
 
 	// Team says which threads' bursts are here: Bursts has none of others, but their ThreadEnds, and Anchors or nil as all have. The zero Team has all here.
 	// All other options are the same at all members, but for Stop and Halt, which are for all what they are at one, and Workers.
@@ -281,8 +283,8 @@ func (o *Options) Check() error {
 		return fmt.Errorf("partition: MinPts %d: want at least 1", o.MinPts)
 	case math.IsNaN(o.Resolution):
 		return fmt.Errorf("partition: resolution %v: want a number", o.Resolution)
-	case o.Sample < 0:
-		return fmt.Errorf("partition: a sample of %d bursts", o.Sample)
+	case o.Sample < 0 || o.Fallback < 0:
+		return fmt.Errorf("partition: a sample of %d bursts", min(o.Sample, o.Fallback))
 	case o.JobThreads < 0:
 		return fmt.Errorf("partition: a job of %d threads", o.JobThreads)
 	}

@@ -332,7 +332,7 @@ func (s *sampled) assign(number, threads int, put func(row, node int32)) error {
 			cores.Coords, nodes = append(cores.Coords, s.drawn[i].at...), append(nodes, node)
 		}
 	}
-	lookup, err := dbscan.NewLookup(cores, g.Eps, threads)
+	lookup, err := dbscan.NewLookup(cores, nodes, g.Eps, threads)
 	if err != nil {
 		return err
 	}
@@ -349,8 +349,8 @@ func (s *sampled) assign(number, threads int, put func(row, node int32)) error {
 				node := refine.Noise
 				if g.From == FromNone && len(nodes) > 0 { // all are one cluster
 					node = nodes[0]
-				} else if at := lookup.Nearest(coords[k*dims : (k+1)*dims]); at >= 0 {
-					node = nodes[at]
+				} else if label := lookup.Label(coords[k*dims : (k+1)*dims]); label != dbscan.Noise {
+					node = label
 				}
 				put(row, node)
 			}
@@ -422,6 +422,21 @@ func (s *sampled) describeNodes(r *Result) {
 
 // ErrHalted is why there is no result where Options.Halt was true before there were clusters.
 var ErrHalted = refine.ErrHalted
+
+// fallBack clusters a sample of groups for which there was no time, where that is wanted.
+func (c *computation) fallBack(groups []*group, r *Result, err error) error {
+	if !errors.Is(err, ErrHalted) || c.options.Fallback == 0 {
+		return err
+	}
+	o := *c.options
+	o.Sample, o.Halt = o.Fallback, nil
+	c.options, c.spread = &o, spread{}
+	for _, g := range groups {
+		g.at, g.points, g.index = nil, dbscan.Points{}, nil
+		g.Ladder, g.Knee, g.Found.Clusters = nil, 0, nil
+	}
+	return c.refineSample(groups, r)
+}
 
 // over ends at all members what Options.Halt ends at one.
 func (c *computation) over() error { return c.overAt(c.team) }

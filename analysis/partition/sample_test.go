@@ -136,6 +136,14 @@ func TestHalted(t *testing.T) {
 			kind = "steps"
 		}
 		seen[kind] = true
+		if kind == "nothing" {
+			solo.Halt, solo.Fallback = after(asks), 500
+			fallen := compute(t, b, solo)
+			solo.Halt, solo.Fallback, solo.Sample = nil, 0, 500
+			if want := compute(t, b, solo); fallen.Sample == nil || told(fallen) != told(want) || !slices.Equal(fallen.Labels, want.Labels) {
+				t.Fatalf("after %d asks a sample gives\n%s\nfrom the begin on\n%s", asks, told(fallen), told(want))
+			}
+		}
 		if err == nil {
 			for row, label := range want.Labels {
 				if label == 0 {

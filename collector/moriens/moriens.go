@@ -69,6 +69,12 @@ type Result struct {
 // untilRefined is the part of the limit of the end of a run, 0 to 1, after which clusters are refined no further.
 const untilRefined = .35
 
+// untilBegun is the part of the limit, 0 to 1, after which it is too late to begin to cluster all bursts.
+const untilBegun = .45
+
+// partOfAll is the part of the time for clusters, 0 to 1, in which all bursts are clustered; if they are not by then, there has to be time for a sample and for giving all bursts its clusters.
+const partOfAll = .6
+
 // collectAt is by how many percent what is held may grow before what is no more needed is collected. Most of it are columns without pointers, through which
 // the collector does not have to look: to collect four times as often as usual costs little, and keeps the end of a run to two thirds of the memory.
 const collectAt = 25
@@ -141,7 +147,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		}
 	}
 	m.Reduction.Missing = h.missing
-	r.GivenUp = slices.Clone(h.missing)
+	m.Reduction.GivenUp = slices.Clone(h.missing)
 
 	if s.Limit() > 0 { // else all stages are done to their end
 		e.Keep.Outline = retention.Outlined(ctx, s, h.run, h.team, e.Options.Workers)
@@ -200,24 +206,36 @@ func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Fou
 	}
 	options := e.Options
 	options.Team = h.team
+	late, err := team.Any(e.Team, e.Stages.Over(untilBegun))
+	if err != nil {
+		return nil, err
+	}
+	if late { // what time there is, is for a sample
+		return e.sample(ctx, h, options)
+	}
 	found, err := stage.Try(ctx, e.Stages, stage.Cluster, func(ctx context.Context) (*clustering.Found, error) {
 		own := options
-		own.Stop = func() bool { return e.Stages.Over(untilRefined) || stage.Soon(ctx) }
-		own.Halt = func() bool { return stage.Soon(ctx) }
+		own.Stop = func() bool { return e.Stages.Over(untilRefined) || stage.Gone(ctx, partOfAll) }
+		own.Halt = func() bool { return stage.Gone(ctx, partOfAll) }
+		own.Fallback = partition.DefaultSample
 		return clustering.Find(h.run, own)
 	})
 	if wants, broken := team.Any(e.Team, wantsSample(err)); broken != nil || !wants {
 		return found, errors.Join(err, broken)
 	}
-	sampled, sampleErr := stage.Try(ctx, e.Stages, stage.Sample, func(ctx context.Context) (*clustering.Found, error) {
-		own := options
-		own.Sample, own.Halt = partition.DefaultSample, func() bool { return ctx.Err() != nil }
-		return clustering.Find(h.run, own)
-	})
+	sampled, sampleErr := e.sample(ctx, h, options)
 	if sampleErr != nil {
 		return nil, fmt.Errorf("%w; of a sample neither: %w", err, sampleErr)
 	}
 	return sampled, nil
+}
+
+// sample clusters a sample of the bursts, and gives all its clusters.
+func (e *End) sample(ctx context.Context, h *history, options partition.Options) (*clustering.Found, error) {
+	return stage.Try(ctx, e.Stages, stage.Sample, func(ctx context.Context) (*clustering.Found, error) {
+		options.Sample, options.Halt = partition.DefaultSample, func() bool { return ctx.Err() != nil }
+		return clustering.Find(h.run, options)
+	})
 }
 
 // wantsSample says whether bursts are in no clusters for want of time.

@@ -33,6 +33,16 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 	if len(c.Refinement.Levels) > 1 {
 		c.How += "; from there refined by the score"
 	}
+	switch {
+	case result.Sample != nil:
+		s := result.Sample
+		c.How += "; of a sample, all other bursts being in the cluster of the nearest core point within Eps"
+		c.Sample = &rundir.SampleClustering{Bursts: s.Bursts, Of: s.Of, Assigned: rundir.Number(s.Assigned)}
+	case result.Unscored:
+		c.How += "; there was no time for the score"
+	case result.Stopped:
+		c.How += "; there was no time for all steps"
+	}
 	if o.Strict {
 		c.MinPts = "max(2, threads/4)"
 	}

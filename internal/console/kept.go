@@ -141,6 +141,9 @@ func reduction(r *rundir.Reduction) string {
 	if r.FullMeasured {
 		about = ""
 	}
+	if len(r.Missing) > 0 { // the directory is not small but lacks something
+		return fmt.Sprintf("all files have %s; how much that saves cannot be said, because of what is missing", units.Bytes(r.Bytes))
+	}
 	all, full := units.Bytes(r.Bytes).String(), about+units.Bytes(r.FullBytes).String()
 	if r.Ratio < 1 {
 		return fmt.Sprintf("none: all files have %s, the full trace alone has %s", all, full)

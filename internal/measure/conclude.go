@@ -125,9 +125,18 @@ func (c *conclusion) conclude() (dir string, err error) {
 		fmt.Fprintf(c.to.troubles, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if analysisErr != nil {
-		return out, hint.With(errors.Join(analysisErr, err), "the bursts without clusters are in "+out)
+		return out, hint.With(errors.Join(analysisErr, err), adviseClusters(analysisErr, out))
 	}
 	return out, err
+}
+
+// adviseClusters says what there is without clusters, and what may be done about them.
+func adviseClusters(err error, out string) string {
+	advice := "what needs no clusters is in " + out + ", and its " + rundir.ManifestFile + " says what is missing"
+	if late := new(stage.LateError); errors.As(err, &late) {
+		advice += "; a longer --moriens-timeout gives the end of the next run more time (MORIENS_TIMEOUT under a plain preload)"
+	}
+	return advice
 }
 
 func saveElsewhere(r *moriens.Result, name string) (dir string, files []rundir.File, err error) {

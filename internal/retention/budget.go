@@ -120,6 +120,7 @@ func (b *budget) weigh() error {
 		c, m := *b.content, *b.content.Manifest
 		c.Manifest = &m
 		m.Notes, m.Reduction.Missing = slices.Clip(m.Notes), slices.Clip(m.Reduction.Missing)
+		m.Reduction.GivenUp = slices.Clip(m.Reduction.GivenUp)
 		b.reduction.describe(&c, b.options)
 		m.Reduction.Error = b.unjudged()
 		return c.ManifestBytes()
@@ -207,7 +208,7 @@ func (b *budget) choice() (*represent.Choice, error) {
 	}
 	return team.First(r.owners, func() (*represent.Choice, error) {
 		candidates := represent.Candidates(r.classes, r.found, keeping, r.name)
-		return represent.Choose(candidates, represent.Budget{Bytes: b.share() - b.sampleBytes(), Of: r.extra()})
+		return represent.Choose(candidates, represent.Budget{Bytes: max(b.share()-b.sampleBytes(), 0), Of: r.extra()})
 	})
 }
 

@@ -25,6 +25,7 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 		}
 	}
 	m.Reduction.Missing = append(append(m.Reduction.Missing, r.missing...), r.lacking...)
+	m.Reduction.GivenUp = append(m.Reduction.GivenUp, r.givenUp...)
 	m.Losses.TransfersLost += r.lost
 	if r.Kept == nil {
 		return

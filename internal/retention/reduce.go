@@ -33,7 +33,6 @@ func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, 
 		c.Kept, c.Rows = r.Kept, r.Rows
 	}
 	r.describe(c, o)
-	c.GivenUp = append(c.GivenUp, r.givenUp...)
 	return r.complete(c, o)
 }
 

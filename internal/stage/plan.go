@@ -5,7 +5,7 @@ type Step struct {
 	Name string
 	// Until is the part of the limit after which it is given up, 0 to 1. One that is done to its end, however long that takes, has none.
 	Until float64
-	// Least is the part of what is left of the limit that it may have at least, when those before it have taken too long.
+	// Least is the part of what is left of the limit when it begins that it may have, if that is more.
 	Least float64
 	// Needs are the names of steps without which there is nothing to do for it. All others it does without.
 	Needs []string
@@ -14,7 +14,8 @@ type Step struct {
 // last is the part of the limit by which all is to be done but for writing.
 const last = .95
 
-// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of everything.
+// least is Step.Least of what makes the results: a run whose recount has taken too long has all the same something of everything. What comes first, and needs the
+// least time, has more.
 const least = 1. / 6
 
 // The stages of the end of a run, in their order. docs/reduction.md says what each does, and what is not there without it.
@@ -34,10 +35,10 @@ var (
 	Recount = Step{Name: "recount", Until: .33}
 	Read    = Step{Name: "read"} // of a trace
 
-	ProfileByCalls   = Step{Name: "profile by calls", Until: .4, Least: least}
-	StructureByCalls = Step{Name: "structure by calls", Until: .42, Least: least}
-	Cluster          = Step{Name: "cluster", Until: .5, Least: least}
-	Sample           = Step{Name: "sample", Until: .55, Least: least}
+	ProfileByCalls   = Step{Name: "profile by calls", Until: .4, Least: 1. / 2}
+	StructureByCalls = Step{Name: "structure by calls", Until: .42, Least: 1. / 2}
+	Cluster          = Step{Name: "cluster", Until: .5, Least: 1. / 4}
+	Sample           = Step{Name: "sample", Until: .55, Least: 1. / 2}
 	Symbols          = Step{Name: "symbols"}
 	Periods          = Step{Name: "periods", Until: .58, Least: least}
 	Profile          = Step{Name: "profile", Until: .62, Least: least}

@@ -44,7 +44,7 @@ func Shared(limit time.Duration, t team.Team) *Stages {
 	return &Stages{limit: limit, gone: func() time.Duration { return time.Since(began) }, real: true, team: t}
 }
 
-// Timed is Shared where gone says how much time has gone by, at each begin of a stage and each time that Over or Soon is asked.
+// Timed is Shared where gone says how much time has gone by, at each begin of a stage and each time that Over or Gone is asked.
 func Timed(limit time.Duration, t team.Team, gone func() time.Duration) *Stages {
 	return &Stages{limit: limit, gone: gone, team: t}
 }
@@ -85,8 +85,7 @@ func (s *Stages) until(ctx context.Context, step *Step) (context.Context, contex
 	}
 	now := s.gone()
 	end := s.end(step, now)
-	soon := now + (end-now)*soonOf/10
-	ctx = context.WithValue(ctx, soonKey{}, func() bool { return s.gone() >= soon })
+	ctx = context.WithValue(ctx, goneKey{}, func(part float64) bool { return s.gone() >= now+time.Duration(part*float64(end-now)) })
 	late := &LateError{end}
 	switch {
 	case s.real:
@@ -99,15 +98,12 @@ func (s *Stages) until(ctx context.Context, step *Step) (context.Context, contex
 	return ctx, func() {}
 }
 
-// soonOf tenths of its time are gone when a stage is to come to an end by itself.
-const soonOf = 9
+type goneKey struct{}
 
-type soonKey struct{}
-
-// Soon says of the context of a stage that little of its time is left, or none: what can end with less than all does now.
-func Soon(ctx context.Context) bool {
-	soon, _ := ctx.Value(soonKey{}).(func() bool)
-	return ctx.Err() != nil || soon != nil && soon()
+// Gone says of the context of a stage whether so much of its time is gone, 0 to 1, or all of it.
+func Gone(ctx context.Context, part float64) bool {
+	gone, _ := ctx.Value(goneKey{}).(func(part float64) bool)
+	return ctx.Err() != nil || gone != nil && gone(part)
 }
 
 // Lack says that a step has come to nothing: what needs it is given up.

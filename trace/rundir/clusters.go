@@ -28,7 +28,15 @@ type Clusters struct {
 	Refinement    Refinement    `json:"refinement"`
 	Phases        []PhaseBursts `json:"phases"`
 
-	Cells *CellsClustering `json:"cells,omitempty"` // of micro-cells; nil = the bursts themselves were clustered
+	Cells  *CellsClustering  `json:"cells,omitempty"`  // of micro-cells; nil = the bursts themselves were clustered
+	Sample *SampleClustering `json:"sample,omitempty"` // whose clusters they are; nil = of all bursts
+}
+
+// A SampleClustering says of which bursts the clusters were found, for want of time.
+type SampleClustering struct {
+	Bursts   int    `json:"bursts"`         // that were clustered
+	Of       int    `json:"of"`             // that were to be
+	Assigned Number `json:"assigned_share"` // of these, in a cluster
 }
 
 // A Dimension is one axis of the burst space.

@@ -108,10 +108,10 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	})
 }
 
-// Unmeasured says that ranks of a measured run have no record at all, or that the analysis has failed: what moriens then ends with is not success. Less than
+// Unmeasured says that ranks of a measured run have no record at all, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
 // that, such as calls that a full ring could not take, is for Incomplete to say.
 func (m *Manifest) Unmeasured() bool {
-	return m.Trace == "" && (m.Unclustered != "" || slices.ContainsFunc(m.Worlds, func(w World) bool { return len(w.Unrecorded) > 0 }))
+	return m.Trace == "" && (m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool { return len(w.Unrecorded) > 0 }))
 }
 
 // judge finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and

@@ -103,6 +103,10 @@ func TestComplete(t *testing.T) {
 		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not tell of the bursts of its ranks", false},
 		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was started again", false},
 		{"analysis", func(m *Manifest) { m.Reduction.Missing = []string{"no structure: out of time"} }, "no structure: out of time", false},
+		{"given up", func(m *Manifest) {
+			m.Reduction.Missing = []string{"no structure: out of time"}
+			m.Reduction.GivenUp = m.Reduction.Missing
+		}, "no structure: out of time", true},
 		{"on the way", lost(func(l *Losses) {
 			l.BatchesResent, l.BatchesDuplicate, l.CollectorRestarts, l.JournalBytesCut, l.WindowsEvicted = 1, 1, 1, 1, 1
 		}), "", false},

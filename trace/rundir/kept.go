@@ -96,6 +96,7 @@ type Reduction struct {
 	Ratio        Number    `json:"ratio"`                  // of the two before
 	Error        *Fidelity `json:"error,omitempty"`        // nil = nothing was dropped, or it is not known
 	Missing      []string  `json:"missing"`                // what could not be done or got, and why
+	GivenUp      []string  `json:"given_up"`               // those of Missing for which the analysis had no time, or at which it has failed
 }
 
 // count says how much is kept of a run: bursts, and rows of bursts.parquet.

@@ -36,7 +36,6 @@ type Content struct {
 	Report   func(w io.Writer, manifest []byte) error
 	Manifest *Manifest
 	Clusters *Clusters
-	GivenUp  []string // what of manifest.reduction.missing the analysis had no time for, or has failed at
 
 	figures       *figures           // that Count has counted; nil = Run has all columns
 	made          map[string][]byte  // by name, files that RenderSums and RenderPictures have made
@@ -305,6 +304,7 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Kept.Windows)
 	some(&m.Kept.Dropped)
 	some(&m.Reduction.Missing)
+	some(&m.Reduction.GivenUp)
 	if m.Cells != nil {
 		some(&m.Cells.Unanswered)
 	}

@@ -14,7 +14,7 @@ import (
 // What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how long it takes is not judged.
 func TestEnd(t *testing.T) {
 	for _, j := range []job{newJob(100, 60_000, false), newJob(70, 20_000, true)} {
-		e, err := measure(j, retention.Options{Budget: retention.DefaultBudget}, "", "")
+		e, err := measure(j, retention.Options{Budget: retention.DefaultBudget}, "", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +30,7 @@ func TestEnd(t *testing.T) {
 // The directory of a thousand ranks fits its budget, and half of it, and what was planted is in it.
 func TestBudget(t *testing.T) {
 	for _, budget := range []units.Bytes{2 << 20, 1 << 20} {
-		e, err := measure(newJob(1000, 100_000, false), retention.Options{Budget: budget}, "", "")
+		e, err := measure(newJob(1000, 100_000, false), retention.Options{Budget: budget}, "", "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestBudget(t *testing.T) {
 // A row for each run, a column for each run's stages.
 func TestTables(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, "30000", "64", false, retention.Options{Budget: retention.DefaultBudget}, true, "", ""); err != nil {
+	if err := run(&out, "30000", "64", false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err != nil {
 		t.Fatal(err)
 	}
 	var e end
@@ -62,7 +62,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for _, mistake := range [][2]string{{"0", "1"}, {"1", "x"}, {"", "1"}} {
-		if err := run(&out, mistake[0], mistake[1], false, retention.Options{Budget: retention.DefaultBudget}, true, "", ""); err == nil {
+		if err := run(&out, mistake[0], mistake[1], false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err == nil {
 			t.Errorf("%q bursts of %q ranks are taken", mistake[0], mistake[1])
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"time"
 
 	"moriens/internal/bench"
 	"moriens/internal/retention"
@@ -29,14 +30,15 @@ func main() {
 	one := flag.Bool("one", false, "measure one number of bursts and ranks, in this process, and print it as JSON")
 	profile := flag.String("cpuprofile", "", "with -one: file for a profile of what comes behind the agents")
 	dir := flag.String("dir", "", "with -one: write the run directory here and leave it; without, it is removed")
+	limit := flag.Duration("timeout", 0, "with -one: how long the end may take, as --moriens-timeout; 0 = any time")
 	flag.Parse()
-	if err := run(os.Stdout, *bursts, *ranks, *counters, retention.Options{Budget: keep, All: *all}, *one, *profile, *dir); err != nil {
+	if err := run(os.Stdout, *bursts, *ranks, *counters, retention.Options{Budget: keep, All: *all}, *one, *profile, *dir, *limit); err != nil {
 		fmt.Fprintln(os.Stderr, "endbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, burstList, rankList string, counters bool, keep retention.Options, one bool, profile, dir string) error {
+func run(out io.Writer, burstList, rankList string, counters bool, keep retention.Options, one bool, profile, dir string, limit time.Duration) error {
 	bursts, err := bench.Numbers("-bursts", burstList)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func run(out io.Writer, burstList, rankList string, counters bool, keep retentio
 		return err
 	}
 	if one {
-		e, err := measure(newJob(ranks[0], bursts[0], counters), keep, profile, dir)
+		e, err := measure(newJob(ranks[0], bursts[0], counters), keep, profile, dir, limit)
 		if err != nil {
 			return err
 		}

@@ -30,11 +30,13 @@ type end struct {
 	Bytes                            int64 // of the run directory
 	Ratio                            float64
 	Missing                          []string
+	Clusters                         int
+	Notes                            []string
 }
 
 // measure ends a run as `moriens run` does by default, but for the budget, or with all that there is kept. With a profile, it writes that of the processor;
-// with dir, the run directory is left there.
-func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
+// with dir, the run directory is left there. What there is no time for within the limit is Missing; 0 = there is none.
+func measure(j job, keep retention.Options, profile, dir string, limit time.Duration) (*end, error) {
 	s := store.New()
 	if err := j.fill(s); err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
 		defer pprof.StopCPUProfile()
 	}
 	options := partition.Options{By: partition.ByAuto, Filter: space.Filter{Auto: true}, Workers: runtime.NumCPU()}
-	stages := stage.New(0)
+	stages := stage.New(limit)
 	stop := make(chan struct{})
 	done := watch(stages, stop)
 	var frozen store.Frozen
@@ -78,9 +80,10 @@ func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
 		Frozen: frozen, Job: moriens.Job{Run: "end", Started: time.Unix(1.7e9, 0), Ended: time.Unix(1.7e9, 0)}, Options: options, Stages: stages, Desk: j,
 		Keep: retention.Options{All: keep.All, Budget: keep.Budget, Windows: represent.DefaultWindows, Outliers: -1, Workers: options.Workers},
 	})
-	if err != nil {
+	if r == nil {
 		return nil, err
 	}
+	failed := err
 	r.Report = report.Of(&r.Content)
 	stages.Must(stage.Write, func() { _, err = rundir.Write(&r.Content, dir) })
 	close(stop)
@@ -94,6 +97,10 @@ func measure(j job, keep retention.Options, profile, dir string) (*end, error) {
 	detail, _ := r.Detail()
 	e := &end{Ranks: j.ranks, Iterations: j.iterations, Bursts: j.bursts(), Before: before, Costs: w.costs, Messages: len(detail.Messages)}
 	e.describe(j, r, detail)
+	if failed != nil {
+		e.Missing = append(e.Missing, failed.Error())
+	}
+	e.Clusters, e.Notes = len(r.Run.Clusters), r.Manifest.Notes
 	e.Bytes = r.Manifest.Reduction.Bytes
 	return e, nil
 }

@@ -64,7 +64,7 @@ function size({ kept, reduction: r }: Manifest): [string, string][] {
   if (kept.how) said.push(['Kept', kept.how]);
   if (r.bytes > 0) said.push(['Run directory', bytes(r.bytes)]);
   if (r.full_bytes > 0) said.push(['Full trace', `${r.full_measured ? '' : 'about '}${bytes(r.full_bytes)}`]);
-  if (r.ratio >= 1) said.push(['Smaller by', `${ratio(r.ratio)} times`]);
+  if (r.ratio >= 1 && r.missing.length === 0) said.push(['Smaller by', `${ratio(r.ratio)} times`]);
   if (kept.windows.length > 0) {
     const why = new Map<string, number>();
     for (const w of kept.windows) why.set(w.why, (why.get(w.why) ?? 0) + 1);
