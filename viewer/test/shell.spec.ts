@@ -212,6 +212,23 @@ describe('a page that cannot show a run says why', () => {
   });
 });
 
+test('an incomplete run says first what is missing, and a complete one nothing', async () => {
+  const missing = ['1 of 4 ranks not recorded on n1: no space left on device', '3 records of MPI calls and marks dropped'];
+  for (const incomplete of [[], missing.slice(0, 1), missing]) {
+    const { page, errors, close } = await open(browser, report(synthetic({ ranks: 4, iterations: 4, clusters: 2, manifest: { complete: incomplete.length === 0, incomplete } }).bytes));
+    await page.locator('.timebar').waitFor();
+    const banner = page.getByRole('status', { name: 'Incomplete' });
+    expect(await banner.count()).toBe(incomplete.length > 0 ? 1 : 0);
+    if (incomplete.length > 0) {
+      const said = await banner.innerText();
+      expect(said).toMatch(/^This run is incomplete: /);
+      for (const text of incomplete) expect(said).toContain(text);
+    }
+    expect(errors).toEqual([]);
+    await close();
+  }
+});
+
 test('an empty run is shown with the reason', async () => {
   const nothing = packBytes(
     {

@@ -14,7 +14,7 @@ export function lossesOf(m: Manifest): string[] {
   add(l.records_dropped, `${record} was dropped: its ring was full`, `${record.replace('call', 'calls').replace('mark', 'marks')} were dropped: their rings were full`);
   add(l.calls_abandoned, 'MPI call was left by longjmp or an exception', 'MPI calls were left by longjmp or an exception');
   if (m.trace) add(l.ranks_missing, 'rank has no record in the trace', 'ranks have no record in the trace');
-  else add(l.ranks_missing, 'rank sent nothing', 'ranks sent nothing');
+  else add(l.ranks_missing - l.ranks_unrecorded, 'rank sent nothing', 'ranks sent nothing');
   add(l.ranks_unrecorded, 'rank could not record', 'ranks could not record');
   add(l.threads_unrecorded, 'thread could not record', 'threads could not record');
   add(l.calls_unrecorded, 'MPI call of such threads', 'MPI calls of such threads');

@@ -103,6 +103,7 @@ export const readManifest = object({
   started: text,
   ended: text,
   ended_by: text,
+  incomplete: list(text),
   empty: text,
   notes: list(text),
   ranks: count,
