@@ -49,6 +49,7 @@ type soaked struct {
 	incidents [allFaults][ways]int
 	failed    map[int]outcome
 	begun     time.Time
+	commit    string
 }
 
 // TestSoak is for make soak alone: real jobs, of 1 to 3 threads a rank, in all ways and under both MPI libraries, to which all of what can happen does.
@@ -63,7 +64,7 @@ func TestSoak(t *testing.T) {
 	}
 	library := filepath.Join(filepath.Dir(mpitest.Program(t)), "libmoriens.so")
 	base := filepath.Join(mpitest.Root(t), "build", "soak")
-	all := &soaked{failed: map[int]outcome{}, begun: time.Now()}
+	all := &soaked{failed: map[int]outcome{}, begun: time.Now(), commit: commit()}
 	for i := range all.tallies {
 		all.tallies[i].kinds = map[string]int{}
 	}
@@ -121,7 +122,7 @@ exit status of the program than without moriens; statements in the results that 
 
 | way | MPI | threads | rounds | calls | recorded | counted | stated | hangs | silent losses | duplicates | leftovers | program | statements |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|
-`, s.tallies[cells].rounds, time.Now().Format(time.DateOnly), commit(), runtime.NumCPU(), time.Since(s.begun).Round(time.Second), *soakGuard)
+`, *soakRounds, s.begun.Format(time.DateOnly), s.commit, runtime.NumCPU(), time.Since(s.begun).Round(time.Second), *soakGuard)
 	row := func(name string, t *tally) {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %d | %d |", name, t.rounds, t.made, t.recorded, t.counted, t.stated)
 		for _, kind := range kinds {
