@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"moriens/internal/measure"
 	"moriens/trace/rundir"
 )
 
@@ -146,23 +147,50 @@ func (r *soakRound) checkLeft() {
 	if len(r.found.faults[kindHang]) > 0 {
 		return // what was ended by force can leave things
 	}
+	m, dir, err := r.manifest()
+	if err != nil {
+		return // which is a loss, or was said
+	}
+	// Of what else there is the system's own temporary directory has the spool where the round's has no room.
+	var found []string
 	for _, pattern := range []string{
 		filepath.Join(r.shm, "*"), filepath.Join(r.tmp, "moriens-*", "*"), filepath.Join(r.tmp, "moriens-socket*"), filepath.Join(r.tmp, ".moriens*"),
-		filepath.Join(r.spool, "moriens-*", "*"), filepath.Join(r.out, "journal"), filepath.Join(r.out, "collector.json"), filepath.Join(r.out, ".collector*"),
-		filepath.Join(filepath.Dir(r.out), ".moriens*"), filepath.Join(r.work, ".moriens*"),
+		filepath.Join(filepath.Dir(r.out), ".moriens*"), filepath.Join(r.work, ".moriens*"), filepath.Join(os.TempDir(), "moriens-*", m.Run+"*"), "/dev/shm/moriens-*-" + m.Run,
 	} {
-		found, err := filepath.Glob(pattern)
+		paths, err := filepath.Glob(pattern)
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if r.spool == r.tmp && pattern == filepath.Join(r.spool, "moriens-*", "*") {
-			continue
+		found = append(found, paths...)
+	}
+	if r.spool != r.tmp {
+		paths, err := filepath.Glob(filepath.Join(r.spool, "moriens-*", "*"))
+		if err != nil {
+			r.t.Fatal(err)
 		}
-		for _, path := range found {
-			if filepath.Base(path) == "journal" && r.elsewhere() {
-				continue
-			}
-			r.fail(kindLeftover, "%s", path)
+		found = append(found, paths...)
+	}
+	if dir == r.out { // else what came of the run stays in it
+		found = append(found, r.strange(m)...)
+	}
+	for _, path := range found {
+		r.fail(kindLeftover, "%s", path)
+	}
+}
+
+// strange lists what is in the run directory and is no result.
+func (r *soakRound) strange(m *rundir.Manifest) (paths []string) {
+	entries, err := os.ReadDir(r.out)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		result := name == rundir.ManifestFile || name == measure.SummaryFile || strings.HasSuffix(name, ".log") ||
+			slices.ContainsFunc(m.Files, func(f rundir.File) bool { return f.Name == name || strings.HasPrefix(f.Name, name+"/") })
+		if !result {
+			paths = append(paths, filepath.Join(r.out, name))
 		}
 	}
+	return paths
 }
