@@ -475,7 +475,7 @@ func (n *Node) drain() (fullest float64) {
 			}
 			fullest = max(fullest, t.fill())
 		}
-		n.readThreads(a)
+		n.readThreads(a, n.room)
 		if len(a.threads) > 1 && err == nil {
 			n.order(a, now)
 		}
@@ -484,9 +484,9 @@ func (n *Node) drain() (fullest float64) {
 }
 
 // readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest time: a transaction that is made meanwhile has of all threads what they
-// did until about the same time, which is in the same windows then.
-func (n *Node) readThreads(a *Agent) {
-	for more := slices.Clone(a.threads); len(more) > 0 && n.room(); {
+// did until about the same time, which is in the same windows then; and what they do to each other's requests comes in its order.
+func (n *Node) readThreads(a *Agent, room func() bool) {
+	for more := slices.Clone(a.threads); len(more) > 0 && room(); {
 		at, earliest := 0, more[0].former.Until()
 		for i, t := range more[1:] {
 			if until := t.former.Until(); until < earliest {
@@ -508,6 +508,7 @@ func corruptFile(err error) *moriensv1.ReportRequest {
 // end reads what a process has left to the end, says how it ended, and removes its files.
 func (n *Node) end(a *Agent) {
 	if !a.out.ended {
+		n.readThreads(a, func() bool { return true })
 		for len(a.threads) > 0 {
 			n.endRing(a, a.threads[0])
 		}

@@ -61,6 +61,9 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 // endThreads gives back the rings of threads that have ended: a program may start thousands of them.
 func (n *Node) endThreads(a *Agent) {
 	before := len(a.out.files)
+	if slices.ContainsFunc(a.threads, (*thread).closed) {
+		n.readThreads(a, n.room)
+	}
 	for _, t := range slices.Clone(a.threads) {
 		if t.closed() && n.room() {
 			n.endRing(a, t)
