@@ -185,13 +185,26 @@ func silent(worlds []*world) []rundir.Absence {
 				continue
 			}
 			reason := "it began to record, and nothing of its calls came"
-			if p.Agent.Done == nil {
+			died := diedFirst(p)
+			switch {
+			case p.Agent.Done == nil:
 				reason = "the agent there did not finish"
+			case died:
+				reason = "it died before there was anything to record"
 			}
-			list = append(list, rundir.Absence{World: i, Rank: int(p.Info.Rank), Host: p.Info.Host, Reason: reason})
+			list = append(list, rundir.Absence{World: i, Rank: int(p.Info.Rank), Host: p.Info.Host, Reason: reason, Died: died})
 		}
 	}
 	return list
+}
+
+// diedFirst says whether a process of which no call has come had made none: its agent has read all that it left, and there was nothing.
+func diedFirst(p *store.Process) bool {
+	e := p.End
+	if p.Agent.Done == nil || len(p.Agent.Refused) > 0 || e.GetHow() != moriensv1.ProcessEnd_HOW_DIED || e.ThreadsFailed > 0 || e.Unrecorded > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Rings, func(r *store.Ring) bool { return r.End == nil || r.End.Dropped > 0 || r.End.Corrupt != "" })
 }
 
 // clockless is why a process is in no world.

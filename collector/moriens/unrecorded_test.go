@@ -144,3 +144,48 @@ func TestConcludeNobodyRecorded(t *testing.T) {
 		t.Errorf("empty because %q; %q", m.Empty, m.Incomplete)
 	}
 }
+
+// A rank that died before there was anything to record has left nothing out, which is not the same as a rank of which calls are gone.
+func TestConcludeDiedFirst(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  *moriensv1.RingEnd // nil: it had no ring
+		how  moriensv1.ProcessEnd_How
+		died bool
+	}{
+		{"without a ring", nil, moriensv1.ProcessEnd_HOW_DIED, true},
+		{"with an empty ring", &moriensv1.RingEnd{Ring: 21}, moriensv1.ProcessEnd_HOW_DIED, true},
+		{"with calls that were dropped", &moriensv1.RingEnd{Ring: 21, Dropped: 3}, moriensv1.ProcessEnd_HOW_DIED, false},
+		{"with a damaged ring", &moriensv1.RingEnd{Ring: 21, Corrupt: "slot 3"}, moriensv1.ProcessEnd_HOW_DIED, false},
+		{"it has ended MPI", nil, moriensv1.ProcessEnd_HOW_FINALIZED, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := store.New()
+			f := newFeeder(t, s, 1, "n1")
+			f.clock(0, 0)
+			f.process(&moriensv1.Process{Process: 1, Size: 2, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
+			f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
+			f.calls(&moriensv1.Calls{Ring: 11, BurstTicks: []uint64{0, 50}, CallTicks: []uint64{1, 1}, Function: []uint32{1, 1}, Path: []uint32{0, 0}, NoBurst: []uint32{0}})
+			f.process(&moriensv1.Process{Process: 2, Rank: 1, Size: 2, World: "w", Host: "n1", Clock: moriensv1.Clock_CLOCK_TSC})
+			if tt.end != nil {
+				f.ring(&moriensv1.Ring{Ring: 21, Process: 2})
+				f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: tt.end}})
+			}
+			f.end(2, tt.how)
+			f.clock(100, 100)
+			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+			r, err := concludeAll(t, s.Freeze(), Job{}, options(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Describe()
+			m := r.Manifest
+			if len(m.Worlds) != 1 || len(m.Worlds[0].Unrecorded) != 1 {
+				t.Fatalf("worlds %+v", m.Worlds)
+			}
+			if u := m.Worlds[0].Unrecorded[0]; u.Died != tt.died || u.Ranks != 1 || m.Unmeasured() == tt.died || m.Complete {
+				t.Errorf("unrecorded %+v, unmeasured %v, complete %v: %q", u, m.Unmeasured(), m.Complete, m.Incomplete)
+			}
+		})
+	}
+}

@@ -23,9 +23,9 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			fmt.Sprintf("%d of %d ranks have no record in the trace", l.RanksMissing, m.Ranks),
 			"was it cut out of a longer one?",
 		})
-	case l.RanksMissing > l.RanksUnrecorded:
+	case l.RanksMissing > l.RanksUnrecorded+m.DiedFirst():
 		list = append(list, Trouble{
-			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing-l.RanksUnrecorded, m.Ranks),
+			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing-l.RanksUnrecorded-m.DiedFirst(), m.Ranks),
 			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
 		})
 	}

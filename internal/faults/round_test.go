@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -192,7 +193,7 @@ func (r *round) end() {
 	}
 	wait(r.agent)
 	wait(r.collector)
-	if r.collector.status != nil && r.disk != nil {
+	if exit := (*exec.ExitError)(nil); errors.As(r.collector.status, &exit) && exit.ExitCode() == 1 && r.disk != nil {
 		r.collector.start()
 		wait(r.collector)
 	}

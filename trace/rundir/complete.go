@@ -15,6 +15,7 @@ type Absence struct {
 	Rank   int    // -1 = its number is not known
 	Host   string // empty = not known
 	Reason string
+	Died   bool // before there was anything to record
 }
 
 // What is said of ranks of which nobody has told why they have no record.
@@ -58,14 +59,17 @@ func (m *Manifest) explain() {
 
 func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	w.Unrecorded = nil
-	type cause struct{ host, reason string }
+	type cause struct {
+		host, reason string
+		died         bool
+	}
 	groups := make(map[cause]int) // index into Unrecorded
-	group := func(host, reason string) *Unrecorded {
-		at, known := groups[cause{host, reason}]
+	group := func(why cause) *Unrecorded {
+		at, known := groups[why]
 		if !known {
 			at = len(w.Unrecorded)
-			groups[cause{host, reason}] = at
-			w.Unrecorded = append(w.Unrecorded, Unrecorded{List: []int{}, Host: host, Reason: reason})
+			groups[why] = at
+			w.Unrecorded = append(w.Unrecorded, Unrecorded{List: []int{}, Host: why.host, Reason: why.reason, Died: why.died})
 		}
 		return &w.Unrecorded[at]
 	}
@@ -76,7 +80,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	for _, a := range absent {
 		if a.World == world && missing[a.Rank] {
 			delete(missing, a.Rank)
-			g := group(a.Host, a.Reason)
+			g := group(cause{a.Host, a.Reason, a.Died})
 			g.Ranks++
 			g.List = append(g.List, a.Rank)
 		}
@@ -85,14 +89,15 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	for _, a := range absent {
 		if a.World == world && a.Rank < 0 && rest > 0 {
 			rest--
-			group(a.Host, a.Reason).Ranks++
+			group(cause{a.Host, a.Reason, a.Died}).Ranks++
 		}
 	}
 	if rest > 0 {
-		g := group("", nothingCame)
+		why := nothingCame
 		if ofTrace {
-			g.Reason = noneInTrace
+			why = noneInTrace
 		}
+		g := group(cause{reason: why})
 		g.Ranks = rest
 		if rest == len(missing) { // else nobody knows which of them these are
 			for rank := range missing {
@@ -108,10 +113,24 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	})
 }
 
-// Unmeasured says that ranks of a measured run have no record at all, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
+// Unmeasured says that ranks of a measured run have no record though they did something, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
 // that, such as calls that a full ring could not take, is for Incomplete to say.
 func (m *Manifest) Unmeasured() bool {
-	return m.Trace == "" && (m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool { return len(w.Unrecorded) > 0 }))
+	return m.Trace == "" && (m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
+		return slices.ContainsFunc(w.Unrecorded, func(u Unrecorded) bool { return !u.Died })
+	}))
+}
+
+// DiedFirst is how many ranks have died before there was anything to record.
+func (m *Manifest) DiedFirst() (ranks int) {
+	for _, w := range m.Worlds {
+		for _, u := range w.Unrecorded {
+			if u.Died {
+				ranks += u.Ranks
+			}
+		}
+	}
+	return ranks
 }
 
 // judge finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and

@@ -28,17 +28,19 @@ func TestUnrecorded(t *testing.T) {
 		want   []Unrecorded
 	}{
 		{"all recorded", 2, []int{0, 1}, nil, nil},
-		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingCame}}},
-		{"some told", 5, []int{1}, []Absence{{0, 4, "b", full}, {0, 0, "a", full}, {0, 2, "b", full}}, []Unrecorded{
-			{2, []int{2, 4}, "b", full}, {1, []int{3}, "", nothingCame}, {1, []int{0}, "a", full},
+		{"nobody told", 4, []int{1, 3}, nil, []Unrecorded{{2, []int{0, 2}, "", nothingCame, false}}},
+		{"some told", 5, []int{1}, []Absence{{0, 4, "b", full, false}, {0, 0, "a", full, false}, {0, 2, "b", full, false}}, []Unrecorded{
+			{2, []int{2, 4}, "b", full, false}, {1, []int{3}, "", nothingCame, false}, {1, []int{0}, "a", full, false},
 		}},
-		{"one reason after another on a host", 3, []int{0}, []Absence{{0, 1, "a", full}, {0, 2, "a", gone}}, []Unrecorded{{1, []int{1}, "a", full}, {1, []int{2}, "a", gone}}},
-		{"told twice", 2, []int{0}, []Absence{{0, 1, "a", full}, {0, 1, "a", gone}}, []Unrecorded{{1, []int{1}, "a", full}}},
-		{"told of a rank that has a record, and of one that cannot be", 2, []int{0, 1}, []Absence{{0, 1, "a", full}, {0, 7, "a", full}}, nil},
-		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full}}, []Unrecorded{{1, []int{1}, "", nothingCame}}},
-		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full}}, []Unrecorded{{1, []int{}, "", nothingCame}, {1, []int{}, "a", full}}},
-		{"more without numbers than are missing", 2, []int{0}, []Absence{{0, -1, "a", full}, {0, -1, "a", full}}, []Unrecorded{{1, []int{}, "a", full}}},
-		{"none recorded", 2, nil, []Absence{{0, 0, "a", full}, {0, 1, "a", full}}, []Unrecorded{{2, []int{0, 1}, "a", full}}},
+		{"one reason after another on a host", 3, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 2, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}, {1, []int{2}, "a", gone, false}}},
+		{"told twice", 2, []int{0}, []Absence{{0, 1, "a", full, false}, {0, 1, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", full, false}}},
+		{"told of a rank that has a record, and of one that cannot be", 2, []int{0, 1}, []Absence{{0, 1, "a", full, false}, {0, 7, "a", full, false}}, nil},
+		{"told of another world", 2, []int{0}, []Absence{{1, 1, "a", full, false}}, []Unrecorded{{1, []int{1}, "", nothingCame, false}}},
+		{"a rank without its number", 3, []int{0}, []Absence{{0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "", nothingCame, false}, {1, []int{}, "a", full, false}}},
+		{"more without numbers than are missing", 2, []int{0}, []Absence{{0, -1, "a", full, false}, {0, -1, "a", full, false}}, []Unrecorded{{1, []int{}, "a", full, false}}},
+		{"none recorded", 2, nil, []Absence{{0, 0, "a", full, false}, {0, 1, "a", full, false}}, []Unrecorded{{2, []int{0, 1}, "a", full, false}}},
+		{"died first", 3, []int{0}, []Absence{{0, 1, "a", gone, true}, {0, 2, "a", gone, false}}, []Unrecorded{{1, []int{1}, "a", gone, true}, {1, []int{2}, "a", gone, false}}},
+		{"all others died first", 3, []int{0}, []Absence{{0, 1, "a", gone, true}, {0, 2, "a", gone, true}}, []Unrecorded{{2, []int{1, 2}, "a", gone, true}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := &trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: tt.size}}}
@@ -59,8 +61,8 @@ func TestUnrecorded(t *testing.T) {
 			if sum != w.Size-w.RanksRecorded || sum != m.Losses.RanksMissing {
 				t.Errorf("%d ranks in groups, of %d there are %d recorded", sum, w.Size, w.RanksRecorded)
 			}
-			if lacks := sum > 0; m.Complete == lacks || m.Unmeasured() != lacks {
-				t.Errorf("complete %v, unmeasured %v: %q", m.Complete, m.Unmeasured(), m.Incomplete)
+			if m.Complete == (sum > 0) || m.Unmeasured() != (sum > m.DiedFirst()) {
+				t.Errorf("complete %v, unmeasured %v, %d died first: %q", m.Complete, m.Unmeasured(), m.DiedFirst(), m.Incomplete)
 			}
 		})
 	}

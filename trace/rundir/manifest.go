@@ -104,6 +104,7 @@ type Unrecorded struct {
 	List   []int  `json:"list"` // those of them that are known by their number
 	Host   string `json:"host"` // empty = not known
 	Reason string `json:"reason"`
+	Died   bool   `json:"died,omitempty"` // before there was anything to record: nothing that they did is missing
 }
 
 // A Host is a node and how many ranks ran there.
