@@ -66,8 +66,27 @@ func NewSecret(n int) string {
 	return hex.EncodeToString(b)
 }
 
-// Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing.
-func Write(dir string, r Rendezvous) error { return write(dir, r, os.Rename) }
+// unfinished is what the file is called until it is whole.
+const unfinished = ".collector-*"
+
+// Write puts r into the run directory, readable by its owner only. Readers see all of it or nothing. What a collector that was killed over it has left goes.
+func Write(dir string, r Rendezvous) error {
+	left, err := filepath.Glob(filepath.Join(escape(dir), unfinished))
+	if err != nil {
+		return err
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return write(dir, r, os.Rename)
+}
+
+// escape has a path stand for itself in a pattern.
+func escape(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
 
 // write makes the file and has put give it its name.
 func write(dir string, r Rendezvous, put func(from, to string) error) error {
@@ -75,7 +94,7 @@ func write(dir string, r Rendezvous, put func(from, to string) error) error {
 	if err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(dir, ".collector-*") // mode 0600
+	tmp, err := os.CreateTemp(dir, unfinished) // mode 0600
 	if err != nil {
 		return fmt.Errorf("write %s: %w", filepath.Join(dir, File), err)
 	}

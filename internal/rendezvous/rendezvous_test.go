@@ -43,6 +43,26 @@ func TestWriteRead(t *testing.T) {
 	}
 }
 
+// A collector that was killed while it wrote leaves a file; the one that goes on with its run takes it away.
+func TestWriteAfterKill(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a[b*")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.CreateTemp(dir, unfinished)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if err := Write(dir, sound); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != File {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	text := `{"run":"0123456789abcdef","address":"h:1","fingerprint":"` + strings.Repeat("a", 64) + `","token":"t"}`
 	for _, tt := range []struct {
