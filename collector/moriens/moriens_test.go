@@ -192,6 +192,7 @@ func TestRecount(t *testing.T) {
 		Bursts: trace.Bursts{
 			StartNS: []int64{25, 590}, DurationNS: []int64{50, 15}, Before: []uint32{2, 3}, After: []uint32{4, 1},
 		},
+		Lost: []trace.Span{{BeginNS: 85, EndNS: 585, Window: -1}},
 	}}
 	if d := cmp.Diff(want, h.run.Threads); d != "" {
 		t.Errorf("threads differ (-want +got):\n%s", d)
