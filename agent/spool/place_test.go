@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -430,4 +431,34 @@ func TestSweepEverywhere(t *testing.T) {
 	if removed, err := Sweep("/dev/null/none"); removed != 0 || err != nil {
 		t.Errorf("%d removed, %v", removed, err)
 	}
+}
+
+// Nobody has taken a name whose directory another agent of this user removes in the same moment, as it does when there is nothing in it any more.
+func TestRemovedInTheSameMoment(t *testing.T) {
+	n := nodeOf(t)
+	if _, err := openPrivate(usual(n.tmp)); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, errTaken) {
+		t.Error(err)
+	}
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				os.Remove(usual(n.tmp))
+			}
+		}
+	}()
+	p := place{dir: n.tmp}
+	for range 2000 {
+		path, taken, err := p.makeUser()
+		if taken != nil || err == nil && path != usual(n.tmp) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s, taken: %v, %v", path, taken, err)
+			break
+		}
+	}
+	close(stop)
+	<-stopped
 }

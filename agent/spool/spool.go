@@ -198,8 +198,11 @@ var errTaken = errors.New("it is not this user's alone")
 
 func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.ELOOP):
 		return nil, fmt.Errorf("spool: %w: %w", errTaken, err)
+	case err != nil: // of no descriptor, or of a directory that was removed in this moment, nobody is to blame
+		return nil, fmt.Errorf("spool: %w", err)
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &stat); err != nil || int(stat.Uid) != os.Getuid() || stat.Mode&0o077 != 0 {
