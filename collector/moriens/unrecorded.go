@@ -16,10 +16,12 @@ type absentee struct {
 	reason string
 }
 
-// absentees are the ranks of which agents say that they go unrecorded, each once, though an agent that was started again may tell of it twice.
+// absentees are the ranks of which agents say that they go unrecorded, each once, though an agent that was started again may tell of it twice: as another
+// agent, where it had to be without a spool.
 func absentees(f store.Frozen) []absentee {
 	var list []absentee
-	type process struct {
+	type process struct { // id, which no two have, or where that is not known the agent that tells and pid
+		id    uint64
 		agent *store.Agent
 		pid   uint32
 	}
@@ -33,7 +35,11 @@ func absentees(f store.Frozen) []absentee {
 			if who == nil {
 				who = &moriensv1.Process{Rank: fault.Rank}
 			}
-			if key := (process{a, who.Pid}); who.Pid != 0 {
+			key := process{id: who.Process}
+			if key.id == 0 {
+				key.agent, key.pid = a, who.Pid
+			}
+			if key.id != 0 || key.pid != 0 {
 				if told[key] {
 					continue
 				}

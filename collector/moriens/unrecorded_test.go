@@ -68,6 +68,21 @@ func TestMuster(t *testing.T) {
 	}
 }
 
+// Two witnesses of a node, one after the other, tell of the same ranks: their launcher has named no world, so that only the numbers of the processes say that they are the same.
+func TestAbsenteesOfTwoWitnesses(t *testing.T) {
+	tell := func(number uint64) *store.Agent {
+		a := &store.Agent{Hello: &moriensv1.Hello{Agent: number, Host: "n1"}}
+		for rank := range int32(2) {
+			a.Faults = append(a.Faults, &moriensv1.Fault{Rank: rank, Reason: "no spool", Who: &moriensv1.Process{Process: uint64(100 + rank), Rank: rank, Size: 2, Pid: uint32(7 + rank)}})
+		}
+		return a
+	}
+	r := muster(nil, absentees(store.Frozen{Agents: []*store.Agent{tell(1), tell(2)}}))
+	if len(r.absent) != 2 || len(r.ghosts) != 1 || r.unrecorded != 2 {
+		t.Errorf("%d worlds, %d unrecorded: %v", len(r.ghosts), r.unrecorded, r.absent)
+	}
+}
+
 // The manifest says of each rank without a record why: could it not record, did its agent not finish, is its clock not known, or has nobody told.
 func TestConcludeUnrecorded(t *testing.T) {
 	s := store.New()
