@@ -284,7 +284,7 @@ func (n *Node) endRing(a *Agent, t *thread) {
 		end.Paused, end.MarksInside = t.reader.Paused(), t.reader.MarksInside()
 		missing = t.reader.Missed() != t.covered && !t.finalized
 	})
-	n.droppedEnded += end.Dropped
+	n.droppedEnded += soundDrops(end.Dropped)
 	a.flush(t)
 	end.Calls, end.Marks = t.former.Calls(), t.markFormer.Marks()
 	t.messages.End(end.Calls, t.corrupt != nil || missing)

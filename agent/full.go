@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"moriens/agent/ring"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -74,7 +75,8 @@ func (n *Node) fullSoFar() (time.Duration, uint64) {
 	if f.since.IsZero() {
 		return f.time, f.dropped
 	}
-	return f.time + time.Since(f.since), f.dropped + n.dropped() - f.before
+	// A ring that is damaged meanwhile tells less than before.
+	return f.time + time.Since(f.since), f.dropped + max(n.dropped(), f.before) - f.before
 }
 
 // dropped is what all rings have dropped, those that have ended included.
@@ -82,10 +84,18 @@ func (n *Node) dropped() uint64 {
 	sum := n.droppedEnded
 	for _, a := range n.agents {
 		for _, t := range a.threads {
-			t.guard(func() { sum += t.reader.Dropped() })
+			t.guard(func() { sum += soundDrops(t.reader.Dropped()) })
 		}
 	}
 	return sum
+}
+
+// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring tells that it is damaged.
+func soundDrops(dropped uint64) uint64 {
+	if dropped > ring.MaxCount {
+		return 0
+	}
+	return dropped
 }
 
 func (n *Node) describeSpool() *moriensv1.Spool {

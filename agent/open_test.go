@@ -3,12 +3,14 @@ package agent
 import (
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"moriens/agent/spool"
 	"moriens/internal/rendezvous"
@@ -65,5 +67,18 @@ func TestNewLeavesNothing(t *testing.T) {
 	}
 	if left, err := filepath.Glob(filepath.Join(shm, "*")); len(left) > 0 || err != nil {
 		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
+// What rings are said to have dropped while the spool had no room never falls below nothing: a ring that is damaged meanwhile tells less than before.
+func TestDroppedWhileFull(t *testing.T) {
+	n := &Node{full: fullness{since: time.Now(), before: 9, dropped: 5}, droppedEnded: 2}
+	if _, dropped := n.fullSoFar(); dropped != 5 {
+		t.Errorf("%d dropped", dropped)
+	}
+	n.droppedEnded += soundDrops(math.MaxUint64 - 1)
+	n.droppedEnded += soundDrops(10)
+	if _, dropped := n.fullSoFar(); dropped != 8 {
+		t.Errorf("%d dropped", dropped)
 	}
 }

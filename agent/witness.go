@@ -170,7 +170,7 @@ func (o *testimony) add(m *moriensv1.ReportRequest) {
 	notify()
 }
 
-// Notify has a function called for every message and acknowledgement.
+// Notify has a function called for every message. Of acknowledgements the uplink, which brings them, knows.
 func (o *testimony) Notify(f func()) { o.notify = f }
 
 // Last is the sequence of the last message.

@@ -7,9 +7,9 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What an agent can count at most, of anything, whatever its ranks do: more is damage. Sums of them over 32,768 processes fit into an int64.
+// What an agent can count at most, of anything, whatever its ranks do: more is damage.
 const (
-	maxCount   = 1 << 48
+	maxCount   = 1 << 48 // sums over 32,767 processes fit into an int64
 	maxAmount  = 1 << 60 // of bytes, and of nanoseconds
 	maxThreads = 1 << 20
 	maxErrno   = 4095
@@ -76,7 +76,7 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 	case *moriensv1.ReportRequest_Done:
 		d := b.Done
 		of = "the agent"
-		f.counts("resent", &d.Resent)
+		f.counts("resent spool_full_dropped", &d.Resent, &d.SpoolFullDropped)
 		f.amounts("cpu_ns peak_bytes spool_peak_bytes spool_full_ns spool_cut_bytes", &d.CpuNs, &d.PeakBytes, &d.SpoolPeakBytes, &d.SpoolFullNs, &d.SpoolCutBytes)
 		if w := d.Windows; w != nil {
 			f.counts("evicted_windows unusual pinned", &w.EvictedWindows, &w.Unusual, &w.Pinned)
@@ -86,4 +86,11 @@ func (s *Store) weigh(a *Agent, m *moriensv1.ReportRequest) {
 	if len(f.wrong) > 0 {
 		a.Faults = append(a.Faults, &moriensv1.Fault{Rank: rank, Figures: uint32(len(f.wrong)), Corrupt: fmt.Sprintf("%s tells what cannot be true: %s", of, strings.Join(f.wrong, ", "))})
 	}
+}
+
+// soundSpool takes out of what an agent says of its spool what cannot be true. That is told again each second, so no fault is made of it.
+func soundSpool(m *moriensv1.Spool) {
+	var f figures
+	f.amounts("full_ns", &m.FullNs)
+	f.counts("dropped unkept", &m.Dropped, &m.Unkept)
 }

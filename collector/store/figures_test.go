@@ -18,7 +18,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{
 		Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED, ThreadsFailed: math.MaxUint32, Fault: -7, Unrecorded: 1 << 60, PathsLost: 9,
 	}}})
-	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: math.MaxUint64, CpuNs: math.MaxUint64, PeakBytes: 7, Windows: &moriensv1.Windows{EvictedBytes: math.MaxUint64}}}})
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{Resent: math.MaxUint64, SpoolFullDropped: math.MaxUint64, CpuNs: math.MaxUint64, PeakBytes: 7, Windows: &moriensv1.Windows{EvictedBytes: math.MaxUint64}}}})
 	f := s.store.Freeze()
 	if x := f.Totals; x.Dropped != 0 || x.Abandoned != 5 || x.Paused != 0 || x.Refused != 0 {
 		t.Errorf("%+v", x)
@@ -30,7 +30,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 	if e := p.TransfersEnd; e.CommsLost != 0 || e.Late != 4 {
 		t.Errorf("%v", e)
 	}
-	if d := f.Agents[0].Done; d.Resent != 0 || d.CpuNs != 0 || d.PeakBytes != 7 || d.Windows.EvictedBytes != 0 {
+	if d := f.Agents[0].Done; d.Resent != 0 || d.SpoolFullDropped != 0 || d.CpuNs != 0 || d.PeakBytes != 7 || d.Windows.EvictedBytes != 0 {
 		t.Errorf("%v", d)
 	}
 	wrong := uint32(0)
@@ -48,7 +48,7 @@ func TestFiguresThatCannotBeTrue(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, all)
 		}
 	}
-	if wrong != 9 {
+	if wrong != 10 {
 		t.Errorf("%d figures:\n%s", wrong, all)
 	}
 }
@@ -63,5 +63,14 @@ func TestLargeFigures(t *testing.T) {
 	f := s.store.Freeze()
 	if f.Totals.Dropped != maxCount || f.Agents[0].Done.CpuNs == 0 || len(f.Agents[0].Faults) > 0 {
 		t.Errorf("%+v, %v, %v", f.Totals, f.Agents[0].Done, f.Agents[0].Faults)
+	}
+}
+
+// What an agent says of its spool goes past its messages, and is looked at all the same.
+func TestSpoolThatCannotBeTrue(t *testing.T) {
+	s := newStub(t)
+	s.store.Spool(s.agent, &moriensv1.Spool{Full: true, FullNs: math.MaxUint64, Dropped: math.MaxUint64 - 4, Unkept: 1 << 63, UnkeptProcesses: 2})
+	if x := s.store.Freeze().Agents[0].Spool; !x.Full || x.FullNs != 0 || x.Dropped != 0 || x.Unkept != 0 || x.UnkeptProcesses != 2 {
+		t.Errorf("%v", x)
 	}
 }

@@ -98,6 +98,7 @@ func (s *Store) Greet(h *moriensv1.Hello) (*Agent, uint64, error) {
 
 // Spool takes what an agent says of its spool, and returns what it said before.
 func (s *Store) Spool(a *Agent, m *moriensv1.Spool) (before *moriensv1.Spool) {
+	soundSpool(m)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before = a.Spool
