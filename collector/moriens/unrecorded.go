@@ -16,37 +16,15 @@ type absentee struct {
 	reason string
 }
 
-// absentees are the ranks of which agents say that they go unrecorded, each once, though an agent that was started again may tell of it twice: as another
-// agent, where it had to be without a spool.
+// absentees are the ranks of which agents say that they go unrecorded.
 func absentees(f store.Frozen) []absentee {
 	var list []absentee
-	type process struct { // id, which no two have, or where that is not known the agent that tells and pid
-		id    uint64
-		agent *store.Agent
-		pid   uint32
-	}
-	told := make(map[process]bool)
-	for _, a := range f.Agents {
-		for _, fault := range a.Faults {
-			if fault.Corrupt != "" {
-				continue
-			}
-			who := fault.Who
-			if who == nil {
-				who = &moriensv1.Process{Rank: fault.Rank}
-			}
-			key := process{id: who.Process}
-			if key.id == 0 {
-				key.agent, key.pid = a, who.Pid
-			}
-			if key.id != 0 || key.pid != 0 {
-				if told[key] {
-					continue
-				}
-				told[key] = true
-			}
-			list = append(list, absentee{who, cmp.Or(who.Host, a.Hello.Host), store.Why(fault)})
+	for a, fault := range store.Unrecorded(f.Agents) {
+		who := fault.Who
+		if who == nil {
+			who = &moriensv1.Process{Rank: fault.Rank}
 		}
+		list = append(list, absentee{who, cmp.Or(who.Host, a.Hello.Host), store.Why(fault)})
 	}
 	return list
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -72,5 +74,28 @@ func TestSpoolThatCannotBeTrue(t *testing.T) {
 	s.store.Spool(s.agent, &moriensv1.Spool{Full: true, FullNs: math.MaxUint64, Dropped: math.MaxUint64 - 4, Unkept: 1 << 63, UnkeptProcesses: 2})
 	if x := s.store.Freeze().Agents[0].Spool; !x.Full || x.FullNs != 0 || x.Dropped != 0 || x.Unkept != 0 || x.UnkeptProcesses != 2 {
 		t.Errorf("%v", x)
+	}
+}
+
+// While the job runs, too, a rank is told of once, by whichever agents: of one that was started again, and of two witnesses of a node.
+func TestUnrecordedOnce(t *testing.T) {
+	s := newStub(t)
+	file := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 1, Errno: 28, Who: &moriensv1.Process{Rank: 1, Size: 2, Pid: 7}}}}
+	s.must(file)
+	s.must(proto.CloneOf(file))
+	witness := &moriensv1.Fault{Rank: 0, Reason: "no spool", Who: &moriensv1.Process{Process: 9, Rank: 0, Size: 2, Pid: 6}}
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: witness}})
+	agent, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2, Host: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &agentStub{t: t, store: s.store, agent: agent}
+	other.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: witness}})
+	ranks := 0
+	for _, x := range s.store.Progress().Unrecorded {
+		ranks += x.Ranks
+	}
+	if ranks != 2 {
+		t.Errorf("%d ranks: %+v", ranks, s.store.Progress().Unrecorded)
 	}
 }

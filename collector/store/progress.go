@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"maps"
 	"math"
 	"slices"
 	"syscall"
@@ -55,6 +57,35 @@ func Why(f *moriensv1.Fault) string {
 	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }
 
+// Unrecorded are the faults of ranks that go unrecorded, with who tells of them: each rank once, though an agent that was started again may tell of it twice,
+// as another agent where it had to be without a spool.
+func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
+	type process struct { // id, which no two have, or where that is not known the agent that tells and pid
+		id    uint64
+		agent *Agent
+		pid   uint32
+	}
+	return func(yield func(*Agent, *moriensv1.Fault) bool) {
+		told := make(map[process]bool)
+		for _, a := range agents {
+			for _, f := range a.Faults {
+				key := process{id: f.Who.GetProcess()}
+				if key.id == 0 {
+					key.agent, key.pid = a, f.Who.GetPid()
+				}
+				known := key.id != 0 || key.pid != 0
+				if f.Corrupt != "" || known && told[key] {
+					continue
+				}
+				told[key] = true
+				if !yield(a, f) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Progress returns the state of this moment.
 func (s *Store) Progress() Progress {
 	s.mu.RLock()
@@ -87,20 +118,9 @@ func (s *Store) Progress() Progress {
 	}
 	for _, a := range s.agents {
 		for _, f := range a.Faults {
-			why := Why(f)
-			if why == "" {
-				if f.Figures == 0 {
-					p.Unreadable++
-				}
-				continue
+			if f.Corrupt != "" && f.Figures == 0 {
+				p.Unreadable++
 			}
-			host := cmp.Or(f.Who.GetHost(), a.Hello.Host)
-			at := slices.IndexFunc(p.Unrecorded, func(x Absent) bool { return x.Host == host && x.Reason == why })
-			if at < 0 {
-				at = len(p.Unrecorded)
-				p.Unrecorded = append(p.Unrecorded, Absent{Host: host, Reason: why})
-			}
-			p.Unrecorded[at].Ranks++
 		}
 		state := AgentProgress{
 			Host: a.Hello.Host, Connected: a.streams > 0, Done: a.Done != nil, Processes: processes[a], Resent: a.Done.GetResent(),
@@ -110,6 +130,16 @@ func (s *Store) Progress() Progress {
 			state.Away = time.Since(a.left)
 		}
 		p.Agents = append(p.Agents, state)
+	}
+	agents := slices.SortedFunc(maps.Values(s.agents), func(a, b *Agent) int { return cmp.Compare(a.Hello.Agent, b.Hello.Agent) })
+	for a, f := range Unrecorded(agents) {
+		host, why := cmp.Or(f.Who.GetHost(), a.Hello.Host), Why(f)
+		at := slices.IndexFunc(p.Unrecorded, func(x Absent) bool { return x.Host == host && x.Reason == why })
+		if at < 0 {
+			at = len(p.Unrecorded)
+			p.Unrecorded = append(p.Unrecorded, Absent{Host: host, Reason: why})
+		}
+		p.Unrecorded[at].Ranks++
 	}
 	slices.SortFunc(p.Unrecorded, func(a, b Absent) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Reason, b.Reason)) })
 	slices.SortFunc(p.Agents, func(a, b AgentProgress) int { return cmp.Compare(a.Host, b.Host) })
