@@ -143,6 +143,67 @@ func TestRunSpoolElsewhere(t *testing.T) {
 	}
 }
 
+// TestRunWithoutSpool: where there is no place at all, not even in memory, the job runs all the same, and the results say which ranks went unrecorded, and why.
+func TestRunWithoutSpool(t *testing.T) {
+	testenv.Need(t, "unshare")
+	testenv.NeedRoot(t)
+	folder, err := os.MkdirTemp("/var/tmp", "moriens-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	if _, err := built(); err != nil {
+		t.Fatal(err)
+	}
+	counts := filepath.Join(folder, "counts")
+	var small []string
+	for _, disk := range []struct{ name, size string }{{"tmpdir", "900k"}, {"shm", "1500k"}, {"results", "1000k"}} {
+		path := filepath.Join(folder, disk.name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		small = append(small, fmt.Sprintf("mount -t tmpfs -o size=%s none %s", disk.size, path))
+	}
+	if err := os.Mkdir(counts, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	kept := filepath.Join(folder, "kept") // outside of what only the job sees
+	script := strings.Join(small, " && ") + ` && mount --bind /tmp /tmp && mount -o remount,ro,bind /tmp && { "$@"; status=$?; ls -A ` + filepath.Join(folder, "shm") +
+		` >` + filepath.Join(folder, "left") + `; cp -r ` + filepath.Join(folder, "results", "run") + " " + kept + `; exit $status; }`
+	mpi := mpitest.OpenMPI
+	app := filepath.Join(folder, "app") // that a read-only /tmp cannot keep from being built
+	if err := os.Link(mpi.App(t, "planted"), app); err != nil {
+		data, err := os.ReadFile(mpi.App(t, "planted"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(app, data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := append([]string{"unshare", "--mount", "sh", "-c", script, "sh", binary(t), "run", "--out", filepath.Join(folder, "results", "run"), "--shm", filepath.Join(folder, "shm"), "--"},
+		mpi.Args(2, "", app, "1", "50", "1500", "45000", "20", "5")...)
+	o := execute(t, []string{"MINIAPP_OUT=" + counts, "TMPDIR=" + filepath.Join(folder, "tmpdir"), "OMPI_MCA_orte_tmpdir_base=" + folder, "PRTE_MCA_prte_tmpdir_base=" + folder, "XDG_RUNTIME_DIR=", "MORIENS_RING=4096"}, args...)
+	if o.status != 3 {
+		t.Fatalf("%+v", o)
+	}
+	if len(mpitest.Counts(t, counts)) != 2 {
+		t.Error("the job did not run")
+	}
+	m := readManifest(t, kept)
+	if m.Ranks != 2 || len(m.Worlds) != 1 || *m.Complete {
+		t.Fatalf("manifest %+v", m)
+	}
+	if u := m.Worlds[0].Unrecorded; len(u) != 1 || u[0].Ranks != 2 || !strings.Contains(u[0].Reason, "the agent there could not work: ") || !strings.Contains(u[0].Reason, "no space left on device") {
+		t.Errorf("unrecorded %+v", u)
+	}
+	contains(t, o.stderr, "the ranks go unrecorded")
+	contains(t, o.stdout, "\nincomplete: 2 of 2 ranks not recorded")
+	if left, err := os.ReadFile(filepath.Join(folder, "left")); err != nil || len(left) > 0 {
+		t.Errorf("left are %q, %v", left, err)
+	}
+}
+
 // TestPreloadSpoolInMemory: where no disk of the node can be written to the spool is with the rings, also that of an agent that is started again, and
 // goes with them.
 func TestPreloadSpoolInMemory(t *testing.T) {

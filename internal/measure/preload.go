@@ -428,7 +428,7 @@ func (p *preload) witness(find uplink.Find, why error) (*agent.Witness, error) {
 		return nil, err
 	}
 	return agent.NewWitness(agent.WitnessConfig{
-		Run: p.Run, Shm: p.Shm, Rings: p.Rings, Find: find, Reason: "the agent there could not work: " + why.Error(), Cells: kept, Idle: preloadIdle, Grace: p.patience() / 2,
+		Run: p.Run, Shm: p.Shm, Rings: p.Rings, Find: find, Reason: noAgent(why), Cells: kept, Idle: preloadIdle, Grace: p.patience() / 2,
 		Version: p.Program.Version, Log: p.Log,
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 
 	"moriens/agent"
 	"moriens/agent/ring"
+	"moriens/agent/spool"
 	"moriens/agent/uplink"
 	"moriens/analysis/partition"
 	"moriens/collector"
@@ -169,11 +171,46 @@ type parts struct {
 	run, out  string
 	collector *collector.Collector
 	notice    *rendezvous.Notice
-	agent     *agent.Node
+	agent     minder
 	stopAgent context.CancelFunc
 	agentDone chan struct{}
 	agentErr  error // once that is closed
 }
+
+// A minder is a node's agent, or who stands in for it where it cannot work.
+type minder interface {
+	Run(ctx context.Context) error
+	JobOver()
+}
+
+// witnessGrace is how long a witness's collector, which is in the same process, may take.
+const witnessGrace = time.Minute
+
+// mind returns the agent of the host. Where it has no place for its spool the job runs all the same, and the results say that its ranks go unrecorded.
+func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (minder, error) {
+	node, err := agent.New(agent.Config{
+		Run: run, Shm: c.Shm, Find: find, Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: out, KeepWork: c.Spool.Keep,
+		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
+	})
+	if err == nil {
+		return node, nil
+	}
+	if err = spoolHint(err); errors.Is(err, spool.ErrTooSmall) {
+		return nil, err
+	}
+	// There is none either where it is not the spool that is missing but the directory of rings.
+	witness, unable := agent.NewWitness(agent.WitnessConfig{
+		Run: run, Shm: c.Shm, Find: find, Reason: noAgent(err), Cells: kept, Idle: math.MaxInt64, Grace: witnessGrace, Version: c.Program.Version, Log: c.Log,
+	})
+	if unable != nil {
+		return nil, err
+	}
+	c.Log.Error("the ranks go unrecorded", "error", err, "hint", hint.Of(err))
+	return witness, nil
+}
+
+// noAgent is why the ranks of a node go unrecorded whose agent cannot work.
+func noAgent(err error) string { return "the agent there could not work: " + err.Error() }
 
 // start starts collector and agent. Where it fails nothing stays of them, nor of the run directory.
 func (c *RunConfig) start(out string) (*parts, error) {
@@ -198,14 +235,11 @@ func (c *RunConfig) start(out string) (*parts, error) {
 		nothingRan(col, out)
 		return nil, err
 	}
-	node, err := agent.New(agent.Config{
-		Run: run, Shm: c.Shm, Find: uplink.At(col.Rendezvous()), Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: out, KeepWork: c.Spool.Keep,
-		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
-	})
+	node, err := c.mind(run, out, uplink.At(col.Rendezvous()), kept)
 	if err != nil {
 		notice.Remove()
 		nothingRan(col, out)
-		return nil, spoolHint(err)
+		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	p := &parts{RunConfig: *c, run: run, out: out, collector: col, notice: notice, agent: node, stopAgent: stop, agentDone: make(chan struct{})}
