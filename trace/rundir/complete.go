@@ -114,9 +114,10 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 }
 
 // Unmeasured says that ranks of a measured run have no record though they did something, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
-// that, such as calls that a full ring could not take, is for Incomplete to say.
+// that, such as calls that a full ring could not take, is for Incomplete to say. Ranks of which nothing can be read are in no world where that holds for all of them.
 func (m *Manifest) Unmeasured() bool {
-	return m.Trace == "" && (m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
+	unread := len(m.Worlds) == 0 && m.Losses.FilesUnreadable > 0
+	return m.Trace == "" && (unread || m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
 		return slices.ContainsFunc(w.Unrecorded, func(u Unrecorded) bool { return !u.Died })
 	}))
 }

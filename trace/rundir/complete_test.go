@@ -133,6 +133,18 @@ func TestComplete(t *testing.T) {
 	}
 }
 
+// Where ranks have left files of which none can be read, as those of a library of another version, no world is known: they are unmeasured all the same. Where they have
+// left none, nobody knows of a rank.
+func TestNoRankCanBeRead(t *testing.T) {
+	for files := range 2 {
+		m := &Manifest{Empty: "why", Losses: Losses{FilesUnreadable: files}}
+		m.Describe(&trace.Run{CallPaths: []trace.CallPath{{}}})
+		if m.Complete || m.Unmeasured() != (files > 0) {
+			t.Errorf("%d files cannot be read: complete %v, unmeasured %v: %q", files, m.Complete, m.Unmeasured(), m.Incomplete)
+		}
+	}
+}
+
 // A loss that is counted in the manifest and in no sentence would be one that only looks as if it were said: whoever adds a field says here what it is.
 func TestEveryLossIsJudged(t *testing.T) {
 	harmless := []string{
