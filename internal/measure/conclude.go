@@ -132,7 +132,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 
 // adviseClusters says what there is without clusters, and what may be done about them.
 func adviseClusters(err error, out string) string {
-	advice := "what needs no clusters is in " + out + ", and its " + rundir.ManifestFile + " says what is missing"
+	advice := "what could be made without clusters is in " + out + ", and its " + rundir.ManifestFile + " says what is missing"
 	if late := new(stage.LateError); errors.As(err, &late) {
 		advice += "; a longer --moriens-timeout gives the end of the next run more time (MORIENS_TIMEOUT under a plain preload)"
 	}
