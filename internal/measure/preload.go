@@ -162,6 +162,8 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 			lastSeen = time.Now()
 		}
 		switch gone := time.Since(lastSeen); {
+		case len(ranks.processes) == 0 && gone > nobodyAfter && ranks.unread != nil:
+			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "library and moriens program must be of one version; MORIENS_BIN names the program")
 		case len(ranks.processes) == 0 && gone > nobodyAfter:
 			return m, errNobody
 		case gone > p.patience() || len(signals) > 0:
@@ -185,7 +187,8 @@ type watched struct {
 	directory *ring.Directory
 	processes []*ring.Process
 	starting  int
-	first     bool // one of them is a world's rank 0, be it that it cannot record
+	first     bool  // one of them is a world's rank 0, be it that it cannot record
+	unread    error // why a file of one of them cannot be read: the node says so, where there comes to be one
 }
 
 func (w *watched) look() error {
@@ -200,7 +203,10 @@ func (w *watched) look() error {
 	for _, path := range found.Processes {
 		process, err := ring.OpenProcess(path)
 		if err != nil {
-			continue // the node says so
+			if !errors.Is(err, fs.ErrNotExist) { // else it has ended well
+				w.unread = err
+			}
+			continue
 		}
 		w.processes = append(w.processes, process)
 		w.first = w.first || process.Rank == 0
@@ -397,7 +403,7 @@ func (p *preload) join(signals <-chan os.Signal, dir string) error {
 	return errors.Join(err, node.Run(context.Background()))
 }
 
-// A looker looks after the ranks of this node.
+// A looker looks after the ranks of this node: its agent, or who stands in for that where it cannot work.
 type looker interface {
 	Run(ctx context.Context) error
 	JobOver()

@@ -171,23 +171,17 @@ type parts struct {
 	run, out  string
 	collector *collector.Collector
 	notice    *rendezvous.Notice
-	agent     minder
+	agent     looker
 	stopAgent context.CancelFunc
 	agentDone chan struct{}
 	agentErr  error // once that is closed
-}
-
-// A minder is a node's agent, or who stands in for it where it cannot work.
-type minder interface {
-	Run(ctx context.Context) error
-	JobOver()
 }
 
 // witnessGrace is how long a witness's collector, which is in the same process, may take.
 const witnessGrace = time.Minute
 
 // mind returns the agent of the host. Where it has no place for its spool the job runs all the same, and the results say that its ranks go unrecorded.
-func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (minder, error) {
+func (c *RunConfig) mind(run, out string, find uplink.Find, kept *agent.Cells) (looker, error) {
 	node, err := agent.New(agent.Config{
 		Run: run, Shm: c.Shm, Find: find, Spool: c.Spool.Dir, SpoolMax: c.Spool.Max, RunDir: out, KeepWork: c.Spool.Keep,
 		Cells: kept, Shared: true, Procs: runtime.GOMAXPROCS, Version: c.Program.Version, Log: c.Log,
