@@ -3,11 +3,14 @@ package measure
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"moriens/agent"
 	"moriens/agent/ring"
@@ -15,7 +18,9 @@ import (
 	"moriens/collector"
 	"moriens/cshim/ringwriter"
 	"moriens/internal/hint"
+	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
+	"moriens/internal/retention"
 	"moriens/trace/rundir"
 )
 
@@ -95,6 +100,77 @@ func TestAgentAfterTheEnd(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The agent of a plain preload, which hosts the collector, may be killed when the run has ended and the results are made: the one that is started in its place makes them,
+// asks itself for what it has, and leaves no spool.
+func TestPreloadAfterTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	shm, spools, run := filepath.Join(dir, "shm"), filepath.Join(dir, "spool"), "00000000000000ae"
+	rings := ring.DirectoryPath(shm, os.Getuid(), run)
+	if err := os.MkdirAll(rings, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := collector.Start(collector.Config{Journal: filepath.Join(dir, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Stay: patience, Log: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rendezvous.Write(dir, c.Rendezvous()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := ringwriter.New(rings, ringwriter.Identity{Size: 1, PID: os.Getpid(), World: "w"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := p.Thread(1 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := uint64(1000); at < 20_000; at += 1000 {
+		if !w.Call(mpicall.Barrier, 0, at, at+100) {
+			t.Fatal("the ring is full")
+		}
+	}
+	p.Finalize()
+	p.Exit()
+	before := child(t, agentEnv, dir)
+	wait, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := c.WaitAgents(wait); err != nil {
+		t.Fatal(err)
+	}
+	c.Freeze("")
+	before.Process.Kill()
+	before.Wait()
+	c.Close(collector.Outcome{})
+	if found, _ := filepath.Glob(filepath.Join(spools, "*", "*")); len(found) != 1 {
+		t.Fatalf("the agent has left %q", found)
+	}
+
+	stderr, err := unix.Dup(2) // which a preload makes its log
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { unix.Dup3(stderr, 2, 0); unix.Close(stderr) }()
+	host := preload{
+		PreloadConfig: PreloadConfig{
+			Run: run, Shm: shm, Near: dir, Dir: dir, Alone: true, Timeout: patience, Agent: "agent", Words: io.Discard, Spool: Spool{Dir: spools},
+			Options: byDuration, Keep: Keep{Options: retention.Options{All: true}, Timeout: patience}, Log: quiet,
+		},
+		folder: filepath.Dir(dir), directory: rings,
+	}
+	if err := host.host(make(chan os.Signal), dir); err != nil {
+		t.Error(err)
+	}
+	m, err := rundir.ReadManifest(dir)
+	if err != nil || m.MPICalls["MPI_Barrier"] != 19 || m.Losses.TransfersLost != 0 || len(m.Reduction.Missing) > 0 {
+		t.Errorf("%v, %v, %+v, missing %q", err, m.MPICalls, m.Losses, m.Reduction.Missing)
+	}
+	for _, left := range []string{shm, spools, filepath.Join(dir, rendezvous.File), filepath.Join(dir, rundir.JournalDir)} {
+		if entries, err := filepath.Glob(filepath.Join(left, "*")); len(entries) > 0 || err != nil {
+			t.Errorf("%s has %v, %v", left, entries, err)
+		}
 	}
 }
 

@@ -334,15 +334,22 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 // did. This node's agent then stays for what it may be asked; served tells when it has ended, nil where it has by now. notice is how others find the
 // collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
-	if col.Over() {
-		return "", nil, nil, nil
-	}
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
 	node, err := p.agent(uplink.At(col.Rendezvous()), dir, true, unable)
 	if node == nil {
 		return "", nil, notice, err
 	}
 	served = make(chan error, 1)
+	if col.Over() { // the agent may be asked for windows yet, and has a spool to take away, unless that was done before it died
+		go func() {
+			err := node.Run(context.Background())
+			if errors.Is(err, uplink.ErrOver) {
+				err = nil
+			}
+			served <- err
+		}()
+		return "", served, notice, err
+	}
 	go func() { served <- node.Run(context.Background()) }()
 	by = awaitEnd(col, signals)
 	if by == "" && p.lateComers(col, signals) {
