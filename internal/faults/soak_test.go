@@ -50,6 +50,7 @@ type soaked struct {
 	failed    map[int]outcome
 	begun     time.Time
 	commit    string
+	root      string // of the repository, which the table does not name
 }
 
 // TestSoak is for make soak alone: real jobs, of 1 to 3 threads a rank, in all ways and under both MPI libraries, to which all of what can happen does.
@@ -64,7 +65,7 @@ func TestSoak(t *testing.T) {
 	}
 	library := filepath.Join(filepath.Dir(mpitest.Program(t)), "libmoriens.so")
 	base := filepath.Join(mpitest.Root(t), "build", "soak")
-	all := &soaked{failed: map[int]outcome{}, begun: time.Now(), commit: commit()}
+	all := &soaked{failed: map[int]outcome{}, begun: time.Now(), commit: commit(), root: mpitest.Root(t)}
 	for i := range all.tallies {
 		all.tallies[i].kinds = map[string]int{}
 	}
@@ -159,7 +160,7 @@ exit status of the program than without moriens; statements in the results that 
 		for _, seed := range seeds {
 			for _, kind := range kinds {
 				for _, text := range s.failed[seed].faults[kind] {
-					first, _, _ := strings.Cut(text, "\n")
+					first, _, _ := strings.Cut(strings.ReplaceAll(text, s.root+"/", ""), "\n")
 					fmt.Fprintf(&b, "| %d | %s: %s |\n", seed, kind, strings.ReplaceAll(first, "|", "/"))
 				}
 			}
