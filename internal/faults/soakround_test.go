@@ -208,7 +208,7 @@ func (r *soakRound) keepFlags() []string {
 	return nil
 }
 
-func (r *soakRound) resultFlags() []string { return append(r.keepFlags(), "--moriens-timeout=2m") }
+func (r *soakRound) resultFlags() []string { return append(r.keepFlags(), "--moriens-timeout=10m") }
 
 func (r *soakRound) collect() []string {
 	return append([]string{r.moriens(), "collect", "--log", "info", "--out", r.out}, r.resultFlags()...)
@@ -293,14 +293,8 @@ func (r *soakRound) kill(i incident) {
 		if agent > 0 {
 			syscall.Kill(agent, syscall.SIGKILL)
 		}
-		for deadline := time.Now().Add(time.Minute); r.killed && (alive(parent) || alive(agent)) && time.Now().Before(deadline); { // who goes on needs what they hold
-			time.Sleep(time.Millisecond)
-		}
 	}
 }
-
-// alive says whether there is such a process; 0 is none.
-func alive(pid int) bool { return pid > 0 && syscall.Kill(pid, 0) == nil }
 
 // signaller signals what has the agent, or the collector.
 func (r *soakRound) signaller(f fault) func(syscall.Signal) {
@@ -404,8 +398,7 @@ func (r *soakRound) finish(guard time.Duration) {
 			}
 		}
 		for _, p := range []*process{r.agent, r.collector} {
-			late := r.killed && p == r.agent && strings.Contains(p.whole(), "the run has ended") // it was killed when nothing more was to come
-			if p.status != nil && len(r.found.faults[kindHang]) == 0 && !late && !(p == r.collector && r.elsewhere()) {
+			if p.status != nil && len(r.found.faults[kindHang]) == 0 && !(p == r.collector && r.elsewhere()) {
 				r.fail(kindStatement, "%s: %v: %s", p.name, p.status, lastLine(p.text()))
 			}
 		}

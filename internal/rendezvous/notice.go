@@ -36,18 +36,6 @@ func Post(dir string, r Rendezvous, log *slog.Logger) (*Notice, error) {
 	return n, nil
 }
 
-// PostLater is Post where there is no room for the file: it is written when there is. That of a collector of this run that was killed leads nowhere.
-func PostLater(dir string, r Rendezvous, log *slog.Logger) *Notice {
-	if old, err := Read(dir); err == nil && old.Run == r.Run {
-		if err := Remove(dir); err != nil {
-			log.Warn("the rendezvous of a collector that was killed stays", "error", err)
-		}
-	}
-	n := &Notice{dir: dir, meet: r, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
-	go n.watch()
-	return n
-}
-
 func (n *Notice) watch() {
 	defer close(n.stopped)
 	tick := time.NewTicker(lookEvery)
