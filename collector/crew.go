@@ -62,8 +62,7 @@ type berth struct {
 type report struct {
 	Page     health.Page
 	Agents   []uint64 // that have come
-	Expected int      // of them that are not done and can still be
-	Waiting  bool     // something that came is not safe yet
+	Expected int      // of them to be waited for
 	Asked    string
 	Live     *live.Share // nil: nothing new
 }
@@ -176,7 +175,7 @@ func (w *crew) take(member int, r report) {
 
 // attendance adds to the first collector's own that of the others, as of the last round: agents that were sent to one of them, and have not come
 // there, are expected as if they had just left.
-func (w *crew) attendance(grace time.Duration) (came, expected int, waiting bool) {
+func (w *crew) attendance(grace time.Duration) (came, expected int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, r := range w.reports {
@@ -185,14 +184,13 @@ func (w *crew) attendance(grace time.Duration) (came, expected int, waiting bool
 		}
 		came += len(r.Agents)
 		expected += r.Expected
-		waiting = waiting || r.Waiting
 	}
 	for _, b := range w.berths {
 		if !b.came && b.member != w.team.Rank() && time.Since(b.since) < grace {
 			expected++
 		}
 	}
-	return came, expected, waiting
+	return came, expected
 }
 
 // others are the reports of the other collectors.
@@ -301,7 +299,7 @@ func (c *Collector) report() report {
 	if c.crew.first() {
 		return report{}
 	}
-	r := report{Page: c.ownPage(), Waiting: c.journal.Waiting(), Live: c.live.Shared()}
+	r := report{Page: c.ownPage(), Live: c.live.Shared()}
 	r.Agents, r.Expected = c.store.Roll(c.grace)
 	c.crew.mu.Lock()
 	r.Asked = c.crew.asked

@@ -10,10 +10,10 @@ import (
 // WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that they sent is safe then.
+// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle says whether no agent is expected to send, all that are known to come having come, and all that they sent is safe.
+// idle says whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
@@ -21,12 +21,14 @@ func (c *Collector) idle() bool {
 
 func (c *Collector) attendance() (came int, idle bool) {
 	came, expected := c.store.Attendance(c.grace)
-	waiting := c.journal.Waiting()
 	if c.crew != nil {
-		elsewhere, more, others := c.crew.attendance(c.grace)
-		came, expected, waiting = came+elsewhere, expected+more, waiting || others
+		elsewhere, more := c.crew.attendance(c.grace)
+		came, expected = came+elsewhere, expected+more
+	} else if c.resumed && time.Since(c.started) > c.grace {
+		// All may have been over when the collector before was killed. An agent that is started for the run now waits for ranks, as we would for it.
+		expected -= c.store.Deserted(c.grace)
 	}
-	return came, came >= c.agents && expected == 0 && !waiting
+	return came, came >= c.agents && expected == 0
 }
 
 // alone says whether no agent is to be waited for.
@@ -67,6 +69,7 @@ func (c *Collector) Freeze(by string) store.Frozen {
 		c.crew.adjourn(by)
 	}
 	c.stop()
+	defer c.desk.Freeze()
 	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
 	defer cancel()
 	frozen, err := c.journal.Finish(ctx, c.clock.sample(c.log), by)

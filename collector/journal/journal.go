@@ -186,8 +186,16 @@ func (j *Journal) Greet(hello *moriensv1.Hello, held func(uint64)) (*store.Agent
 		h = j.volumes[0].house(a)
 		record = encode(kindHello, hello)
 	}
-	h.volume.writer.add(record, func() { held(sequence) })
+	h.volume.writer.add(record, safe(a, sequence, held))
 	return a, nil
+}
+
+// safe is what follows when an agent's messages up to a sequence are.
+func safe(a *store.Agent, sequence uint64, held func(uint64)) func() {
+	return func() {
+		a.Safe(sequence)
+		held(sequence)
+	}
 }
 
 // Take gives the store a message of an agent. record is the message as it came, behind HeadBytes that are free, and the journal's
@@ -214,7 +222,7 @@ func (j *Journal) Take(ctx context.Context, a *store.Agent, m *moriensv1.ReportR
 	} else {
 		setHead(record, h.number)
 	}
-	h.volume.writer.add(record, func() { held(sequence) })
+	h.volume.writer.add(record, safe(a, sequence, held))
 	return err
 }
 
@@ -272,11 +280,6 @@ func (j *Journal) CutBytes() (n uint64) {
 		n += v.cutBytes
 	}
 	return n
-}
-
-// Waiting says whether anything that was accepted is not safe yet.
-func (j *Journal) Waiting() bool {
-	return slices.ContainsFunc(j.volumes, func(v *volume) bool { return v.writer.waiting() })
 }
 
 // count writes what no message carries, when it has changed.

@@ -104,7 +104,7 @@ func differ(a, b *store.Store) string {
 	return cmp.Diff(a, b, protocmp.Transform(), cmp.Exporter(func(reflect.Type) bool { return true }),
 		cmp.FilterPath(func(p cmp.Path) bool {
 			f, isField := p.Last().(cmp.StructField)
-			return isField && (f.Name() == "mu" || f.Name() == "left" || f.Name() == "streams" || f.Name() == "first")
+			return isField && (f.Name() == "mu" || f.Name() == "left" || f.Name() == "streams" || f.Name() == "safe" || f.Name() == "first")
 		}, cmp.Ignore()))
 }
 

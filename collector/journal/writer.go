@@ -149,12 +149,6 @@ func (w *writer) wake() {
 	w.changed.Broadcast()
 }
 
-func (w *writer) waiting() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.queue) > 0
-}
-
 // run writes until ctx ends.
 func (w *writer) run(ctx context.Context) {
 	var begun time.Time

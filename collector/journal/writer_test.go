@@ -123,7 +123,7 @@ func TestNothingUnsafeIsCalledSafe(t *testing.T) {
 		}
 		cancel()
 		end()
-		if len(d.safe) != records || w.waiting() {
+		if len(d.safe) != records || len(w.queue) > 0 {
 			t.Fatalf("seed %d: %d records on the disk, want %d", seed, len(d.safe), records)
 		}
 		for i, r := range d.safe {
@@ -188,7 +188,7 @@ func TestEndWhileFull(t *testing.T) {
 		t.Errorf("flush: %v", err)
 	}
 	end()
-	if !w.waiting() || len(d.safe) != 0 {
+	if len(w.queue) == 0 || len(d.safe) != 0 {
 		t.Error("it is on the disk")
 	}
 }

@@ -4,6 +4,10 @@ package store
 func (s *Store) RanksMissing() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	return s.ranksMissing()
+}
+
+func (s *Store) ranksMissing() int {
 	largest := 0
 	for _, p := range s.processes {
 		largest = max(largest, int(p.Info.Size))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	moriensv1 "moriens/proto/moriens/v1"
@@ -24,13 +25,14 @@ type Agent struct {
 	Done      *moriensv1.Done // nil until it is done
 	// Spool is how its spool was when it last said so: nil where it never lacked room for long.
 	Spool   *moriensv1.Spool
-	streams int       // open now
-	left    time.Time // when the last of them ended
-	cut     bool      // that one broke off, so that the agent may not know what is held, and may be started again
-	Refused []string  // why messages of it were refused, the first few
-	Notes   []string  // lines for the user
-	last    uint64    // sequence
-	Member  int       // of a team of collectors: the one that has what came of it
+	streams int           // open now
+	left    time.Time     // when the last of them ended
+	cut     bool          // that one broke off, so that the agent may not know what is held, and may be started again
+	Refused []string      // why messages of it were refused, the first few
+	Notes   []string      // lines for the user
+	last    uint64        // sequence
+	safe    atomic.Uint64 // sequence up to which its messages are
+	Member  int           // of a team of collectors: the one that has what came of it
 
 	communicators map[uint32]*Communicator // by the agent's number
 	// How the kernel has scheduled on the node, as told first, and last; nil until it is told.

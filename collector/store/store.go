@@ -130,8 +130,11 @@ func (s *Store) Cut(a *Agent) {
 	a.cut = true
 }
 
-// Attendance returns how many agents have come, and how many of those are not done and can still be: they have a stream, or had one
-// until less than grace ago.
+// Safe says that an agent's messages up to a sequence cannot be lost any more.
+func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
+
+// Attendance returns how many agents have come, and how many of those something is to be waited for: they are not done and can still be, for they have a
+// stream, or had one until less than grace ago; or they have one and wait until what they sent is safe.
 func (s *Store) Attendance(grace time.Duration) (came, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -143,9 +146,31 @@ func (s *Store) Attendance(grace time.Duration) (came, expected int) {
 	return len(s.agents), expected
 }
 
-// expected says whether an agent is not done and can still be.
 func (a *Agent) expected(grace time.Duration) bool {
-	return a.Done == nil && (a.streams > 0 || time.Since(a.left) < grace)
+	if a.streams > 0 {
+		return a.Done == nil || a.safe.Load() < a.last
+	}
+	return a.Done == nil && time.Since(a.left) < grace
+}
+
+// Deserted returns how many of the agents that are expected serve no process, where all ranks have come and all processes have ended: none will come to them.
+func (s *Store) Deserted(grace time.Duration) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.totals.Processes == 0 || s.totals.ProcessesEnded < s.totals.Processes || s.ranksMissing() > 0 {
+		return 0
+	}
+	serving := make(map[*Agent]bool)
+	for _, p := range s.processes {
+		serving[p.Agent] = true
+	}
+	n := 0
+	for _, a := range s.agents {
+		if !serving[a] && a.expected(grace) {
+			n++
+		}
+	}
+	return n
 }
 
 // Roll lists the agents that have come, by id, and says how many of them are expected, as Attendance does.

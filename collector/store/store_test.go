@@ -280,7 +280,44 @@ func TestAttendance(t *testing.T) {
 	s.store.Greet(&moriensv1.Hello{Agent: 1})
 	check("back", 0, 1)
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	check("done, and not safe", 0, 1)
+	s.agent.Safe(s.next)
 	check("done", time.Hour, 0)
+	s.agent.Safe(s.next - 1)
+	s.store.Leave(s.agent)
+	check("done, and gone before it was safe", time.Hour, 0)
+}
+
+// An agent that serves nobody is deserted once all ranks have come and all processes have ended.
+func TestDeserted(t *testing.T) {
+	s := newStub(t)
+	if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {
+		t.Fatal(err)
+	}
+	check := func(when string, want int) {
+		t.Helper()
+		if got := s.store.Deserted(time.Hour); got != want {
+			t.Errorf("%s: %d are deserted, want %d", when, got, want)
+		}
+	}
+	end := func(process uint64) *moriensv1.ReportRequest {
+		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: process}}}
+	}
+	check("no rank has come", 0)
+	s.must(process(1, 0, 2))
+	check("a rank runs", 0)
+	s.must(end(1))
+	check("a rank is missing", 0)
+	s.must(process(2, 1, 2))
+	check("the last rank runs", 0)
+	s.must(end(2))
+	check("all is over", 1)
+	s.must(process(3, 0, 1)) // spawned
+	check("another world runs", 0)
+	s.must(end(3))
+	check("all is over again", 1)
+	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	check("who had ranks is done", 1)
 }
 
 func TestColumn(t *testing.T) {

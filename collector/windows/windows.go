@@ -51,6 +51,7 @@ type Desk struct {
 	mu     sync.Mutex
 	agents map[uint64]*agent
 	number uint64
+	frozen bool
 }
 
 // New returns a Desk that knows no agent yet.
@@ -126,7 +127,7 @@ func (d *Desk) Join(id uint64, wake func()) *Line {
 	d.mu.Lock()
 	a := d.agents[id]
 	if a == nil {
-		a = &agent{id: id}
+		a = &agent{id: id, done: d.frozen} // else it would not have been let in
 		d.agents[id] = a
 	}
 	l := &Line{desk: d, agent: a, wake: wake}
@@ -140,6 +141,19 @@ func (d *Desk) Join(id uint64, wake func()) *Line {
 		wake()
 	}
 	return l
+}
+
+// Freeze says that the run is over. An agent that is not done will not be let in any more: one that has no stream, or loses it, has ended.
+func (d *Desk) Freeze() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.frozen = true
+	for _, a := range d.agents {
+		a.done = true
+		if a.line == nil {
+			a.fail()
+		}
+	}
 }
 
 // Leave says that the stream has ended.

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -104,15 +105,32 @@ func TestAgentAfterTheEnd(t *testing.T) {
 }
 
 // The agent of a plain preload, which hosts the collector, may be killed when the run has ended and the results are made: the one that is started in its place makes them,
-// asks itself for what it has, and leaves no spool.
+// asks itself for what it has, and leaves no spool, be there room for the results or not.
 func TestPreloadAfterTheEnd(t *testing.T) {
+	t.Run("room", func(t *testing.T) { preloadAfterTheEnd(t, false) })
+	t.Run("no room", func(t *testing.T) { preloadAfterTheEnd(t, true) })
+}
+
+func preloadAfterTheEnd(t *testing.T, full bool) {
 	dir := t.TempDir()
+	out := filepath.Join(dir, "run")
+	if err := os.Mkdir(out, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if full {
+		t.Setenv("TMPDIR", t.TempDir()) // where the results go then
+		if err := syscall.Mount("none", out, "tmpfs", 0, "size=8m"); err != nil {
+			t.Skipf("cannot mount a tmpfs here: %v", err)
+		}
+		disk := out
+		t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	}
 	shm, spools, run := filepath.Join(dir, "shm"), filepath.Join(dir, "spool"), "00000000000000ae"
 	rings := ring.DirectoryPath(shm, os.Getuid(), run)
 	if err := os.MkdirAll(rings, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collector.Start(collector.Config{Journal: filepath.Join(dir, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Stay: patience, Log: quiet})
+	c, err := collector.Start(collector.Config{Journal: filepath.Join(out, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Stay: patience, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +166,16 @@ func TestPreloadAfterTheEnd(t *testing.T) {
 		t.Fatalf("the agent has left %q", found)
 	}
 
+	if full {
+		ballast, err := os.Create(filepath.Join(out, "ballast"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for block := make([]byte, 4096); err == nil; {
+			_, err = ballast.Write(block)
+		}
+		ballast.Close()
+	}
 	stderr, err := unix.Dup(2) // which a preload makes its log
 	if err != nil {
 		t.Fatal(err)
@@ -155,19 +183,27 @@ func TestPreloadAfterTheEnd(t *testing.T) {
 	defer func() { unix.Dup3(stderr, 2, 0); unix.Close(stderr) }()
 	host := preload{
 		PreloadConfig: PreloadConfig{
-			Run: run, Shm: shm, Near: dir, Dir: dir, Alone: true, Timeout: patience, Agent: "agent", Words: io.Discard, Spool: Spool{Dir: spools},
+			Run: run, Shm: shm, Near: dir, Dir: out, Alone: true, Timeout: patience, Agent: "agent", Words: io.Discard, Spool: Spool{Dir: spools},
 			Options: byDuration, Keep: Keep{Options: retention.Options{All: true}, Timeout: patience}, Log: quiet,
 		},
-		folder: filepath.Dir(dir), directory: rings,
+		folder: dir, directory: rings,
 	}
-	if err := host.host(make(chan os.Signal), dir); err != nil {
+	err = host.host(make(chan os.Signal), out)
+	if full != errors.Is(err, syscall.ENOSPC) || !full && err != nil {
 		t.Error(err)
 	}
-	m, err := rundir.ReadManifest(dir)
+	if full {
+		results, _ := filepath.Glob(filepath.Join(os.TempDir(), "run-*"))
+		if len(results) != 1 {
+			t.Fatalf("results are in %q", results)
+		}
+		out = results[0]
+	}
+	m, err := rundir.ReadManifest(out)
 	if err != nil || m.MPICalls["MPI_Barrier"] != 19 || m.Losses.TransfersLost != 0 || len(m.Reduction.Missing) > 0 {
 		t.Errorf("%v, %v, %+v, missing %q", err, m.MPICalls, m.Losses, m.Reduction.Missing)
 	}
-	for _, left := range []string{shm, spools, filepath.Join(dir, rendezvous.File), filepath.Join(dir, rundir.JournalDir)} {
+	for _, left := range []string{shm, spools, filepath.Join(out, rendezvous.File), filepath.Join(out, rundir.JournalDir)} {
 		if entries, err := filepath.Glob(filepath.Join(left, "*")); len(entries) > 0 || err != nil {
 			t.Errorf("%s has %v, %v", left, entries, err)
 		}

@@ -335,6 +335,11 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 // collector, nil where they need not.
 func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir string) (by string, served chan error, notice *rendezvous.Notice, err error) {
 	notice, unable := rendezvous.Post(dir, col.Rendezvous(), p.Log)
+	if col.Resumed() && (errors.Is(unable, syscall.ENOSPC) || errors.Is(unable, syscall.EDQUOT)) {
+		// There is a run to go on with, and this node's agent needs no file to find the collector.
+		p.Log.Error("agents of other nodes do not find the collector yet", "error", unable)
+		notice, unable = rendezvous.PostLater(dir, col.Rendezvous(), p.Log), nil
+	}
 	node, err := p.agent(uplink.At(col.Rendezvous()), dir, true, unable)
 	if node == nil {
 		return "", nil, notice, err

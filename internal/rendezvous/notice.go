@@ -36,6 +36,18 @@ func Post(dir string, r Rendezvous, log *slog.Logger) (*Notice, error) {
 	return n, nil
 }
 
+// PostLater is Post where there is no room for the file: it is written when there is. That of a collector of this run that was killed leads nowhere.
+func PostLater(dir string, r Rendezvous, log *slog.Logger) *Notice {
+	if old, err := Read(dir); err == nil && old.Run == r.Run {
+		if err := Remove(dir); err != nil {
+			log.Warn("the rendezvous of a collector that was killed stays", "error", err)
+		}
+	}
+	n := &Notice{dir: dir, meet: r, log: log, stop: make(chan struct{}), stopped: make(chan struct{})}
+	go n.watch()
+	return n
+}
+
 func (n *Notice) watch() {
 	defer close(n.stopped)
 	tick := time.NewTicker(lookEvery)
@@ -60,10 +72,10 @@ func (n *Notice) look() {
 		n.say(slog.LevelError, "something else is in the place of the rendezvous: agents that start now do not find this collector", err)
 	default:
 		if err := write(n.dir, n.meet, os.Link); err != nil { // which replaces nothing
-			n.say(slog.LevelError, "the rendezvous was removed, and cannot be written anew", err)
+			n.say(slog.LevelError, "the rendezvous is missing, and cannot be written", err)
 			return
 		}
-		n.say(slog.LevelWarn, "the rendezvous was removed: written anew", nil)
+		n.say(slog.LevelWarn, "the rendezvous was missing: written anew", nil)
 	}
 }
 

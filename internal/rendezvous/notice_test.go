@@ -51,6 +51,25 @@ func TestNoticeIsPutUpAgain(t *testing.T) {
 	})
 }
 
+// Where there was no room for it a rendezvous is put up later, in the place of that of a collector that was killed.
+func TestPostLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir, old := t.TempDir(), sound
+		old.Address = "127.0.0.1:2"
+		if err := Write(dir, old); err != nil {
+			t.Fatal(err)
+		}
+		n := PostLater(dir, sound, slog.New(slog.DiscardHandler))
+		pass()
+		if got, err := Read(dir); !got.Equal(sound) || err != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if err := n.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // What stands in its place stays: another run's, something that is no rendezvous. That is said once.
 func TestNoticeReplacesNothing(t *testing.T) {
 	other := sound
@@ -117,7 +136,7 @@ func TestNoticeWithoutDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		pass()
-		if _, err := os.Lstat(dir); err == nil || strings.Count(logged.String(), "cannot be written anew") != 1 {
+		if _, err := os.Lstat(dir); err == nil || strings.Count(logged.String(), "is missing, and cannot be written") != 1 {
 			t.Errorf("%v, said\n%s", err, logged)
 		}
 		if err := n.Remove(); err != nil {
