@@ -20,7 +20,7 @@ func TestInstall(t *testing.T) {
 	app := mpitest.OpenMPI.App(t, "annotate", "-I"+filepath.Join(prefix, "include"))
 	mpitest.OpenMPI.Fortran(t, "annotatef", "F08", filepath.Join(prefix, "include", "moriens.F90"))
 	out := filepath.Join(t.TempDir(), "run")
-	command := append([]string{filepath.Join(prefix, "bin", "moriens"), "run", "--out", out, "--"}, mpitest.OpenMPI.Args(2, "", app, "nest", "4")...)
+	command := append([]string{filepath.Join(prefix, "bin", "moriens"), "run", "--keep-bursts", "all", "--out", out, "--"}, mpitest.OpenMPI.Args(2, "", app, "nest", "4")...)
 	o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, command...)
 	if o.status != 0 || o.stderr != "" {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)

@@ -17,7 +17,7 @@ type side struct {
 	id           uint64
 	how          moriensv1.Origin_How
 	size, peers  uint32
-	began, ended int64  // the call that brought them together, of all of its ranks: ns in the run's time
+	began, ended int64  // the call that brought them together, from its first begin to its last end, of MPI_Comm_spawn to its first: ns in the run's time
 	text         string // what both sides know, if they do
 }
 
@@ -69,8 +69,19 @@ func (h *history) addSide(sides map[sideKey]*side, p *process, m store.Member) {
 		s = &side{world: p.world, id: m.Info.Id, how: m.Origin.How, size: m.Info.Size, peers: m.Info.Peers, began: began, ended: ended}
 		sides[key] = s
 	}
-	s.began, s.ended = min(s.began, began), max(s.ended, ended)
+	s.join(began, ended)
 	s.text = cmp.Or(s.text, m.Origin.Text)
+}
+
+// join takes in the call of one more rank. No rank comes out of MPI_Comm_spawn before those that are started are in MPI_Init: what begins when the first one is out
+// was started by another call, though the last one is still in this.
+func (s *side) join(began, ended int64) {
+	s.began = min(s.began, began)
+	if s.how == moriensv1.Origin_HOW_SPAWNED {
+		s.ended = min(s.ended, ended)
+	} else {
+		s.ended = max(s.ended, ended)
+	}
 }
 
 // meets says whether two sides can be those of one meeting.

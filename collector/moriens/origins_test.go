@@ -90,6 +90,27 @@ func TestPairSides(t *testing.T) {
 	}
 }
 
+// Two spawns one after the other are told apart, however long a rank takes to come out of the first.
+func TestLateOutOfSpawn(t *testing.T) {
+	sides := make(map[sideKey]*side)
+	for i, calls := range [][][2]int64{{{10, 20}, {11, 35}}, {{21, 40}, {36, 41}}, {{15, 20}, {16, 34}}, {{30, 40}, {31, 38}}} {
+		how := spawned
+		if i > 1 {
+			how = parent
+		}
+		s := &side{world: i, id: uint64(i), how: how, size: 2, peers: 2, began: calls[0][0], ended: calls[0][1]}
+		s.join(calls[1][0], calls[1][1])
+		sides[sideKey{i, s.id, how}] = s
+	}
+	common := pairSides(sides)
+	for i := range 2 {
+		id, paired := common[sideKey{i, uint64(i), spawned}]
+		if !paired || id != common[sideKey{i + 2, uint64(i + 2), parent}] {
+			t.Errorf("spawn %d: %v", i, common)
+		}
+	}
+}
+
 // What was made of a communicator that got a common id has one too, the same on both sides; of others nothing is known.
 func TestCommonIDs(t *testing.T) {
 	member := func(id uint64, origin *moriensv1.Origin) store.Member {

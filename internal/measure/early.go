@@ -27,7 +27,7 @@ const (
 func attend(col *collector.Collector, signals chan os.Signal) (by string, err error) {
 	defer signal.Stop(signals)
 	if col.Team().Rank() == 0 {
-		by = awaitEnd(col, signals)
+		by = awaitEnd(context.Background(), col, signals)
 		select {
 		case <-col.Adjourned():
 			_, err = col.Verdict()
@@ -47,9 +47,9 @@ func attend(col *collector.Collector, signals chan os.Signal) (by string, err er
 }
 
 // awaitEnd waits until the agents of a run are done, or until the run is ended early: by a signal, or by the user's
-// command. It returns by what, "" where the agents were done, or other collectors of the run are lost.
-func awaitEnd(col *collector.Collector, signals <-chan os.Signal) (by string) {
-	ctx, cancel := context.WithCancel(context.Background())
+// command. It returns by what, "" where the agents were done, other collectors of the run are lost, or ctx ends: nobody can come any more.
+func awaitEnd(ctx context.Context, col *collector.Collector, signals <-chan os.Signal) (by string) {
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := make(chan struct{})
 	go func() {

@@ -22,6 +22,7 @@ import (
 	"moriens/internal/mpicall"
 	"moriens/internal/rendezvous"
 	"moriens/internal/retention"
+	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
 )
 
@@ -276,5 +277,25 @@ func TestRendezvousRemoved(t *testing.T) {
 	}
 	if _, err := rundir.ReadManifest(dir); err != nil {
 		t.Error(err)
+	}
+}
+
+// Where nobody can come any more the end of a run is not waited for, though an agent has come that is not done.
+func TestNobodyToWaitFor(t *testing.T) {
+	c := startRun(t, "00000000000000ae", "127.0.0.1:0")
+	if _, _, err := c.Journal().Store().Greet(&moriensv1.Hello{Run: "00000000000000ae", Agent: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, nobody := context.WithCancel(t.Context())
+	ended := make(chan string)
+	go func() { ended <- awaitEnd(ctx, c, nil) }()
+	select {
+	case by := <-ended:
+		t.Fatalf("it ended by %q while an agent is there", by)
+	case <-time.After(200 * time.Millisecond):
+	}
+	nobody()
+	if by := <-ended; by != "" {
+		t.Errorf("it ended by %q", by)
 	}
 }

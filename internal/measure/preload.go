@@ -355,10 +355,17 @@ func (p *preload) attend(col *collector.Collector, signals <-chan os.Signal, dir
 		}()
 		return "", served, notice, err
 	}
-	go func() { served <- node.Run(context.Background()) }()
-	by = awaitEnd(col, signals)
+	expecting, nobody := context.WithCancel(context.Background())
+	defer nobody()
+	go func() {
+		served <- node.Run(context.Background())
+		if p.Alone { // there is no other agent, and this one does not come back
+			nobody()
+		}
+	}()
+	by = awaitEnd(expecting, col, signals)
 	if by == "" && p.lateComers(col, signals) {
-		by = awaitEnd(col, signals)
+		by = awaitEnd(expecting, col, signals)
 	}
 	if by != "" {
 		node.JobOver() // should the order not reach it
