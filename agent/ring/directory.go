@@ -113,6 +113,7 @@ type Directory struct {
 	seen map[string]bool
 	// When it was listed, and when it had changed before; zero where it has to be listed again.
 	listed, changed time.Time
+	readDir         func(string) ([]os.DirEntry, error) // os.ReadDir, but for tests
 }
 
 const (
@@ -125,7 +126,7 @@ const (
 
 // NewDirectory gives the directory at path, which need not exist yet.
 func NewDirectory(path string) *Directory {
-	return &Directory{path: path, seen: map[string]bool{}}
+	return &Directory{path: path, seen: map[string]bool{}, readDir: os.ReadDir}
 }
 
 var (
@@ -136,7 +137,8 @@ var (
 )
 
 // Scan lists what is new, by name. A directory that does not exist holds nothing. A ring may turn up
-// one scan before its process. Start files of ranks that died are removed. Other files are ignored: some are being written, under a leading dot.
+// one scan before its process. A rank that is about to record is one that starts until its process or its fault is found. Start files of ranks that died are
+// removed. Other files are ignored: some are being written, under a leading dot.
 func (d *Directory) Scan() (Found, error) {
 	var found Found
 	var changed time.Time
@@ -148,13 +150,14 @@ func (d *Directory) Scan() (Found, error) {
 		return found, nil
 	}
 	d.listed = time.Time{}
-	entries, err := os.ReadDir(d.path)
+	entries, starting, err := d.list()
 	if errors.Is(err, fs.ErrNotExist) {
 		return found, nil
 	}
 	if err != nil {
 		return found, fmt.Errorf("ring: %w", err)
 	}
+	found.Starting = starting
 	for _, entry := range entries {
 		name := entry.Name()
 		if d.seen[name] {
@@ -171,11 +174,6 @@ func (d *Directory) Scan() (Found, error) {
 				numbers[i], _ = strconv.Atoi(fault[1+i])
 			}
 			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])})
-		case startName.MatchString(name):
-			if d.starts(name) {
-				found.Starting++
-			}
-			continue
 		default:
 			continue
 		}
@@ -187,14 +185,38 @@ func (d *Directory) Scan() (Found, error) {
 	return found, nil
 }
 
-// starts says whether the rank that made a start file lives.
+// list lists the directory, and counts the ranks that are about to record. A start file goes when what the rank records to has its name: one that has gone
+// since it was listed may have left a process that the listing lacks.
+func (d *Directory) list() ([]os.DirEntry, int, error) {
+	for {
+		entries, err := d.readDir(d.path)
+		if err != nil {
+			return nil, 0, err
+		}
+		starting, gone := 0, false
+		for _, entry := range entries {
+			if name := entry.Name(); startName.MatchString(name) && !d.seen[name] {
+				if d.starts(name) {
+					starting++
+				} else { // and no other rank's has that name
+					d.seen[name], gone = true, true
+				}
+			}
+		}
+		if !gone {
+			return entries, starting, nil
+		}
+	}
+}
+
+// starts says whether the rank that made a start file lives and is about to record, or whether that cannot be told.
 func (d *Directory) starts(name string) bool {
 	path := filepath.Join(d.path, name)
 	locked, err := lockedFile(path)
 	if err == nil && !locked {
 		os.Remove(path)
 	}
-	return err == nil && locked
+	return locked || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // lockedFile says whether a process has a file locked.
@@ -222,9 +244,12 @@ func (d *Directory) Clear() error {
 	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
 		return fmt.Errorf("ring: %w", err)
 	}
-	return d.clear(func(name string) bool {
-		return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
-	})
+	return d.clear(ours)
+}
+
+// ours says whether a file is one that a process of the run makes, by its name.
+func ours(name string) bool {
+	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
 }
 
 func (d *Directory) clear(ours func(name string) bool) error {
@@ -255,6 +280,38 @@ func (d *Directory) Remove() error {
 		return fmt.Errorf("ring: %w", err)
 	}
 	return nil
+}
+
+// Retire is how an agent leaves to which no rank has come: what ranks that died have left goes, and the directory with it. First the agent's file is put out of
+// sight, so that a rank which comes from then on starts another agent, and leaves its files to that one. Then came looks for ranks that have seen the file
+// before: where there are any the agent stays, unless another one is there by now, and Retire returns false.
+func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
+	left, err := os.ReadDir(d.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("ring: %w", err)
+	}
+	file, aside := filepath.Join(d.path, AgentFile), filepath.Join(d.path, "."+AgentFile)
+	if err := os.Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, fmt.Errorf("ring: %w", err)
+	}
+	some, err := came()
+	if some || err != nil {
+		linkErr := os.Link(aside, file)
+		if linkErr == nil || errors.Is(linkErr, fs.ErrExist) {
+			os.Remove(aside)
+		}
+		return errors.Is(linkErr, fs.ErrExist), err
+	}
+	for _, entry := range left {
+		if name := entry.Name(); name == SpoolDir || ours(strings.TrimPrefix(name, ".")) {
+			if err := os.RemoveAll(filepath.Join(d.path, name)); err != nil {
+				return true, fmt.Errorf("ring: %w", err)
+			}
+		}
+	}
+	os.Remove(aside)
+	os.Remove(d.path) // unless it is another agent's by now
+	return true, nil
 }
 
 // Abandon removes the directory if nothing is in it: its agent gives up, and no rank has come.

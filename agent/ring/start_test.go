@@ -4,11 +4,14 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"moriens/cshim/ringwriter"
 )
 
 // lockWhole creates a file that is locked until it is closed.
@@ -46,6 +49,106 @@ func TestStarting(t *testing.T) {
 	}
 	if _, err := os.Stat(first.Name()); !errors.Is(err, syscall.ENOENT) {
 		t.Error(err)
+	}
+}
+
+// A rank that was about to record is found whatever time a scan takes: here its process is published, and its start file goes, between the listing and the
+// look at that file.
+func TestStartedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start := lockWhole(t, filepath.Join(path, "00000000000000a1.start"))
+	var process *ringwriter.Process
+	d := NewDirectory(path)
+	d.readDir = func(path string) ([]os.DirEntry, error) {
+		entries, err := os.ReadDir(path)
+		if process == nil {
+			if process, err = ringwriter.New(path, ringwriter.Identity{}); err != nil {
+				t.Fatal(err)
+			}
+			os.Remove(start.Name())
+			start.Close()
+		}
+		return entries, err
+	}
+	found, err := d.Scan()
+	if err != nil || found.Starting != 0 || len(found.Processes) != 1 || filepath.Base(found.Processes[0]) != process.FileName() {
+		t.Errorf("%+v, %v", found, err)
+	}
+	process.Exit()
+}
+
+// TestRetire: an agent to which no rank has come leaves nothing. It stays where one comes at the last moment, and has relied on it; where that one has
+// started another agent, all that is new is left to them.
+func TestRetire(t *testing.T) {
+	const agentFile, dead, start = AgentFile, ".00000000000000a1.process", "00000000000000a2.start"
+	for _, c := range []struct {
+		name    string
+		come    []string // while it retires
+		retired bool
+		left    []string
+	}{
+		{"nobody", nil, true, nil},
+		{"a rank", []string{start}, false, []string{dead, start, agentFile}},
+		{"a rank with an agent of its own", []string{start, agentFile}, true, []string{dead, start, agentFile}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "run")
+			if err := os.Mkdir(path, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			lock := lockWhole(t, filepath.Join(path, agentFile))
+			if err := os.WriteFile(filepath.Join(path, dead), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			d := NewDirectory(path)
+			retired, err := d.Retire(func() (bool, error) {
+				for _, name := range c.come {
+					lockWhole(t, filepath.Join(path, name))
+				}
+				found, err := d.Scan()
+				return found.Starting > 0, err
+			})
+			if err != nil || retired != c.retired {
+				t.Errorf("retired %v, %v", retired, err)
+			}
+			var left []string
+			entries, _ := os.ReadDir(path)
+			for _, e := range entries {
+				left = append(left, e.Name())
+			}
+			if !slices.Equal(left, c.left) {
+				t.Errorf("left are %q, want %q", left, c.left)
+			}
+			own, err := lock.Stat()
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := os.Stat(filepath.Join(path, agentFile))
+			if same := err == nil && os.SameFile(own, now); same == c.retired {
+				t.Errorf("the file is its own: %v", same)
+			}
+		})
+	}
+}
+
+// An agent leaves alone what comes when it has looked for the last time: that is another one's.
+func TestRetireAfter(t *testing.T) {
+	path := t.TempDir()
+	lockWhole(t, filepath.Join(path, AgentFile))
+	d := NewDirectory(path)
+	retired, err := d.Retire(func() (bool, error) {
+		found, err := d.Scan()
+		for _, name := range []string{AgentFile, "00000000000000a2.start"} {
+			lockWhole(t, filepath.Join(path, name))
+		}
+		return found.Starting > 0, err
+	})
+	entries, _ := os.ReadDir(path)
+	if err != nil || !retired || len(entries) != 2 {
+		t.Errorf("retired %v, %v; left are %v", retired, err, entries)
 	}
 }
 

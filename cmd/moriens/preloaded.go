@@ -108,9 +108,14 @@ func (c *preloadedCommand) supervise(w words, options partition.Options, bursts 
 	// Nobody will read what the ranks go on recording. The file that tells them why stays for as long as they can read it.
 	directory := ring.NewDirectory(ring.DirectoryIn(c.Shm, c.Rings, os.Getuid(), c.ID))
 	complain(w, errors.Join(err, directory.Clear()))
-	if unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK}); unlockErr == nil && starterErr == nil {
+	unlockErr := unix.FcntlFlock(lock.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_UNLCK})
+	switch {
+	case unlockErr != nil:
+	case starterErr == nil:
 		awaitEnd(starter)
 		directory.Remove() // a rank that ended well has done so
+	case errors.Is(starterErr, unix.ESRCH): // it has ended before this process could look
+		directory.Remove()
 	}
 	return exitStatus{statusFailure, nil}
 }

@@ -18,6 +18,7 @@
 #define FIRST_PAUSE_US 1000u
 #define LONGEST_PAUSE_US 20000u
 #define MAX_ARGUMENTS 24
+#define MAX_TRIES 3
 
 extern char **environ;
 
@@ -165,17 +166,19 @@ static void end_start(void)
 /* Takes part in the run that is named, and starts the agent if nobody has. */
 static bool take_part(void)
 {
-	int directory, error;
+	int directory, error, tries = 0;
 
 	snprintf(launch.directory, sizeof launch.directory, "%s/moriens-%" PRIu32 "-%s", launch.options.shm, moriens_os_uid(), launch.run);
 	if (!find_program())
 		return failed(launch.program, ENOENT);
-	error = moriens_os_open_beside(launch.directory, sizeof launch.directory, &directory);
-	if (error != 0)
-		return failed(launch.directory, error);
+	do {
+		error = moriens_os_open_beside(launch.directory, sizeof launch.directory, &directory);
+		if (error != 0)
+			return failed(launch.directory, error);
+		error = create_start(directory);
+		moriens_os_close(directory);
+	} while (error == ENOENT && ++tries < MAX_TRIES); /* an agent before ours has just removed the directory */
 	snprintf(launch.lock_path, sizeof launch.lock_path, "%s/agent", launch.directory);
-	error = create_start(directory);
-	moriens_os_close(directory);
 	if (error != 0) {
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 		return failed(launch.directory, error);

@@ -5,7 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+
+	"moriens/agent/ring"
+	"moriens/cshim/ringwriter"
 )
 
 // Ranks whose files cannot be read, as those of a library of another version, are not nobody: an agent that finds no others says so, and is not silent.
@@ -25,5 +29,45 @@ func TestMeetNobodyReadable(t *testing.T) {
 		if said := err != nil && strings.Contains(err.Error(), "cannot be read"); said != left || errors.Is(err, errNobody) == left {
 			t.Errorf("a file is left: %v, says %v", left, err)
 		}
+	}
+}
+
+// What an agent that gives up takes for nobody: not a rank that comes at the last moment, to record or to say that it cannot.
+func TestRetire(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		come    func(dir string) error
+		retired bool
+	}{
+		{"nobody", func(string) error { return nil }, true},
+		{"a rank", func(dir string) error {
+			_, err := ringwriter.New(dir, ringwriter.Identity{Rank: 1, Size: 2})
+			return err
+		}, false},
+		{"a rank that cannot record", func(dir string) error { return ringwriter.Fault(dir, 1, 2, 1001, syscall.ENOSPC) }, false},
+		{"a rank that cannot be read", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "fedcba9876543210.process"), make([]byte, 1<<16), 0o600)
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			ranks := watched{directory: ring.NewDirectory(dir)}
+			defer ranks.close()
+			if err := ranks.look(); err != nil || ranks.came() {
+				t.Fatalf("came %v, %v", ranks.came(), err)
+			}
+			if err := c.come(dir); err != nil {
+				t.Fatal(err)
+			}
+			if retired, err := ranks.retire(); err != nil || retired != c.retired {
+				t.Errorf("retired %v, %v", retired, err)
+			}
+			if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) != c.retired {
+				t.Error(err)
+			}
+		})
 	}
 }

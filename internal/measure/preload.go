@@ -91,7 +91,7 @@ func Preload(c PreloadConfig) error {
 	m, err := p.meet(signals)
 	switch {
 	case errors.Is(err, errNobody):
-		return ring.NewDirectory(p.directory).Remove()
+		return nil
 	case err == nil && m.Host == c.Agent:
 		return p.host(signals, m.Dir)
 	case err == nil:
@@ -162,10 +162,12 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 			lastSeen = time.Now()
 		}
 		switch gone := time.Since(lastSeen); {
-		case len(ranks.processes) == 0 && gone > nobodyAfter && ranks.unread != nil:
+		case !ranks.came() && gone > nobodyAfter && ranks.unread != nil:
 			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "library and moriens program must be of one version; MORIENS_BIN names the program")
-		case len(ranks.processes) == 0 && gone > nobodyAfter:
-			return m, errNobody
+		case !ranks.came() && gone > nobodyAfter:
+			if retired, err := ranks.retire(); retired || err != nil {
+				return m, cmp.Or(err, errNobody)
+			}
 		case gone > p.patience() || len(signals) > 0:
 			return m, hint.With(fmt.Errorf("no agent that serves world rank 0 left word in %s", p.folder),
 				"the ranks' working directory, or the folder of MORIENS_DIR, must be one that all nodes share; does rank 0 have the library?")
@@ -187,6 +189,7 @@ type watched struct {
 	directory *ring.Directory
 	processes []*ring.Process
 	starting  int
+	faulted   bool  // one cannot record
 	first     bool  // one of them is a world's rank 0, be it that it cannot record
 	unread    error // why a file of one of them cannot be read: the node says so, where there comes to be one
 }
@@ -198,6 +201,7 @@ func (w *watched) look() error {
 	}
 	w.starting = found.Starting
 	for _, fault := range found.Faults {
+		w.faulted = true
 		w.first = w.first || fault.Rank == 0
 	}
 	for _, path := range found.Processes {
@@ -212,6 +216,17 @@ func (w *watched) look() error {
 		w.first = w.first || process.Rank == 0
 	}
 	return nil
+}
+
+// came says whether a rank has come, be it that it cannot record: the results are to know of it.
+func (w *watched) came() bool { return len(w.processes) > 0 || w.faulted }
+
+// retire gives the ranks up, and says whether that holds: none has come at the last moment.
+func (w *watched) retire() (bool, error) {
+	return w.directory.Retire(func() (bool, error) {
+		err := w.look()
+		return w.came() || w.starting > 0 || w.unread != nil, err
+	})
 }
 
 // live says whether a rank is about to record, or does.
