@@ -239,7 +239,8 @@ func locked(f *os.File) (bool, error) {
 	return lock.Type != unix.F_UNLCK, nil
 }
 
-// Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map their files are not disturbed.
+// Clear removes what the run's processes have left, and the agent's spool where that is here. Processes that still map their files are not disturbed, nor is
+// one that is making them: it would not record, and not be there at its end to tell the user why.
 func (d *Directory) Clear() error {
 	if err := os.RemoveAll(filepath.Join(d.path, SpoolDir)); err != nil {
 		return fmt.Errorf("ring: %w", err)
@@ -258,7 +259,7 @@ func (d *Directory) clear(ours func(name string) bool) error {
 		return fmt.Errorf("ring: %w", err)
 	}
 	for _, entry := range entries {
-		if !ours(strings.TrimPrefix(entry.Name(), ".")) { // a dot: a file that was being made
+		if !ours(entry.Name()) {
 			continue
 		}
 		if err := os.Remove(filepath.Join(d.path, entry.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -273,7 +274,11 @@ func (d *Directory) Remove() error {
 	if err := d.Clear(); err != nil {
 		return err
 	}
-	if err := d.clear(func(name string) bool { return name == AgentFile }); err != nil {
+	err := d.clear(func(name string) bool {
+		made := strings.TrimPrefix(name, ".") // a dot: a file that was being made
+		return made == AgentFile || ours(made)
+	})
+	if err != nil {
 		return err
 	}
 	if err := os.Remove(d.path); err != nil && !errors.Is(err, fs.ErrNotExist) {

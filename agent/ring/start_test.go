@@ -218,19 +218,36 @@ func TestSweepSparesAgents(t *testing.T) {
 	}
 }
 
-// TestClear: the file that tells the user why stays.
+// TestClear: the file that tells the user why stays, and what a rank is making, which is to read it. Remove takes them too.
 func TestClear(t *testing.T) {
+	const making = ".00000000000000a2.0.ring"
 	path := t.TempDir()
-	for _, name := range []string{AgentFile, "00000000000000a1.process", ".00000000000000a1.0.ring", "00000000000000a1.start", "fault-0-28", "other"} {
+	for _, name := range []string{AgentFile, "00000000000000a1.process", "00000000000000a1.0.ring", making, "00000000000000a1.start", "fault-0-28", "other"} {
 		if err := os.WriteFile(filepath.Join(path, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := NewDirectory(path).Clear(); err != nil {
+	left := func() (names []string) {
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	d := NewDirectory(path)
+	if err := d.Clear(); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := os.ReadDir(path)
-	if err != nil || len(entries) != 2 || entries[0].Name() != AgentFile || entries[1].Name() != "other" {
-		t.Errorf("%v, %v", entries, err)
+	if names := left(); !slices.Equal(names, []string{making, AgentFile, "other"}) {
+		t.Errorf("left are %q", names)
+	}
+	if err := d.Remove(); err == nil {
+		t.Error("a directory that is not empty is removed")
+	}
+	if names := left(); !slices.Equal(names, []string{"other"}) {
+		t.Errorf("left are %q", names)
 	}
 }

@@ -28,6 +28,7 @@ static struct {
 	struct moriens_job job;
 	bool tried;     /* to launch the run that is named */
 	bool started;   /* this process has started the agent */
+	bool said;      /* what the agent has left */
 	uint32_t pid;   /* of this process; children that it forks have another */
 	int error;      /* why there is no agent */
 	const char *failed; /* what the error is of */
@@ -213,8 +214,10 @@ static bool agent_stays(int32_t rank)
 		return take_part();
 	}
 	bool stays = moriens_os_is_locked(fd);
-	if (!stays && launch.started)
+	if (!stays && launch.started) {
 		moriens_os_say_file(fd);
+		launch.said = true;
+	}
 	if (!stays && (rank == 0 || launch.job.local_rank == 0) && moriens_os_left_empty(fd))
 		say_died("nothing is recorded; is this the moriens program? MORIENS_BIN names another one");
 	moriens_os_close(fd);
@@ -348,6 +351,7 @@ void moriens_launch_wait(void)
 		late = moriens_os_monotonic_us() - start >= launch.options.timeout_s * 1000000;
 	}
 	moriens_os_say_file(fd);
+	launch.said = true;
 	if (!late && moriens_os_left_empty(fd))
 		say_died("if it was killed, `moriens collect --out`, with the run directory, makes results of what had come");
 	moriens_os_close(fd);
@@ -357,9 +361,19 @@ void moriens_launch_wait(void)
 		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }
 
-/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start another. */
+/* What an agent that failed while MPI started has left stays until now: by it the node's other ranks know not to start another. A rank that could not record, or
+ * that leaves without MPI_Finalize, has not said it yet. */
 __attribute__((destructor)) static void exiting(void)
 {
-	if (launch.started && launch.pid == moriens_os_pid())
-		moriens_os_remove_unlocked(launch.lock_path, launch.directory);
+	int fd;
+
+	if (!launch.started || launch.pid != moriens_os_pid())
+		return;
+	fd = launch.said ? -1 : moriens_os_open_locked(launch.lock_path);
+	if (fd >= 0) {
+		if (!moriens_os_is_locked(fd))
+			moriens_os_say_file(fd);
+		moriens_os_close(fd);
+	}
+	moriens_os_remove_unlocked(launch.lock_path, launch.directory);
 }
