@@ -118,3 +118,16 @@ func (p *process) text() string {
 	lines := strings.SplitAfter(p.said.String(), "\n")
 	return strings.Join(lines[max(0, len(lines)-40):], "")
 }
+
+// latest is what it said since its last start.
+func (p *process) latest() string {
+	whole := p.whole()
+	return whole[max(0, strings.LastIndex(whole, "-- "+p.name+": start ")):]
+}
+
+// count is how often it was started.
+func (p *process) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.starts
+}

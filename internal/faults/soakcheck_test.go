@@ -2,6 +2,7 @@ package faults
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"moriens/agent/uplink"
 	"moriens/internal/measure"
 	"moriens/trace/rundir"
 )
@@ -16,14 +18,6 @@ import (
 // counted are the calls that a manifest counts as lost, one by one.
 func counted(m *rundir.Manifest) int {
 	return int(m.Dropped + m.Losses.CallsUnrecorded + m.Losses.CallsAbandoned)
-}
-
-// partial says whether the result is said not to hold the whole run, for another reason than calls that it counts one by one.
-func partial(m *rundir.Manifest) bool {
-	l := &m.Losses
-	return !m.Complete && (m.EndedBy != "" || l.RanksMissing+l.RanksLeft+l.FilesUnreadable+len(l.AgentsUnfinished) > 0 || l.MessagesRefused+l.ThreadsUnrecorded > 0 ||
-		slices.ContainsFunc(l.RanksDied, func(d rundir.RankDied) bool { return d.CutOff }) ||
-		slices.ContainsFunc(m.Worlds, func(w rundir.World) bool { return len(w.Unrecorded) > 0 }))
 }
 
 // checkProgram sees that the program has worked out and ended as it does alone.
@@ -85,10 +79,10 @@ func (r *soakRound) checkResults() {
 		r.fail(kindProgram, "it was not let to MPI: %s", lastLine(r.said("stderr")))
 		return
 	}
-	m, _, err := r.manifest()
+	m, dir, err := r.manifest()
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && r.killed && !exists(filepath.Join(r.out, "journal")) && strings.Contains(r.said("stderr"), "moriens: "):
-		r.found.stated = total // there was nothing yet to go on with, and it was said
+	case errors.Is(err, fs.ErrNotExist) && r.nothing && r.saidSo():
+		r.found.stated = total
 		return
 	case err != nil:
 		r.fail(kindSilent, "no results: %v\n%s", err, r.said("stderr"))
@@ -106,15 +100,37 @@ func (r *soakRound) checkResults() {
 	}
 	r.found.counted = counted(m)
 	missing := total - r.found.recorded - r.found.counted
+	stated := lacksOf(m)
 	switch {
 	case missing < -uncertain:
 		r.fail(kindStatement, "%d calls recorded and %d counted as lost, %d made", r.found.recorded, r.found.counted, total)
-	case missing > uncertain && !partial(m):
+	case missing > uncertain && !stated.any():
 		r.fail(kindSilent, "%d calls recorded and %d counted as lost, %d made: %d are missing, and nothing says so", r.found.recorded, r.found.counted, total, missing)
 	case missing > uncertain:
 		r.found.stated = missing
 	}
+	r.checkRanks(m, dir, stated, uncertain)
 	r.checkStatement(m, made, missing > uncertain)
+}
+
+// saidSo says whether the job was told that nothing comes of it. Under a plain preload that is for the rank that has started the agent to say, in MPI_Finalize:
+// one that was killed before it came out of there cannot, and nobody else is left. That shows in the counts which it leaves after that.
+func (r *soakRound) saidSo() bool {
+	if strings.Contains(r.said("stderr"), "moriens: ") {
+		return true
+	}
+	if r.plan.way != byPreload || !r.plan.has(killRank) || r.starter == 0 {
+		return false
+	}
+	rank, known := rankOfCounts(r.t, filepath.Join(r.truth, fmt.Sprintf("shared.%d", r.starter)))
+	return !known || !exists(filepath.Join(r.truth, fmt.Sprintf("counts.%d", rank)))
+}
+
+// agentTooLate says whether the agent that we have started, again or after who had it was killed, found that the run had ended, as everything had been sent before:
+// then it says so, and fails. The results must be there and know of no agent that has not finished; whether they are whole checkResults sees.
+func (r *soakRound) agentTooLate() bool {
+	m, _, err := r.manifest()
+	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "moriens: "+uplink.ErrOver.Error()+"\n")
 }
 
 // checkStatement sees that what the results say fits together.

@@ -6,7 +6,7 @@
  * In each iteration a thread sends BATCH numbers to its fellow of the next rank, takes as many from the one before, waits for all, and
  * computes WORK steps; the first thread of all ranks meets the others every 16 iterations. Each 64 iterations it pauses PAUSE us.
  * Rank 0 prints the sum of what all received, "result R", and all exit with STATUS. The calls are counted where they stay whatever
- * ends a rank (planted_share), each just before it is made.
+ * ends a rank (planted_share), each just before it is made; a count of 0 is named after the rank, for nothing else tells whose they are.
  */
 #include "planted.h"
 
@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 	int threads = 1, status = 0, option, provided, numbers[MAX_THREADS];
 	pthread_t others[MAX_THREADS];
 	uint64_t sum = 0, all = 0;
+	char own[24];
 
 	planted_share();
 	/* Threads that count do not make names. */
@@ -70,6 +71,8 @@ int main(int argc, char **argv)
 	MPI(Init_thread, &argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	snprintf(own, sizeof own, "rank %d", rank);
+	planted_add(own, 0);
 	while ((option = getopt(argc, argv, "t:i:b:w:p:x:")) != -1) {
 		switch (option) {
 		case 't': threads = atoi(optarg); break;
