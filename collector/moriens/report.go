@@ -60,10 +60,10 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 		m.Losses.BatchesResent += int64(a.Done.GetResent())
 		describeWindows(m, a)
 		describeSpool(m, a)
-		if a.Done == nil {
-			m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
-			m.Losses.AgentsUnfinished = append(m.Losses.AgentsUnfinished, a.Hello.Host)
-		}
+	}
+	for _, a := range f.Unfinished() {
+		m.Notes = append(m.Notes, fmt.Sprintf("the agent on %s did not finish: the end of its ranks may be missing", a.Hello.Host))
+		m.Losses.AgentsUnfinished = append(m.Losses.AgentsUnfinished, a.Hello.Host)
 	}
 	m.Agents = describeAgents(f.Agents)
 	h.clocks.describe(m)

@@ -1,16 +1,53 @@
 package store
 
+import (
+	"iter"
+	"maps"
+	"slices"
+	"time"
+)
+
 // RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
 func (s *Store) RanksMissing() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.ranksMissing()
+	return ranksMissing(len(s.processes), maps.Values(s.processes))
 }
 
-func (s *Store) ranksMissing() int {
+func ranksMissing(came int, processes iter.Seq[*Process]) int {
 	largest := 0
-	for _, p := range s.processes {
+	for p := range processes {
 		largest = max(largest, int(p.Info.Size))
 	}
-	return max(0, largest-len(s.processes))
+	return max(0, largest-came)
+}
+
+// deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none will come to it.
+func deserted(came int, processes iter.Seq[*Process]) func(*Agent) bool {
+	over := came > 0 && ranksMissing(came, processes) == 0
+	serves := make(map[*Agent]bool)
+	for p := range processes {
+		serves[p.Agent] = true
+		over = over && p.End != nil
+	}
+	return func(a *Agent) bool { return over && !serves[a] }
+}
+
+// Deserted returns how many of the agents that are expected are so for no process: all ranks have come, and all processes have ended.
+func (s *Store) Deserted(grace time.Duration) int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	needless, n := deserted(len(s.processes), maps.Values(s.processes)), 0
+	for _, a := range s.agents {
+		if a.expected(grace) && needless(a) {
+			n++
+		}
+	}
+	return n
+}
+
+// Unfinished are the agents that are not done, but for those that have served no process of a run of which all has come.
+func (f *Frozen) Unfinished() []*Agent {
+	needless := deserted(len(f.Processes), slices.Values(f.Processes))
+	return slices.DeleteFunc(slices.Clone(f.Agents), func(a *Agent) bool { return a.Done != nil || needless(a) })
 }

@@ -153,26 +153,6 @@ func (a *Agent) expected(grace time.Duration) bool {
 	return a.Done == nil && time.Since(a.left) < grace
 }
 
-// Deserted returns how many of the agents that are expected serve no process, where all ranks have come and all processes have ended: none will come to them.
-func (s *Store) Deserted(grace time.Duration) int {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.totals.Processes == 0 || s.totals.ProcessesEnded < s.totals.Processes || s.ranksMissing() > 0 {
-		return 0
-	}
-	serving := make(map[*Agent]bool)
-	for _, p := range s.processes {
-		serving[p.Agent] = true
-	}
-	n := 0
-	for _, a := range s.agents {
-		if !serving[a] && a.expected(grace) {
-			n++
-		}
-	}
-	return n
-}
-
 // Roll lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
 func (s *Store) Roll(grace time.Duration) (ids []uint64, expected int) {
 	s.mu.RLock()

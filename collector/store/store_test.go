@@ -318,6 +318,30 @@ func TestDeserted(t *testing.T) {
 	check("all is over again", 1)
 	s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	check("who had ranks is done", 1)
+	if f := s.store.Freeze(); len(f.Agents) != 2 || len(f.Unfinished()) != 0 {
+		t.Errorf("%d agents have not finished", len(f.Unfinished()))
+	}
+}
+
+// An agent that is not done has not finished where a rank of it has not ended, or where it may have had one that is missing.
+func TestUnfinished(t *testing.T) {
+	for _, c := range []struct {
+		size int32
+		end  bool
+		want int // with an agent that serves nobody, and is not done either
+	}{{1, true, 1}, {1, false, 2}, {2, true, 2}} {
+		s := newStub(t)
+		if _, _, err := s.store.Greet(&moriensv1.Hello{Agent: 2}); err != nil {
+			t.Fatal(err)
+		}
+		s.must(process(1, 0, c.size))
+		if c.end {
+			s.must(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: 1}}})
+		}
+		if f := s.store.Freeze(); len(f.Unfinished()) != c.want {
+			t.Errorf("%+v: %d agents have not finished", c, len(f.Unfinished()))
+		}
+	}
 }
 
 func TestColumn(t *testing.T) {

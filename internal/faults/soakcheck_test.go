@@ -130,7 +130,7 @@ func (r *soakRound) saidSo() bool {
 // then it says so, and fails. The results must be there and know of no agent that has not finished; whether they are whole checkResults sees.
 func (r *soakRound) agentTooLate() bool {
 	m, _, err := r.manifest()
-	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "moriens: "+uplink.ErrOver.Error()+"\n")
+	return err == nil && len(m.Losses.AgentsUnfinished) == 0 && (r.killed || r.agent.count() > 1) && strings.Contains(r.agent.latest(), "\nmoriens: "+uplink.ErrOver.Error())
 }
 
 // checkStatement sees that what the results say fits together.
