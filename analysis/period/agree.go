@@ -8,13 +8,13 @@ type reference struct {
 }
 
 // agree chooses the sequence whose iterations most others have too, weighted by time. Threads agree on an iteration that begins at an anchor
-// if they have one that begins there, else on a section if they have one of as many iterations. Threads that have no iterations of their own are cut at anchors all the same; where there
+// if they have one that begins there, else on a section if they have one of as many iterations, or between the same calls. Threads that have no iterations of their own are cut at anchors all the same; where there
 // are none nothing is told of them, and they count as such that do not agree.
 func (f *finder) agree(threads []Thread, list []*sequence) reference {
 	times := make([]int64, f.anchors+4)
 	all, total := &times[0], &times[1] // the time of all threads, and of those that have iterations
 	begins := times[2:]                // by anchor, from -1: of those that have one begin there
-	counts := make(map[int]int64)      // by iterations of a section: the time of the threads that have one
+	counts := make(map[int]int64)      // by what sections are matched by: the time of the threads that have one
 	for _, s := range list {
 		if !f.Mine(s.threads[0]) {
 			continue
@@ -29,7 +29,7 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 			for _, a := range s.sections[i].anchors {
 				begins[a+1] += s.timeNS
 			}
-			if n := s.sections[i].iterations(); !seen[n] {
+			if n := s.sections[i].matchedBy(); !seen[n] {
 				seen[n] = true
 				counts[n] += s.timeNS
 			}
@@ -46,7 +46,7 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 		covered, agreed, explained := 0., 0., 0.
 		for k := range s.sections {
 			x := &s.sections[k]
-			share, of := float64(counts[x.iterations()]), *all
+			share, of := float64(counts[x.matchedBy()]), *all
 			if x.anchors != nil {
 				share = 0
 				for _, a := range x.anchors {
@@ -74,4 +74,12 @@ func (f *finder) agree(threads []Thread, list []*sequence) reference {
 		}
 	}
 	return best
+}
+
+// matchedBy is a number that tells which sections of other threads are the same, where there are no anchors.
+func (s *section) matchedBy() int {
+	if s.byCalls {
+		return -s.delimiter
+	}
+	return s.iterations()
 }

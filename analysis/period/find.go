@@ -48,20 +48,23 @@ type finder struct {
 	anchors    int        // of the thread that has most
 	bursts     int        // of the thread that has most
 	durationNS float64    // from the first burst of any thread to the end of the last, 1 at least
-	symbols    *sync.Pool // numberings of the threads' symbols
+	own        *sync.Pool // numberings of the threads' symbols
+	ownSymbols int        // how many there are
 	way                   // that was taken
 	result     *Result
 }
 
 // A way to see the run: by symbols, or by calls alone.
 type way struct {
-	byCalls   bool
-	view      []Thread // with numbers of calls for symbols, if they are what is seen
-	numbers   []uint32 // those; nil = the symbols are
-	pool      *sync.Pool
-	sequences []*sequence
-	of        []int32 // by thread: its sequence
-	reference reference
+	byCalls    bool
+	view       []Thread // with numbers of calls for symbols, if they are what is seen
+	numbers    []uint32 // those; nil = the symbols are
+	pool       *sync.Pool
+	symbols    int // numbers in the view are less
+	sequences  []*sequence
+	of         []int32     // by thread: its sequence
+	delimiters []delimiter // with which iterations begin; none: what repeats is iterations
+	reference  reference
 }
 
 // explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls. Where these are the same phases
@@ -94,18 +97,23 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	if f.bursts == 0 {
 		return f.result, nil
 	}
-	f.symbols = newNumberings(int(*symbols))
+	f.own, f.ownSymbols = newNumberings(int(*symbols)), int(*symbols)
 	f.durationNS = max(1, float64(*last-earliest[0]))
-	f.way = f.look(f.threads, f.symbols, false)
+	f.way = f.look(f.threads, f.own, f.ownSymbols, false)
+	ways := []way{f.way}
 	if damaged := f.anywhere(f.damaged); o.Calls != nil && (damaged || f.reference.explained*explainedMore < 1) {
-		calls := f.look(f.viewOf(o.Calls), newNumberings(int(slices.Max(o.Calls))+1), true)
+		count := int(slices.Max(o.Calls)) + 1
+		calls := f.look(f.viewOf(o.Calls), newNumberings(count), count, true)
 		calls.numbers = o.Calls
+		ways = append(ways, calls)
 		more := calls.reference.explained / f.reference.explained
 		if more > explainedMore || damaged && more*explainedMore >= 1 && f.anywhere(func() bool { return f.hasPhases(&calls) }) {
 			f.way = calls
 		}
 	}
+	f.delimit(ways)
 	f.bringReference()
+	f.part()
 	f.assemble()
 	return f.result, nil
 }
@@ -177,8 +185,8 @@ func renumber(symbols, numbers []uint32) []uint32 {
 }
 
 // look solves the sequences that a view has, and chooses the one whose phases are the run's. Of several members each solves those that its threads do.
-func (f *finder) look(view []Thread, pool *sync.Pool, byCalls bool) way {
-	w := way{byCalls: byCalls, view: view, pool: pool}
+func (f *finder) look(view []Thread, pool *sync.Pool, symbols int, byCalls bool) way {
+	w := way{byCalls: byCalls, view: view, pool: pool, symbols: symbols}
 	w.sequences, w.of = f.distinct(view)
 	models := f.models(&w)
 	sizes := make([]int, len(w.sequences))
@@ -219,14 +227,17 @@ func (f *finder) solve(w *way, s *sequence, m *model) {
 		judged = f.kindsOf(&m.own)
 	}
 	s.solve(&m.view, seq, symbols, judged)
+	if len(w.delimiters) > 0 {
+		s.delimit(&m.view, w)
+	}
 }
 
 // kinds numbers the thread's symbols as it has them.
 func (f *finder) kinds(thread int) []int32 { return f.kindsOf(&f.threads[thread]) }
 
 func (f *finder) kindsOf(t *Thread) []int32 {
-	n := f.symbols.Get().(*numbering)
-	defer f.symbols.Put(n)
+	n := f.own.Get().(*numbering)
+	defer f.own.Put(n)
 	seq, _ := n.tokens(t)
 	return seq.kind
 }

@@ -56,6 +56,9 @@ func (f *finder) loopOf(p part, t *Thread, s *sequence, floor int32) Loop {
 			begins[k] = t.after(ref.timeAt(at))
 		}
 		own = nil
+	case p.section.delimiter > 0:
+		own = nil
+		begins = s.matchDelimited(t, p.section, ref)
 	default:
 		own = s.during(t, ref.timeAt(p.section.begins[0]), ref.timeAt(p.section.begins[p.section.iterations()]))
 		if own != nil {
@@ -81,6 +84,19 @@ func (f *finder) loopOf(p part, t *Thread, s *sequence, floor int32) Loop {
 		}
 	}
 	return l
+}
+
+// matchDelimited gives the thread's iterations between delimiters the reference's numbers; nil: it has none.
+func (s *sequence) matchDelimited(t *Thread, x *section, ref *Thread) []int32 {
+	k := slices.IndexFunc(s.sections, func(own section) bool { return own.delimiter == x.delimiter })
+	if k < 0 {
+		return nil
+	}
+	begins := matchByTime(s.sections[k].whole, t, x.whole, ref)
+	if begins == nil {
+		return nil
+	}
+	return begins[x.first : x.first+x.iterations()+1]
 }
 
 // loosen moves the first begin and the last, where the reference has these at no anchors, to where the thread's own section has them, else

@@ -18,6 +18,11 @@ type section struct {
 	// The first iteration begins at no anchor, or the last ends at none, where the others do: anchors has the one before, or the one behind.
 	looseFirst, looseLast bool
 	correlation           float64 // of durations, where these alone repeat and symbols say nothing; else 0
+	// Of iterations between delimiters: which one it is, from 1; the begins of all; and which of these is the first here.
+	delimiter int
+	byCalls   bool // they are known to the burst, so that how many there are on a thread is no doubt
+	whole     []int32
+	first     int
 }
 
 func (s *section) iterations() int { return max(0, len(s.begins)-1) }

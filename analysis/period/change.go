@@ -1,0 +1,203 @@
+package period
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in most of nine iterations behind, compared with most of nine
+// before. Fewer than five are disturbances, and so are fewer than nine at the begin and at the end.
+const (
+	around    = 9
+	stays     = around/2 + 1
+	changedBy = 1. / 8 // of an iteration's time
+)
+
+// A count is how often something comes.
+type count struct {
+	symbol uint32
+	times  int32
+}
+
+// A changes looks for them on one thread.
+type changes struct {
+	t      *Thread
+	begins []int32
+	pieces *pieces
+	weight []float64 // ns of a burst of the symbol, mean, and one
+}
+
+func newChanges(t *Thread, begins []int32) *changes {
+	symbols := int(slices.Max(t.Symbols)) + 1
+	c := &changes{t, begins, newPieces(symbols), make([]float64, symbols)}
+	sums := make([]amount, symbols)
+	for i := begins[0]; i < begins[len(begins)-1]; i++ {
+		sums[t.Symbols[i]].add(t.DurationNS[i], 1)
+	}
+	for x, a := range sums {
+		c.weight[x] = 1 + float64(a.ns)/float64(max(1, a.bursts))
+	}
+	return c
+}
+
+// most gives what most of the iterations from one to before another hold, by symbol.
+func (c *changes) most(from, to int) []count {
+	c.pieces.count(c.t.Symbols, c.t.DurationNS, c.begins[from:to+1], 0)
+	var list []count
+	for _, x := range c.pieces.touched {
+		if n := medianCount(c.pieces.counts[x][:to-from]); n > 0 {
+			list = append(list, count{x, n})
+		}
+	}
+	slices.SortFunc(list, func(a, b count) int { return cmp.Compare(a.symbol, b.symbol) })
+	return list
+}
+
+// distance is the share of the time of both that is in one alone.
+func (c *changes) distance(a, b []count) float64 {
+	apart, all := 0., 0.
+	for len(a) > 0 || len(b) > 0 {
+		var x, y int32
+		var symbol uint32
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].symbol < b[0].symbol:
+			symbol, x, a = a[0].symbol, a[0].times, a[1:]
+		case len(a) == 0 || b[0].symbol < a[0].symbol:
+			symbol, y, b = b[0].symbol, b[0].times, b[1:]
+		default:
+			symbol, x, y, a, b = a[0].symbol, a[0].times, b[0].times, a[1:], b[1:]
+		}
+		apart += c.weight[symbol] * float64(max(x-y, y-x))
+		all += c.weight[symbol] * float64(max(x, y))
+	}
+	if all == 0 {
+		return 0
+	}
+	return apart / all
+}
+
+// find gives the iterations with which phases begin, but for the first. Iterations that differ by turns, at random or more and more are no phases: a change stands out.
+func (c *changes) find() []int {
+	n := len(c.begins) - 1
+	if n < 2*around {
+		return nil
+	}
+	by := make([]float64, n+1)
+	for k := around; k <= n-around; k++ {
+		by[k] = c.distance(c.most(k-around, k), c.most(k, k+around))
+	}
+	sorted := slices.Sorted(slices.Values(by[around : n-around+1]))
+	least := changedBy + 2*sorted[len(sorted)/2]
+	var list []int
+	for k := around; k <= n-around; k++ {
+		if by[k] < least {
+			continue
+		}
+		from := k
+		for k <= n-around && by[k] >= least {
+			k++
+		}
+		at := from
+		for i := from; i < k; i++ {
+			if by[i] > by[at] {
+				at = i
+			}
+		}
+		if at = c.border(at); len(list) == 0 || at-list[len(list)-1] >= stays {
+			list = append(list, at)
+		}
+	}
+	return c.confirm(list)
+}
+
+// confirm leaves the changes that do not come by chance: where an iteration may be like most before or like most behind, by tosses of a coin, one side has more of these as well.
+func (c *changes) confirm(list []int) []int {
+	var kept []int
+	from := 0
+	for i, at := range list {
+		to := len(c.begins) - 1
+		if i+1 < len(list) {
+			to = list[i+1]
+		}
+		before, behind := c.most(max(from, at-blockPieces), at), c.most(at, min(to, at+blockPieces))
+		var table [2][2]int // on this side and on that: iterations like those before, and like those behind
+		for k := from; k < to; k++ {
+			one := c.most(k, k+1)
+			table[truth(k >= at)][truth(c.distance(one, behind) < c.distance(one, before))]++
+		}
+		if c.distance(before, behind) >= changedBy && surprise(table) >= math.Log(float64(to-from))+math.Log(1000) {
+			kept = append(kept, at)
+			from = at
+		}
+	}
+	return kept
+}
+
+// surprise is how many nats the columns of a table tell of its rows.
+func surprise(table [2][2]int) float64 {
+	nats, all := 0., 0.
+	part := func(n int) float64 { return float64(n) * math.Log(float64(max(1, n))) }
+	for k := range 2 {
+		nats += part(table[k][0]) + part(table[k][1]) - part(table[k][0]+table[k][1]) - part(table[0][k]+table[1][k])
+		all += float64(table[k][0] + table[k][1])
+	}
+	return nats + part(int(all))
+}
+
+// border gives the iteration, near the one given, that parts best those like the ones before from those like the ones behind.
+func (c *changes) border(at int) int {
+	n := len(c.begins) - 1
+	low, high := at-around, at+around
+	before, behind := c.most(low, at), c.most(at, high)
+	best, most, sum := at, 0., 0.
+	for k := low; k < high; k++ {
+		if k == low || sum > most {
+			best, most = k, sum
+		}
+		one := c.most(k, k+1)
+		sum += c.distance(one, behind) - c.distance(one, before)
+	}
+	return min(max(best, around), n-around)
+}
+
+// part makes phases of the sections of the reference that change.
+func (f *finder) part() {
+	if n := f.reference.sequence; n >= 0 && len(f.delimiters) > 0 {
+		s := f.sequences[n]
+		s.sections = f.parts(s)
+	}
+}
+
+func (f *finder) parts(s *sequence) []section {
+	var list []section
+	for _, x := range s.sections {
+		first := 0
+		if x.whole != nil {
+			for _, next := range newChanges(&f.threads[s.threads[0]], x.whole).find() {
+				list = append(list, x.portion(first, next))
+				first = next
+			}
+		}
+		if first > 0 {
+			x = x.portion(first, x.iterations())
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// portion is the section from one iteration to before another.
+func (s *section) portion(first, behind int) section {
+	x := *s
+	x.first = first
+	x.begins = s.whole[first : behind+1]
+	x.from, x.to = x.begins[0], x.begins[behind-first]
+	if s.anchors != nil {
+		x.anchors = s.anchors[first : behind+1]
+	}
+	x.looseFirst = s.looseFirst && first == 0
+	x.looseLast = s.looseLast && behind == len(s.whole)-1
+	x.period = medianGap(x.begins)
+	return x
+}

@@ -1,0 +1,135 @@
+package period_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"moriens/analysis/period"
+)
+
+// phases are the numbers of iterations of the phases with at least so many.
+func phases(r *period.Result, least int) []int {
+	var list []int
+	for _, p := range r.Phases {
+		if p.Iterations >= least {
+			list = append(list, p.Iterations)
+		}
+	}
+	return list
+}
+
+// several gives threads that do what the program says.
+func several(seed uint64, d damage, program func(p *planted, alike *rand.Rand)) []*planted {
+	var list []*planted
+	for thread := range uint64(3) {
+		p := &planted{damage: d, random: rand.New(rand.NewPCG(seed, 1+thread))}
+		p.do("ABCABD", 1)
+		program(p, rand.New(rand.NewPCG(seed, 0)))
+		p.do("E", 1)
+		list = append(list, p)
+	}
+	return list
+}
+
+// Two loops, and one that does something else from an iteration on, are two phases each; what three iterations in a row do, or slowly changes, is none.
+func TestPhasesBetweenDelimiters(t *testing.T) {
+	steps := func(p *planted, alike *rand.Rand, first uint32, n int) {
+		for range n {
+			p.step(first, 4+alike.IntN(2), alike.IntN(2) == 0)
+		}
+	}
+	slower := func(p *planted, n int) { // after each step
+		for range n {
+			p.burstOf(27, 20_000)
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		wanted  []int
+		program func(p *planted, alike *rand.Rand)
+	}{
+		{"two loops", []int{30, 40}, func(p *planted, alike *rand.Rand) {
+			steps(p, alike, 10, 30)
+			p.do("F", 3)
+			steps(p, alike, 30, 40)
+		}},
+		{"one loop, more to do", []int{30, 20}, func(p *planted, alike *rand.Rand) {
+			steps(p, alike, 10, 30)
+			for range 20 {
+				steps(p, alike, 10, 1)
+				slower(p, 8)
+			}
+		}},
+		{"for a while", []int{50}, func(p *planted, alike *rand.Rand) {
+			steps(p, alike, 10, 30)
+			for range 3 {
+				steps(p, alike, 10, 1)
+				slower(p, 8)
+			}
+			steps(p, alike, 10, 17)
+		}},
+		{"more and more", []int{60}, func(p *planted, alike *rand.Rand) {
+			for k := range 60 {
+				steps(p, alike, 10, 1)
+				slower(p, 10+k/10)
+			}
+		}},
+	} {
+		for _, other := range []float64{0, .01, .1} {
+			for _, seed := range seeded(t, 10) {
+				r := findPlanted(t, plantedThreads(several(seed, damage{other: other}, c.program)))
+				if got := phases(r, 10); len(got) != len(c.wanted) || got[0] != c.wanted[0] || got[len(got)-1] != c.wanted[len(got)-1] {
+					t.Errorf("%s, %g disturbed, seed %d: phases of %v iterations, want %v", c.name, other, seed, got, c.wanted)
+				}
+			}
+		}
+	}
+}
+
+// What comes in any order has no delimiter. A few tasks in a row may repeat.
+func TestNoDelimiter(t *testing.T) {
+	kinds := func(list ...uint32) func(*planted, *rand.Rand) {
+		return func(p *planted, random *rand.Rand) {
+			for range 2000 {
+				k := list[random.IntN(len(list))]
+				p.burstOf(k, 1000*int64(1+k%7))
+			}
+		}
+	}
+	tasks := func(kinds int, same uint32) func(*planted, *rand.Rand) {
+		return func(p *planted, random *rand.Rand) {
+			for range 1000 {
+				p.burstOf(10+same*uint32(random.IntN(kinds)), 5000)
+				p.burstOf(9, 3000)
+			}
+		}
+	}
+	for name, program := range map[string]func(*planted, *rand.Rand){
+		"coin": kinds(10, 11), "dice": kinds(10, 11, 12, 13, 14, 15), "loaded coin": kinds(10, 10, 10, 11), "clusters by chance": kinds(10, 10+otherCluster, 11),
+		"tasks": tasks(4, 1), "two tasks": tasks(2, 1), "tasks of one pair": tasks(4, otherCluster), "two tasks of one pair": tasks(2, otherCluster),
+	} {
+		for _, seed := range seeded(t, 10) {
+			r := findPlanted(t, plantedThreads(several(seed, damage{}, program)))
+			if got := phases(r, 40); len(got) > 0 {
+				t.Errorf("%s, seed %d: phases of %v iterations: %s", name, seed, got, longest(r).Reason)
+			}
+		}
+	}
+}
+
+// Threads may have done nothing, or end early, or be alone.
+func TestDelimitersOfFewThreads(t *testing.T) {
+	for _, seed := range seeded(t, 10) {
+		list := plantedThreads(particles(seed, 30, damage{other: .05}, false))
+		early := particles(seed, 27, damage{other: .05}, false)[0]
+		for name, list := range map[string][]period.Thread{
+			"alone": list[:1], "one without bursts": {list[0], {}, list[1]}, "one ended early": {list[0], list[1], early.Thread},
+		} {
+			r := findPlanted(t, list)
+			p := longest(r)
+			if p.Iterations != 30 {
+				t.Errorf("%s, seed %d: %d iterations of 30: %s", name, seed, p.Iterations, p.Reason)
+			}
+		}
+	}
+}
