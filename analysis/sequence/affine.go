@@ -67,7 +67,7 @@ func (f *affine) align(a *aligner, p *profile, labels []int32, s stretch, at []i
 			c := &p.columns[s.column+j-1]
 			paired := diagonal
 			pairedBy := was
-			if n := c.threadsWith(label); n > 0 {
+			if n := p.threadsWith(c, label); n > 0 {
 				paired += gain * n / p.threads
 			}
 			diagonal, was = best(f.pair[j], f.skip[j], f.insert[j])

@@ -1,5 +1,7 @@
 package sequence
 
+import "slices"
+
 const (
 	// longRun is how many bursts in a row have to agree for the differences around to be aligned apart.
 	longRun = 8
@@ -17,17 +19,28 @@ type work struct {
 	cells affine
 	main  []int32 // columns of the profile that at least half of the threads have
 	at    []int32 // the result: a column per burst, or inserted
+
+	block      block
+	voter      voter
+	mainLabels []int32 // of the main columns
+	counted    int64   // bursts of the piece that were aligned by counting
+
+	tally tally
+	key   []byte
 }
 
-func newWork(a *aligner) *work { return &work{aligner: a, edits: editor{over: a.over}} }
+func newWork(a *aligner) *work {
+	return &work{aligner: a, edits: editor{over: a.over}, tally: tally{of: make([]labelCount, a.Count)}}
+}
 
 // align finds for every burst of a piece the column of the profile that it belongs to.
 func (w *work) align(p *profile, labels []int32) []int32 {
 	w.at = w.at[:0]
+	w.counted = 0
 	for range labels {
 		w.at = append(w.at, inserted)
 	}
-	agree := func(c *column, label int32) bool { return c.main.label == label && 2*c.main.threads >= p.threads }
+	agree := func(c *column, label int32) bool { return c.label == label && 2*c.threads >= p.threads }
 	begin, end, last := 0, len(labels), len(p.columns)
 	for begin < min(end, last) && agree(&p.columns[begin], labels[begin]) {
 		w.at[begin] = int32(begin)
@@ -41,14 +54,18 @@ func (w *work) align(p *profile, labels []int32) []int32 {
 	if begin == end || begin == last {
 		return w.at
 	}
-	w.main = w.main[:0]
+	w.main = slices.Grow(w.main[:0], last-begin)
 	for c := begin; c < last; c++ {
-		if 2*p.columns[c].occupied() >= p.threads {
+		if p.isMain(&p.columns[c]) {
 			w.main = append(w.main, int32(c))
 		}
 	}
+	if w.Counting {
+		w.alignCounting(p, labels, stretch{begin, last, begin, end})
+		return w.at
+	}
 	matches := w.edits.matches(len(w.main), end-begin, func(i, j int) bool {
-		return p.columns[w.main[i]].threadsWith(labels[begin+j]) > 0
+		return p.threadsWith(&p.columns[w.main[i]], labels[begin+j]) > 0
 	})
 	for i := range matches {
 		matches[i].column, matches[i].burst = w.main[matches[i].column], matches[i].burst+int32(begin)
@@ -91,7 +108,7 @@ func (w *work) stretches(p *profile, labels []int32, all stretch, matches []matc
 // follows says that no main column lies between two matches.
 func (w *work) follows(p *profile, a, b match) bool {
 	for c := a.column + 1; c < b.column; c++ {
-		if 2*p.columns[c].occupied() >= p.threads {
+		if p.isMain(&p.columns[c]) {
 			return false
 		}
 	}

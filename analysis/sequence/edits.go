@@ -23,27 +23,39 @@ func (e *editor) matches(n, m int, equal func(i, j int) bool) []match {
 	e.found = e.found[:0]
 	column, burst := 0, 0
 	for column < n && burst < m && !e.ends() {
-		edits, diagonal := e.window(n-column, m-burst, func(i, j int) bool { return equal(column+i, burst+j) })
-		x := int(e.at(edits, diagonal))
-		y := x - diagonal
-		e.back(edits, diagonal)
-		if column+x < n || burst+y < m {
-			// Only what is followed by a long agreement is kept; else all of it, so as to get on.
-			for i := 0; i+longRun <= len(e.reverse); i++ {
-				a, b := e.reverse[i], e.reverse[i+longRun-1]
-				if a.column-b.column == longRun-1 && a.burst-b.burst == longRun-1 {
-					e.reverse = e.reverse[i:]
-					x, y = int(a.column)+1, int(a.burst)+1
-					break
-				}
-			}
-		}
-		for i := len(e.reverse) - 1; i >= 0; i-- {
-			e.found = append(e.found, match{int32(column) + e.reverse[i].column, int32(burst) + e.reverse[i].burst})
-		}
-		column, burst = column+x, burst+y
+		edits, diagonal := e.window(n-column, m-burst, windowEdits, func(i, j int) bool { return equal(column+i, burst+j) })
+		column, burst = e.keep(column, burst, n, m, edits, diagonal)
 	}
 	return e.found
+}
+
+// keep adds the matches of a window that began at a column and a burst, and returns where the next one begins.
+func (e *editor) keep(column, burst, n, m, edits, diagonal int) (nextColumn, nextBurst int) {
+	x := int(e.at(edits, diagonal))
+	y := x - diagonal
+	e.back(edits, diagonal)
+	if column+x < n || burst+y < m {
+		// Only what is followed by a long agreement is kept; else all of it, so as to get on.
+		if i := lastLongRun(e.reverse); i >= 0 {
+			e.reverse = e.reverse[i:]
+			x, y = int(e.reverse[0].column)+1, int(e.reverse[0].burst)+1
+		}
+	}
+	for i := len(e.reverse) - 1; i >= 0; i-- {
+		e.found = append(e.found, match{int32(column) + e.reverse[i].column, int32(burst) + e.reverse[i].burst})
+	}
+	return column + x, burst + y
+}
+
+// lastLongRun says where the last longRun matches in a row begin, of matches that come last first; -1 if there are none.
+func lastLongRun(reverse []match) int {
+	for i := 0; i+longRun <= len(reverse); i++ {
+		a, b := reverse[i], reverse[i+longRun-1]
+		if a.column-b.column == longRun-1 && a.burst-b.burst == longRun-1 {
+			return i
+		}
+	}
+	return -1
 }
 
 func (e *editor) ends() bool { return e.over != nil && e.over() }
@@ -56,8 +68,8 @@ func (e *editor) at(edits, diagonal int) int32 {
 	return e.reach[edits][(diagonal+edits)/2]
 }
 
-// window goes on until both ends are reached or the window is full, and returns where it came.
-func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal int) {
+// window goes on until both ends are reached or the window has so many edits, and returns where it came.
+func (e *editor) window(n, m, most int, equal func(i, j int) bool) (edits, diagonal int) {
 	for d := 0; ; d++ {
 		if d == len(e.reach) {
 			e.reach = append(e.reach, make([]int32, d+1))
@@ -85,7 +97,7 @@ func (e *editor) window(n, m int, equal func(i, j int) bool) (edits, diagonal in
 				farthest, on = far, k
 			}
 		}
-		if d == windowEdits || e.ends() {
+		if d == most || e.ends() {
 			return d, on
 		}
 	}

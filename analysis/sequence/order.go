@@ -11,15 +11,17 @@ import (
 // order puts the pieces of every segment into the order in which they are aligned: those that most threads have first, then the
 // longest, then by their signs.
 func (a *aligner) order(segments []segment) error {
+	a.eachPiece(segments, func(next func() (*segment, *piece, bool)) {
+		for _, x, ok := next(); ok; _, x, ok = next() {
+			x.sign = a.signOf(x.labels)
+		}
+	})
 	var tied atomic.Bool
 	a.each(len(segments), func(next func() (int, bool)) {
 		for s, ok := next(); ok; s, ok = next() {
 			pieces := segments[s].pieces
 			if len(pieces) < 2 {
 				continue
-			}
-			for i := range pieces {
-				pieces[i].sign = a.signOf(pieces[i].labels)
 			}
 			slices.SortFunc(pieces, comparePieces)
 			for i := range pieces[1:] {

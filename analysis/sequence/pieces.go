@@ -26,9 +26,11 @@ type Sums struct {
 // threads is how many have a burst; one that is in no piece of a segment does nothing there. The last segment is the last that a
 // piece names. sums are by label.
 //
+// counting is Threads.Counting.
+//
 // Labels out of range, more than 2^31 segments, pieces of less than one thread or of more than there are, and negative sums are errors.
-func AlignPieces(pieces []Piece, threads int, sums []Sums, workers int) (*Score, error) {
-	a := &aligner{Threads: Threads{Count: len(sums)}, workers: max(1, workers), sequences: threads}
+func AlignPieces(pieces []Piece, threads int, sums []Sums, counting bool, workers int) (*Score, error) {
+	a := &aligner{Threads: Threads{Count: len(sums), Counting: counting}, workers: max(1, workers), sequences: threads}
 	if threads < 0 {
 		return nil, fmt.Errorf("sequence: %d threads: want at least 0", threads)
 	}

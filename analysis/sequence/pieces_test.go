@@ -85,7 +85,7 @@ func together(pieces []sequence.Piece) []sequence.Piece {
 // drawSymmetric draws threads whose labels could often trade places, which leaves orders open in which to align: some have an image in
 // which each two labels have done so.
 func drawSymmetric(t *rapid.T) sequence.Threads {
-	in := sequence.Threads{Count: 4, Anchors: [][]sequence.Anchor{}}
+	in := sequence.Threads{Count: 4, Anchors: [][]sequence.Anchor{}, Counting: rapid.Bool().Draw(t, "counting")}
 	segments := rapid.IntRange(1, 6).Draw(t, "segments")
 	add := func(parts [][]int32, swap int32) {
 		var anchors []sequence.Anchor
@@ -124,7 +124,7 @@ func TestPiecesAreAsGood(t *testing.T) {
 		}
 		want := align(t, in, 1)
 		pieces, threads, sums := cutUp(t, in)
-		got, err := sequence.AlignPieces(pieces, threads, sums, rapid.IntRange(1, 4).Draw(t, "workers"))
+		got, err := sequence.AlignPieces(pieces, threads, sums, in.Counting, rapid.IntRange(1, 4).Draw(t, "workers"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestOrderDoesNotMatterToSymmetricLabels(t *testing.T) {
 		for i := range order {
 			order[i] = i
 		}
-		other := sequence.Threads{Count: in.Count, DurationNS: in.DurationNS}
+		other := sequence.Threads{Count: in.Count, DurationNS: in.DurationNS, Counting: in.Counting}
 		for _, from := range rapid.Permutation(order).Draw(t, "order") {
 			begin := 0
 			if from > 0 {
@@ -166,7 +166,7 @@ func TestPiecesByHand(t *testing.T) {
 		{Segment: 2, Labels: []int32{1}, Threads: 1},
 		{Segment: 5, Labels: []int32{1}, Threads: 2},
 		{Segment: 2, Labels: []int32{1}, Threads: 1},
-	}, 3, sums, 2)
+	}, 3, sums, false, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestPiecesByHand(t *testing.T) {
 		t.Errorf("%+v, want the score %v", got, want)
 	}
 	for threads, pieces := range [][]sequence.Piece{nil, {{Segment: 3, Labels: []int32{1}, Threads: 1}}} {
-		got, err := sequence.AlignPieces(pieces, threads, sums, 0)
+		got, err := sequence.AlignPieces(pieces, threads, sums, false, 0)
 		if err != nil || got.Defined() || got.Segments != 1 || got.Distinct != threads || got.Labels[1].Bursts != 6 {
 			t.Errorf("%d threads: %+v, %v", threads, got, err)
 		}
@@ -199,11 +199,11 @@ func TestBadPieces(t *testing.T) {
 	} {
 		pieces := []sequence.Piece{{Segment: 0, Labels: []int32{0}, Threads: 4}, {Segment: 4, Labels: []int32{1, 0}, Threads: 2}, {Segment: 4, Labels: []int32{1}, Threads: 2}}
 		sums, threads := []sequence.Sums{{Bursts: 6, TimeNS: 6}, {Bursts: 3, TimeNS: 3}}, 4
-		if _, err := sequence.AlignPieces(pieces, threads, sums, 2); err != nil {
+		if _, err := sequence.AlignPieces(pieces, threads, sums, false, 2); err != nil {
 			t.Fatal(err)
 		}
 		c.spoil(pieces, sums, &threads)
-		if _, err := sequence.AlignPieces(pieces, threads, sums, 2); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := sequence.AlignPieces(pieces, threads, sums, false, 2); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want it to say %q", err, c.want)
 		}
 	}

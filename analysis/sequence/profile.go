@@ -9,13 +9,17 @@ import (
 // A profile is an alignment in the making.
 type profile struct {
 	columns []column
-	threads int64 // of the pieces in it
+	threads int64     // of the pieces in it
+	others  [][]entry // of columns with several labels: all but the one that most threads have
+	alone   []column  // that the last piece alone has
 }
 
-// A column says how many threads do what there.
+// A column says how many threads do what there. It holds no pointer: there are as many as bursts.
 type column struct {
-	main  entry // of the label that most do; ties are the earlier one's
-	other []entry
+	label    int32 // that most have; ties are the earlier one's
+	others   int32 // 1 + where the other labels are in the profile's others; 0 = there are none
+	threads  int64 // with that label
+	occupied int64 // threads with any
 }
 
 type entry struct {
@@ -23,11 +27,26 @@ type entry struct {
 	threads int64
 }
 
-func (c *column) threadsWith(label int32) int64 {
-	if c.main.label == label {
-		return c.main.threads
+func newColumn(label int32, threads int64) column {
+	return column{label: label, threads: threads, occupied: threads}
+}
+
+// isMain says that at least half of the threads have a burst in a column.
+func (p *profile) isMain(c *column) bool { return 2*c.occupied >= p.threads }
+
+// othersOf are the labels of a column but for the one that most have.
+func (p *profile) othersOf(c *column) []entry {
+	if c.others == 0 {
+		return nil
 	}
-	for _, e := range c.other {
+	return p.others[c.others-1]
+}
+
+func (p *profile) threadsWith(c *column, label int32) int64 {
+	if c.label == label {
+		return c.threads
+	}
+	for _, e := range p.othersOf(c) {
 		if e.label == label {
 			return e.threads
 		}
@@ -35,27 +54,28 @@ func (c *column) threadsWith(label int32) int64 {
 	return 0
 }
 
-func (c *column) occupied() int64 {
-	sum := c.main.threads
-	for _, e := range c.other {
-		sum += e.threads
-	}
-	return sum
-}
-
-func (c *column) add(label int32, threads int64) {
-	if c.main.label == label {
-		c.main.threads += threads
+func (p *profile) add(at, label int32, threads int64) {
+	c := &p.columns[at]
+	c.occupied += threads
+	if c.label == label {
+		c.threads += threads
 		return
 	}
-	i := slices.IndexFunc(c.other, func(e entry) bool { return e.label == label })
-	if i < 0 {
-		i = len(c.other)
-		c.other = append(c.other, entry{label: label})
+	if c.others == 0 {
+		p.others = append(p.others, nil)
+		c.others = int32(len(p.others))
 	}
-	c.other[i].threads += threads
-	if c.other[i].threads > c.main.threads {
-		c.main, c.other[i] = c.other[i], c.main
+	others := p.others[c.others-1]
+	i := slices.IndexFunc(others, func(e entry) bool { return e.label == label })
+	if i < 0 {
+		i = len(others)
+		others = append(others, entry{label: label})
+		p.others[c.others-1] = others
+	}
+	others[i].threads += threads
+	if e := others[i]; e.threads > c.threads {
+		others[i] = entry{c.label, c.threads}
+		c.label, c.threads = e.label, e.threads
 	}
 }
 
@@ -70,23 +90,41 @@ func (p *profile) join(x *piece, at []int32) {
 		if c == inserted {
 			news++
 		} else {
-			p.columns[c].add(x.labels[i], x.threads)
+			p.add(c, x.labels[i], x.threads)
 		}
 	}
-	if news == 0 {
-		return
+	from := len(p.columns)
+	p.columns = slices.Grow(p.columns, news)[:from+news]
+	for end := len(at); news > 0; { // from the end, each column moves once: behind it are as many new ones as are left
+		for end > 0 && at[end-1] != inserted {
+			end--
+		}
+		begin, after := end, 0
+		for begin > 0 && at[begin-1] == inserted {
+			begin--
+		}
+		if begin > 0 {
+			after = int(at[begin-1]) + 1
+		}
+		copy(p.columns[after+news:], p.columns[after:from])
+		for i := end - 1; i >= begin; i-- {
+			news--
+			p.columns[after+news] = newColumn(x.labels[i], x.threads)
+		}
+		end, from = begin, after
 	}
-	columns := make([]column, 0, len(p.columns)+news)
-	copied := int32(0)
+}
+
+// finish joins the last piece. Nothing is aligned with it, so that its own columns need no place.
+func (p *profile) finish(x *piece, at []int32) {
+	p.threads += x.threads
 	for i, c := range at {
 		if c == inserted {
-			columns = append(columns, column{main: entry{x.labels[i], x.threads}})
-			continue
+			p.alone = append(p.alone, newColumn(x.labels[i], x.threads))
+		} else {
+			p.add(c, x.labels[i], x.threads)
 		}
-		columns = append(columns, p.columns[copied:c+1]...)
-		copied = c + 1
 	}
-	p.columns = append(columns, p.columns[copied:]...)
 }
 
 // alignAll aligns the segments, each by itself.
@@ -107,24 +145,37 @@ func (a *aligner) alignAll(segments []segment) error {
 	a.each(len(segments), func(next func() (int, bool)) {
 		w := newWork(a)
 		for s, ok := next(); ok && !a.over(); s, ok = next() {
-			segments[s].result = w.count(w.alignPieces(segments[s].pieces))
+			if len(segments[s].pieces) == 1 {
+				segments[s].result = w.countAlike(&segments[s].pieces[0])
+				continue
+			}
+			p, counted := w.alignPieces(segments[s].pieces)
+			segments[s].result = w.count(p)
+			segments[s].result.counted = counted
 		}
 	})
 	return a.agree()
 }
 
-// alignPieces aligns pieces one after the other.
-func (w *work) alignPieces(pieces []piece) *profile {
+// alignPieces aligns pieces one after the other, and says how many bursts of their threads it aligned by counting.
+func (w *work) alignPieces(pieces []piece) (p *profile, counted int64) {
 	first := &pieces[0]
-	p := &profile{columns: make([]column, len(first.labels)), threads: first.threads}
+	p = &profile{columns: make([]column, len(first.labels)), threads: first.threads}
 	for i, label := range first.labels {
-		p.columns[i] = column{main: entry{label, first.threads}}
+		p.columns[i] = newColumn(label, first.threads)
 	}
 	for i := range pieces[1:] {
 		if w.over() {
 			break
 		}
-		p.join(&pieces[1+i], w.align(p, pieces[1+i].labels))
+		x := &pieces[1+i]
+		at := w.align(p, x.labels)
+		if 2+i < len(pieces) {
+			p.join(x, at)
+		} else {
+			p.finish(x, at)
+		}
+		counted += w.counted * x.threads
 	}
-	return p
+	return p, counted
 }

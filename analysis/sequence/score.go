@@ -1,7 +1,6 @@
 package sequence
 
 import (
-	"cmp"
 	"encoding/binary"
 	"maps"
 	"math"
@@ -12,8 +11,9 @@ import (
 
 // counts are what columns add to a score. All are whole numbers, so that no order of adding matters.
 type counts struct {
-	labels []labelCount // ascending
-	shared map[string]int
+	labels  []labelCount // ascending
+	shared  map[string]*int
+	counted int64 // bursts that were aligned by counting
 }
 
 type labelCount struct {
@@ -21,46 +21,80 @@ type labelCount struct {
 	columns, threads int64 // threads: summed over the columns
 }
 
+// tally adds up what columns say of labels.
+type tally struct {
+	of   []labelCount // by label
+	seen []int32      // labels that are in a column
+}
+
+func (t *tally) add(label int32, threads int64) {
+	c := &t.of[label]
+	if c.columns == 0 {
+		t.seen = append(t.seen, label)
+		c.label = label
+	}
+	c.columns++
+	c.threads += threads
+}
+
+// take returns what there is, by label, and forgets it.
+func (t *tally) take() []labelCount {
+	slices.Sort(t.seen)
+	list := make([]labelCount, len(t.seen))
+	for i, label := range t.seen {
+		list[i] = t.of[label]
+		t.of[label] = labelCount{}
+	}
+	t.seen = t.seen[:0]
+	return list
+}
+
+// countAlike counts the columns of threads that all do the same.
+func (w *work) countAlike(x *piece) counts {
+	for _, label := range x.labels {
+		w.tally.add(label, x.threads)
+	}
+	return counts{labels: w.tally.take()}
+}
+
 // count counts an alignment's columns.
 func (w *work) count(p *profile) counts {
-	var entries []labelCount
 	result := counts{}
 	var set []int32
-	for i := range p.columns {
-		c := &p.columns[i]
-		entries = append(entries, labelCount{c.main.label, 1, c.main.threads})
-		if len(c.other) == 0 {
-			continue
+	for _, columns := range [][]column{p.columns, p.alone} {
+		for i := range columns {
+			c := &columns[i]
+			w.tally.add(c.label, c.threads)
+			if c.others == 0 {
+				continue
+			}
+			set = append(set[:0], c.label)
+			for _, e := range p.othersOf(c) {
+				w.tally.add(e.label, e.threads)
+				set = append(set, e.label)
+			}
+			slices.Sort(set)
+			if result.shared == nil {
+				result.shared = make(map[string]*int)
+			}
+			w.key = appendKey(w.key[:0], set)
+			n := result.shared[string(w.key)]
+			if n == nil {
+				n = new(int)
+				result.shared[string(w.key)] = n
+			}
+			*n++
 		}
-		set = append(set[:0], c.main.label)
-		for _, e := range c.other {
-			entries = append(entries, labelCount{e.label, 1, e.threads})
-			set = append(set, e.label)
-		}
-		slices.Sort(set)
-		if result.shared == nil {
-			result.shared = make(map[string]int)
-		}
-		result.shared[setKey(set)]++
 	}
-	slices.SortFunc(entries, func(x, y labelCount) int { return cmp.Compare(x.label, y.label) })
-	for _, e := range entries {
-		if n := len(result.labels); n > 0 && result.labels[n-1].label == e.label {
-			result.labels[n-1].columns += e.columns
-			result.labels[n-1].threads += e.threads
-		} else {
-			result.labels = append(result.labels, e)
-		}
-	}
+	result.labels = w.tally.take()
 	return result
 }
 
-func setKey(labels []int32) string {
-	var key []byte
+func appendKey(key []byte, labels []int32) []byte {
 	for _, label := range labels {
 		key = binary.BigEndian.AppendUint32(key, uint32(label))
 	}
-	return string(key)
+	return key
 }
 
 // score sums up what the segments of all members count.
@@ -69,17 +103,18 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 	for i := range s.Labels {
 		s.Labels[i].Score = math.NaN()
 	}
-	sums := make([]int64, 2*a.Count+1) // by label columns, and threads in them; distinct pieces
+	sums := make([]int64, 2*a.Count+2) // by label columns, and threads in them; distinct pieces; bursts counted
 	sums[2*a.Count] = int64(a.idle)
 	mine := make(map[string]int)
 	for i := range segments {
 		sums[2*a.Count] += int64(len(segments[i].pieces))
+		sums[2*a.Count+1] += segments[i].result.counted
 		for _, l := range segments[i].result.labels {
 			sums[2*l.label] += l.columns
 			sums[2*l.label+1] += l.threads
 		}
 		for key, n := range segments[i].result.shared {
-			mine[key] += n
+			mine[key] += *n
 		}
 	}
 	if err := a.Team.AllReduce(sums, team.Sum); err != nil {
@@ -90,26 +125,45 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 		return nil, err
 	}
 	s.Distinct = int(sums[2*a.Count])
+	bursts := 0
 	for i := range s.Labels {
 		s.Labels[i].Columns = int(sums[2*i])
+		bursts += s.Labels[i].Bursts
 	}
+	s.Counted = float64(sums[2*a.Count+1]) / float64(max(bursts, 1))
 	if a.sequences < 2 {
 		return s, nil
 	}
+	for i := range s.Labels {
+		if l := &s.Labels[i]; l.Columns > 0 {
+			l.Score = float64(sums[2*i+1]) / (float64(a.sequences) * float64(l.Columns))
+		}
+	}
+	s.Global = meanScore(s.Labels)
+	for _, key := range slices.Sorted(maps.Keys(shared)) {
+		var set []int32
+		for i := 0; i < len(key); i += 4 {
+			set = append(set, int32(binary.BigEndian.Uint32([]byte(key[i:]))))
+		}
+		s.Shared = append(s.Shared, Shared{Labels: set, Columns: shared[key]})
+	}
+	return s, nil
+}
+
+// meanScore is the mean of the labels' scores, weighted by their time; by their bursts where these have no length. Labels without
+// columns have no part in it.
+func meanScore(labels []LabelScore) float64 {
 	var terms []float64 // in an order of their own: labels have none
 	var total int64
-	for i := range s.Labels {
-		l := &s.Labels[i]
-		if l.Columns == 0 {
-			continue
+	for _, l := range labels {
+		if l.Columns > 0 {
+			terms = append(terms, l.Score*float64(l.TimeNS))
+			total += l.TimeNS
 		}
-		l.Score = float64(sums[2*i+1]) / (float64(a.sequences) * float64(l.Columns))
-		terms = append(terms, l.Score*float64(l.TimeNS))
-		total += l.TimeNS
 	}
-	if total == 0 { // bursts without length: each label counts for its bursts
+	if total == 0 {
 		terms = terms[:0]
-		for _, l := range s.Labels {
+		for _, l := range labels {
 			if l.Columns > 0 {
 				terms = append(terms, l.Score*float64(l.Bursts))
 				total += int64(l.Bursts)
@@ -121,15 +175,7 @@ func (a *aligner) score(segments []segment) (*Score, error) {
 	for _, t := range terms {
 		sum += t
 	}
-	s.Global = sum / float64(total)
-	for _, key := range slices.Sorted(maps.Keys(shared)) {
-		var set []int32
-		for i := 0; i < len(key); i += 4 {
-			set = append(set, int32(binary.BigEndian.Uint32([]byte(key[i:]))))
-		}
-		s.Shared = append(s.Shared, Shared{Labels: set, Columns: shared[key]})
-	}
-	return s, nil
+	return sum / float64(total)
 }
 
 // gatherShared adds up the sets of labels that share columns, which the members have counted.

@@ -15,7 +15,8 @@
 // profile's main columns and the sequence (Myers, Algorithmica 1 (1986)) fix what agrees over a long
 // way, and what lies between is aligned with affine gaps (Gotoh, J. Mol. Biol. 162 (1982)), where a match
 // weighs more for a cluster with a larger share of the time. Symbols are only ever asked whether they are equal.
-// Sequences that agree cost one pass over them, and such as differ in few places little more.
+// Sequences that agree cost one pass over them, and such as differ in few places little more. Where they differ in many, counting columns
+// in blocks is an alternative whose cost is about linear (Threads.Counting).
 //
 // The threads may be spread over a team. Each member then aligns the segments of a stretch of the run: the others tell it
 // what their threads do there by hash and count, and send what it has not seen. The answer is that of one process.
@@ -42,6 +43,9 @@ type Threads struct {
 	// Team says which threads' bursts and anchors are here: those of others are empty. The zero Team has all here. Count is the same at all members,
 	// and all have Anchors or none has.
 	Team team.Threads
+	// Counting aligns windows in which over 5 % differ by counting columns, at a cost about linear in the bursts. Else the cost
+	// grows with the differences too. It is the same at all members.
+	Counting bool
 	// Halt is asked again and again, by several goroutines at once; once it is true, at any member, there is no score but ErrHalted. nil = never.
 	Halt func() bool
 }
@@ -64,6 +68,9 @@ type Score struct {
 	// there is nothing to compare.
 	Global float64
 	Labels []LabelScore // by label
+	// Counted is the share of the bursts, 0 to 1, that were aligned by counting columns (Threads.Counting): what agrees there is
+	// looked for in blocks of 256 bursts, and the rest has the columns of its ordinals. 0 without Counting.
+	Counted float64
 	// Shared are the sets of two and more labels that are together in columns: what some threads do where
 	// others do something else.
 	Shared []Shared

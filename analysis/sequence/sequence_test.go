@@ -73,13 +73,15 @@ func TestPlanted(t *testing.T) {
 		{"nothing in common, long", threads(4, repeated(3000, 0), repeated(2000, 1)), map[int32]float64{0: .5, 1: .5}, .5},
 		{"a rank without bursts", threads(2, spmd[:1], nil, spmd[:1]), map[int32]float64{1: 1}, 1},
 	} {
-		s := align(t, c.in, 1)
-		if math.Abs(s.Global-c.global) > 1e-12 {
-			t.Errorf("%s: %v, want %v", c.name, s.Global, c.global)
-		}
-		for label, want := range c.score {
-			if got := s.Labels[label].Score; math.Abs(got-want) > 1e-12 {
-				t.Errorf("%s: label %d: %v, want %v", c.name, label, got, want)
+		for _, c.in.Counting = range []bool{false, true} {
+			s := align(t, c.in, 1)
+			if math.Abs(s.Global-c.global) > 1e-12 {
+				t.Errorf("%s (counting %v): %v, want %v", c.name, c.in.Counting, s.Global, c.global)
+			}
+			for label, want := range c.score {
+				if got := s.Labels[label].Score; math.Abs(got-want) > 1e-12 {
+					t.Errorf("%s (counting %v): label %d: %v, want %v", c.name, c.in.Counting, label, got, want)
+				}
 			}
 		}
 	}
@@ -174,7 +176,7 @@ func drawThreads(t *rapid.T) sequence.Threads {
 			duration[i] = 7
 		}
 	}
-	in := sequence.Threads{Count: count}
+	in := sequence.Threads{Count: count, Counting: rapid.Bool().Draw(t, "counting")}
 	anchored := rapid.Bool().Draw(t, "anchored")
 	for range rapid.IntRange(2, 7).Draw(t, "threads") {
 		noise := rapid.SampledFrom([]int{40, 12, 4}).Draw(t, "noise")
@@ -262,7 +264,7 @@ func TestNumberingAndOrderDoNotMatter(t *testing.T) {
 			order[i] = i
 		}
 		order = rapid.Permutation(order).Draw(t, "order")
-		other := sequence.Threads{Count: in.Count}
+		other := sequence.Threads{Count: in.Count, Counting: in.Counting}
 		for _, from := range order {
 			begin := 0
 			if from > 0 {
@@ -338,29 +340,33 @@ func TestSymmetricLabels(t *testing.T) {
 		{{1, 2}, {2, 2}, {1, 1}, {2, 1}, {0, 2}, {0, 1}},
 		{{3, 2}, {1, 0}, {2}, {2, 1}, {0, 1}, {2, 0}},
 	} {
+		counting := false
 		score := func(sequences [][]int32) float64 {
 			in := threads(4, sequences...)
+			in.Counting = counting
 			for i := range in.DurationNS {
 				in.DurationNS[i] = 1
 			}
 			return align(t, in, 1).Global
 		}
-		want := score(sequences)
-		permutations(len(sequences), func(order []int) {
-			permutations(4, func(name []int) {
-				var renamed [][]int32
-				for _, i := range order {
-					var s []int32
-					for _, label := range sequences[i] {
-						s = append(s, int32(name[label]))
+		for _, counting = range []bool{false, true} {
+			want := score(sequences)
+			permutations(len(sequences), func(order []int) {
+				permutations(4, func(name []int) {
+					var renamed [][]int32
+					for _, i := range order {
+						var s []int32
+						for _, label := range sequences[i] {
+							s = append(s, int32(name[label]))
+						}
+						renamed = append(renamed, s)
 					}
-					renamed = append(renamed, s)
-				}
-				if got := score(renamed); got != want {
-					t.Fatalf("%v: score %v; of %v it is %v", sequences, want, renamed, got)
-				}
+					if got := score(renamed); got != want {
+						t.Fatalf("%v: score %v; of %v it is %v (counting %v)", sequences, want, renamed, got, counting)
+					}
+				})
 			})
-		})
+		}
 	}
 }
 

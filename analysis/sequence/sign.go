@@ -1,6 +1,9 @@
 package sequence
 
 import (
+	"sort"
+	"sync"
+
 	"moriens/analysis/team"
 	"moriens/internal/mix"
 )
@@ -14,17 +17,21 @@ func (a *aligner) signLabels(segments []segment) error {
 		a.sign[label] = mix.Bits(mix.Bits(uint64(l.TimeNS)) + uint64(l.Bursts))
 	}
 	places := make([]int64, a.Count) // sums that wrap, and so in any order
-	for _, s := range segments {
-		if len(s.pieces) < 2 {
-			continue
-		}
-		for _, x := range s.pieces {
+	var mu sync.Mutex
+	a.eachPiece(segments, func(next func() (*segment, *piece, bool)) {
+		mine := make([]int64, a.Count)
+		for s, x, ok := next(); ok; s, x, ok = next() {
 			h := mix.Bits(a.signOf(x.labels) + uint64(x.threads) + uint64(s.number)<<32)
 			for i, label := range x.labels {
-				places[label] += int64(mix.Bits(h + uint64(i)))
+				mine[label] += int64(mix.Bits(h + uint64(i)))
 			}
 		}
-	}
+		mu.Lock()
+		defer mu.Unlock()
+		for label, sum := range mine {
+			places[label] += sum
+		}
+	})
 	if err := a.Team.AllReduce(places, team.Sum); err != nil {
 		return err
 	}
@@ -40,4 +47,27 @@ func (a *aligner) signOf(labels []int32) uint64 {
 		h = mix.Bits(h ^ a.sign[label])
 	}
 	return h
+}
+
+// eachPiece shares the pieces of segments out to the workers, but for those that have a segment to themselves.
+func (a *aligner) eachPiece(segments []segment, work func(next func() (*segment, *piece, bool))) {
+	ends := make([]int, len(segments))
+	sum := 0
+	for i := range segments {
+		if n := len(segments[i].pieces); n > 1 {
+			sum += n
+		}
+		ends[i] = sum
+	}
+	a.each(sum, func(next func() (int, bool)) {
+		work(func() (*segment, *piece, bool) {
+			i, ok := next()
+			if !ok {
+				return nil, nil, false
+			}
+			s := sort.SearchInts(ends, i+1)
+			x := &segments[s].pieces[len(segments[s].pieces)-(ends[s]-i)]
+			return &segments[s], x, true
+		})
+	})
 }

@@ -18,11 +18,16 @@ import (
 
 // alignShared is Align by a team, whose members have the threads that of says: their scores, by rank.
 func alignShared(in sequence.Threads, of []int32, members int) ([]*sequence.Score, []error) {
-	scores, errs := make([]*sequence.Score, members), make([]error, members)
+	return shared(in, of, members, sequence.Align)
+}
+
+// shared has the members of a team do a thing with the threads that of says: what comes of it, by rank.
+func shared[R any](in sequence.Threads, of []int32, members int, do func(sequence.Threads, int) (R, error)) ([]R, []error) {
+	results, errs := make([]R, members), make([]error, members)
 	var wg sync.WaitGroup
 	for rank, member := range mpix.Local(members) {
 		wg.Go(func() {
-			here := sequence.Threads{Count: in.Count, Team: team.Threads{Team: member, Of: of}}
+			here := sequence.Threads{Count: in.Count, Counting: in.Counting, Team: team.Threads{Team: member, Of: of}}
 			if in.Anchors != nil {
 				here.Anchors = make([][]sequence.Anchor, len(in.Anchors))
 			}
@@ -38,11 +43,11 @@ func alignShared(in sequence.Threads, of []int32, members int) ([]*sequence.Scor
 				here.Ends = append(here.Ends, len(here.Labels))
 				begin = end
 			}
-			scores[rank], errs[rank] = sequence.Align(here, 1+rank%2)
+			results[rank], errs[rank] = do(here, 1+rank%2)
 		})
 	}
 	wg.Wait()
-	return scores, errs
+	return results, errs
 }
 
 func requireSameScore(t interface {
