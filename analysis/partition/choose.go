@@ -38,9 +38,7 @@ func (o Options) Choose(counters []string) (chosen Options, notes []string) {
 		}
 		o.Dims = usual
 	}
-	if o.Strict {
-		o.Normalise = true
-	}
+	o.Normalise = o.Strict || o.normalised()
 	if o.By == ByAuto && o.Strict {
 		o.By = ByNone
 	} else if o.By == ByAuto {

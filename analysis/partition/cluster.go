@@ -18,7 +18,7 @@ func (c *computation) prepare(groups []*group) error {
 	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
 	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
 		g := groups[i]
-		g.points = dbscan.Points{Dims: dims, Coords: c.space.Coordinates(nil, g.rows)}
+		g.points = dbscan.Points{Dims: dims, Coords: c.coordinates(g.rows)}
 		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
 		ranges(g.points.Coords, g.Lo, g.Hi)
 		g.MinPts = c.options.minPts(g.Bursts)
@@ -77,7 +77,15 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.options.FindDensities(g.Bursts, c.resolution, func(k, queries int) (Curve, error) {
+	resolution := c.resolution
+	if g.least > 0 {
+		resolution = g.least
+	}
+	o := *c.options
+	if g.minPts > 0 {
+		o.MinPts = g.minPts
+	}
+	d, err := o.FindDensities(g.Bursts, resolution, func(k, queries int) (Curve, error) {
 		if err := c.overAt(t); err != nil {
 			return nil, err
 		}

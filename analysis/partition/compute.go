@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"math"
 	"slices"
 
 	"moriens/analysis/dbscan"
@@ -15,10 +16,13 @@ import (
 //
 // With several members in Options.Team it is collective: an error of one is one of all.
 func Compute(b Bursts, o Options) (*Result, error) {
+	o.Normalise = o.normalised()
 	c := &computation{bursts: &b, options: &o, team: o.Team, workers: max(1, o.Workers)}
 	if err := team.Explain(c.team, o.check(&b)); err != nil {
 		return nil, err
 	}
+	c.kinds = o.byKinds() && o.Sample == 0
+	c.coordinates = func(rows []int32) []float64 { return c.space.Coordinates(nil, rows) }
 	var err error
 	if c.space, err = space.NewShared(c.team, b.Columns, o.Dims); err != nil {
 		return nil, err
@@ -27,7 +31,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS()}
+	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS(), Shuffled: math.NaN(), Predicted: math.NaN()}
 	rows := make([]int32, 0, b.Len())
 	for row, status := range selection.Status {
 		switch {
@@ -56,11 +60,14 @@ func Compute(b Bursts, o Options) (*Result, error) {
 			return nil, err
 		}
 	}
-	c.resolution = c.findResolution()
+	c.resolution = o.Floor()
 	r.Resolution = c.resolution
 	find := c.refine
-	if o.Sample > 0 {
+	switch {
+	case o.Sample > 0:
 		find = c.refineSample
+	case c.kinds:
+		find = c.findKinds
 	}
 	if err = c.over(); err == nil {
 		err = find(groups, r)
@@ -69,12 +76,17 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	found := foundIn(groups)
-	for i, ids := range r.Assemble(found) {
-		for _, row := range groups[i].rows {
+	ids := r.Assemble(found)
+	for i, g := range groups {
+		for _, row := range g.rows {
 			if label := r.Labels[row]; label >= 0 {
-				r.Labels[row] = ids[label]
+				r.Labels[row] = ids[i][label]
 			}
 		}
+	}
+	r.Kinds = r.Labels
+	if c.kindOf != nil {
+		r.adoptKinds(c.kindOf, ids)
 	}
 	r.Warn(c.chosen(selection), found)
 	return r, nil
@@ -85,11 +97,14 @@ type computation struct {
 	options    *Options
 	team       team.Threads
 	space      *space.Space
-	extent     []float64 // range of the coordinates by dimension, before Normalise; nil without
 	resolution float64
 	workers    int
 	spread     spread
 	stopped    bool // the refinement was
+	kinds      bool // clusters are found by package kinds
+	// coordinates are those that bursts are clustered by.
+	coordinates func(rows []int32) []float64
+	kindOf      []kindOf // per burst: found by package kinds, else nil
 }
 
 // group is a group at work: the same at all members, but for rows, at and points.
@@ -99,6 +114,8 @@ type group struct {
 	place  int     // the member that clusters it, or everywhere
 	at     []int32 // rows of its bursts that are clustered here, ascending
 	points dbscan.Points
+	least  float64        // Eps, if above 0, in place of the resolution
+	minPts int            // if above 0, in place of that of the options
 	index  *dbscan.Shared // nil if there are fewer than MinPts, and where it is clustered elsewhere
 }
 

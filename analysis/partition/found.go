@@ -152,6 +152,8 @@ func (r *Result) Warn(c *Chosen, groups []*Found) {
 			"nearest core point, which %.1f %% have within Eps; there is no score", r.Sample.Bursts, r.Sample.Of, 100*r.Sample.Assigned))
 	case r.Unscored && len(r.Tree.Levels) == 1:
 		r.Warnings = append(r.Warnings, "the clusters are those of the first density, and have no score: there was no time to compare what the ranks do")
+	case r.Unscored && !slices.ContainsFunc(r.Clusters, func(k Cluster) bool { return !math.IsNaN(k.Score) }):
+		r.Warnings = append(r.Warnings, "there was no time to compare what the ranks do: there is no score")
 	case r.Unscored:
 		r.Warnings = append(r.Warnings, "there was no time for the score of all clusters together; theirs are of the steps of the refinement that they are of")
 	case c.Stopped:

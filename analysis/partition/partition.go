@@ -50,6 +50,10 @@ type Bursts struct {
 	ThreadEnds []int
 	// Anchors are, by thread, the events between its bursts that other threads share; nil = none are known.
 	Anchors [][]sequence.Anchor
+	// Gaps are, by thread and ascending, the bursts before which something was lost, counting the thread's own; nil = none were.
+	Gaps [][]int32
+	// Nodes are, by thread, the host that it ran on; nil = all ran on one.
+	Nodes []int32
 }
 
 // By says which bursts are clustered together.
@@ -79,6 +83,31 @@ func ParseBy(s string) (By, error) {
 	return 0, fmt.Errorf("%q: want calls or none", s)
 }
 
+// KindsBy says who decides which clusters are one kind of computation.
+type KindsBy uint8
+
+// Who decides that.
+const (
+	KindsByOrder   KindsBy = iota // what comes before, after and on other ranks
+	KindsByDensity                // density alone: each cluster is a kind
+	// KindsByScore has the score of the refinement choose clusters, as it does for micro-cells: to compare with these. Each cluster is a kind.
+	KindsByScore
+)
+
+func (k KindsBy) String() string {
+	return [...]string{"order", "density", "score"}[k]
+}
+
+// ParseKinds reads "order" or "density".
+func ParseKinds(s string) (KindsBy, error) {
+	for _, k := range []KindsBy{KindsByOrder, KindsByDensity} {
+		if s == k.String() {
+			return k, nil
+		}
+	}
+	return 0, fmt.Errorf("%q: want order or density", s)
+}
+
 // Options of a clustering. With Dims and Filter.Auto set, all else zero is what `run` does without
 // counters.
 type Options struct {
@@ -87,9 +116,8 @@ type Options struct {
 	// that has run does not run again; a trace can be read again with other dimensions.
 	AsGiven bool
 	By      By
-	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so
-	// that Eps is a part of their range. Where Eps is chosen by itself, and not Strict, a dimension is not stretched so far
-	// that its default resolution becomes more than CoarsestPart of the whole.
+	// Normalise scales every coordinate to 0 … 1 over the bursts that are clustered (space.Normalise), so that Eps is a part of their range, where one density (Fixed) or
+	// ClusteringSuite's rules (Strict) decide. Kinds take coordinates as they are, but plain durations and counters, whose unit says nothing of their noise, as parts of their range.
 	Normalise bool
 	// An automatic filter does not cut through a kind of bursts: those that it would leave out stay where
 	// durations of the same group, in steps of a tenth, connect them with bursts that it keeps.
@@ -100,9 +128,15 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, with Normalise as a part of
-	// their range; negative = none.
+	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none.
 	Resolution float64
+	// Kinds says who decides which clusters are one kind (--kinds), unless Fixed or Strict do.
+	Kinds KindsBy
+	// Unaligned leaves durations of threads that take longer in everything as they are (--align-ranks=false), Unstrated groups whole whose bursts differ by
+	// what surrounds them (--strata=false).
+	Unaligned, Unstrated bool
+	// Crowded says that ranks shared their cores: kinds are told by order alone, for a machine makes two modes of one.
+	Crowded bool `json:"-"`
 	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
 	Freeze float64
 	// Strict refines by ClusteringSuite's rules (--strict): MinPts is max(2, threads/4), there is no default
@@ -143,15 +177,19 @@ const (
 	FromFixed                     // Options.Fixed
 	FromRefinement                // a step of the refinement above the knee
 	FromNone                      // nowhere: the group has fewer bursts than MinPts and is one rare cluster
+	FromBasins                    // several basins of density, each with an Eps of its own: the least of these
 )
 
 func (f EpsFrom) String() string {
-	return [...]string{"knee", "floor", "fixed", "refinement", "none"}[f]
+	return [...]string{"knee", "floor", "fixed", "refinement", "none", "basins"}[f]
 }
 
 // A Result is the clustering of all bursts: the same at all members of a team, but for what there is per burst, which each has for its own threads.
 type Result struct {
-	Labels   []int32   // per burst: a Cluster's ID or one of the Label constants
+	Labels []int32 // per burst: a Cluster's ID or one of the Label constants
+	// Kinds are, per burst, the kind of computation that it is: the ID of the cluster that stands for the kind, or one of the Label constants. It differs from
+	// the label where the burst's cluster is a variant, and where the burst is a disturbed one of another cluster's kind: what comes before, after and on other ranks says so.
+	Kinds    []int32
 	Lineage  []uint32  // per burst: index into Tree.Lineages
 	Clusters []Cluster // by total time, descending; Clusters[i].ID is i+1
 	Groups   []Group   // by total time, descending; ties by Before, After
@@ -163,8 +201,15 @@ type Result struct {
 	// Score says how far the threads do the same, 0–1, of all clusters and of noise; NaN where that is not defined: with
 	// fewer than two threads, or where nothing says which they are.
 	Score, NoiseScore float64
-	Tree              *refine.Tree // how the clusters came about; its groups are Groups
-	Resolution        float64      // the least Eps that is chosen by itself, in units of the coordinates
+	// Shuffled is the score that the threads would have if each did what it does in an order drawn at random, 0–1: what the score says beyond this is due to order. NaN
+	// where there is no score, or clusters are not found by kinds.
+	Shuffled float64
+	// Predicted is the mean of the kinds' Predicted, weighted by their time; NaN where none has one.
+	Predicted float64
+	// Speed is by thread how many times as long as the others it takes for everything; coordinates were compared after dividing by that. nil = not compared.
+	Speed      []float64
+	Tree       *refine.Tree // how the clusters came about; its groups are Groups
+	Resolution float64      // the least Eps that is chosen by itself, in units of the coordinates
 	// Stopped says that the refinement has ended before its last step, Unscored that there was no time for the score, so that it is not defined.
 	Stopped, Unscored bool
 	Sample            *Sample // of which the clusters are; nil = of all bursts
@@ -190,14 +235,32 @@ type Cluster struct {
 	StdNS  float64 // population standard deviation of the durations
 	Eps    float64 // that it was found with; 0 in a rare cluster
 	MinPts int
-	Rare   bool    // its group has fewer bursts than MinPts: one cluster without a density test
-	Score  float64 // as Result.Score
-	Node   int32   // ID in the chosen level of Result.Tree
+	// Kind is the ID of the cluster that stands for its kind: its own, or that of the cluster in whose place it comes by chance, of which it is a variant.
+	Kind int32
+	Kinship
+	Rare  bool    // its group has fewer bursts than MinPts: one cluster without a density test
+	Score float64 // as Result.Score
+	Node  int32   // ID in the chosen level of Result.Tree
 	// Call paths round its bursts, most frequent first, then by id. Empty where the input has none.
 	Before, After []PathCount
 	// Mean and population standard deviation over the bursts where the counter was read, one per
 	// counter column; NaN where it never was.
 	CounterMean, CounterStd []float64
+}
+
+// A Kinship is what is known of a cluster as a kind of computation. It is zero where clusters are not found by kinds.
+type Kinship struct {
+	MedianNS float64 // of the durations, right to a thousandth; NaN = not measured
+	Core     float64 // half the quartile range of the durations over their median
+	// Predicted is how far the place of a burst foretells whether it is of this kind or of the next one, 0–1: the least of the nearest neighbours'. NaN where the kind
+	// has none, and in a variant.
+	Predicted float64
+	Valley    float64 // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
+	Why       string  // why it is a kind, or a variant of one
+	// Disturbed are the bursts of the kind that are longer than its clusters are, and belong to it by their place; ExtraNS is how much longer than the median all of them
+	// together took. Of the cluster that stands for the kind; 0 in its variants.
+	Disturbed Tally
+	ExtraNS   int64
 }
 
 // A PathCount says how many bursts touch a call path.
@@ -232,13 +295,16 @@ func DefaultResolution(dims []space.Dim) float64 {
 	return resolution
 }
 
-// Floor is the least Eps that is chosen by itself, but for what Normalise makes of a default. Dims must be set.
+// Floor is the least Eps that is chosen by itself. Dims must be set.
 func (o *Options) Floor() float64 {
-	if o.Resolution == 0 && !o.Normalise && !o.Strict {
+	if o.Resolution == 0 && !o.normalised() && !o.Strict {
 		return DefaultResolution(o.Dims)
 	}
 	return max(0, o.Resolution)
 }
+
+// normalised says that coordinates are scaled.
+func (o *Options) normalised() bool { return o.Normalise && !o.byKinds() }
 
 func resolutionOf(d space.Dim) float64 {
 	const ofDuration, ofOthers = .1, .02

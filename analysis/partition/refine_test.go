@@ -39,7 +39,7 @@ func TestScores(t *testing.T) {
 	if len(r.Clusters) != 3 || math.Abs(r.Score-want) > 1e-6 || r.Clusters[0].Score != 1 || r.Clusters[1].Score != .5 || !math.IsNaN(r.NoiseScore) {
 		t.Errorf("score %v, want %v; noise %v; %+v", r.Score, want, r.NoiseScore, r.Clusters)
 	}
-	if len(r.Tree.Merged) != 1 || len(r.Tree.Levels) != 1 || !strings.HasPrefix(r.Tree.Why, "the only step") {
+	if len(r.Tree.Merged) != 1 || len(r.Tree.Levels) != 1 || r.Tree.Why != "density proposes 3 clusters, order leaves 3 kinds" {
 		t.Errorf("%+v", r.Tree)
 	}
 	b.ThreadEnds = nil
@@ -81,7 +81,7 @@ func TestTreeFitsTheResult(t *testing.T) {
 			}
 		}
 		for i, g := range r.Groups {
-			if eps := r.Tree.Levels[r.Tree.Chosen[i]].Eps[i]; eps != g.Eps || (g.Eps > g.Knee) != (g.From == partition.FromRefinement) {
+			if eps := r.Tree.Levels[r.Tree.Chosen[i]].Eps[i]; eps != g.Eps || (g.From == partition.FromKnee) != (g.Eps == g.Knee) {
 				t.Errorf("group %+v, Eps of the tree %v", g, eps)
 			}
 		}

@@ -38,9 +38,8 @@ func (s *Space) coordinate(j int, row int32) float64 {
 	return v
 }
 
-// Normalise makes every coordinate (v − min)/(max − min) over rows, of all members, whose bursts must be Complete; 0 where max is min. What
-// has a smaller range than least, by dimension, is divided by that instead; nil = nothing is.
-func (s *Space) Normalise(rows []int32, least []float64) error {
+// Normalise makes every coordinate (v − min)/(max − min) over rows, of all members, whose bursts must be Complete; 0 where max is min.
+func (s *Space) Normalise(rows []int32) error {
 	lo, hi := make([]float64, len(s.axes)), make([]float64, len(s.axes))
 	for j := range s.axes {
 		lo[j], hi[j] = math.Inf(1), math.Inf(-1)
@@ -58,9 +57,6 @@ func (s *Space) Normalise(rows []int32, least []float64) error {
 			continue
 		}
 		s.origin[j], s.extent[j] = lo[j], hi[j]-lo[j]
-		if least != nil && hi[j] > lo[j] {
-			s.extent[j] = max(hi[j]-lo[j], least[j])
-		}
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func TestNormalise(t *testing.T) {
 		t.Errorf("before: %v unscaled, want 4", got)
 	}
 	rows := []int32{0, 1, 2} // the range is theirs, not that of the last burst
-	if err := s.Normalise(rows, nil); err != nil {
+	if err := s.Normalise(rows); err != nil {
 		t.Fatal(err)
 	}
 	want := []float64{7, 0, 0, 0, 1, 1, 0, .5, .5, 0}
@@ -35,13 +35,7 @@ func TestNormalise(t *testing.T) {
 			t.Errorf("dimension %d: %v unscaled, want %v", j, v, want)
 		}
 	}
-	if err := s.Normalise(rows, []float64{400, 1, 7}); err != nil { // the range of the durations is under 400, B is constant
-		t.Fatal(err)
-	}
-	if got, want := s.Coordinates(nil, rows), []float64{0, 0, 0, .5, 1, 0, .25, .5, 0}; !slices.EqualFunc(got, want, func(a, b float64) bool { return math.Abs(a-b) < 1e-15 }) {
-		t.Errorf("with least ranges: %v, want %v", got, want)
-	}
-	if err := s.Normalise(nil, nil); err != nil {
+	if err := s.Normalise(nil); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.Coordinates(nil, nil); len(got) != 0 {
@@ -62,7 +56,7 @@ func TestNormalisedIsFrom0To1(t *testing.T) {
 			rows[i] = int32(i)
 		}
 		plain := s.Coordinates(nil, rows)
-		if err := s.Normalise(rows, nil); err != nil {
+		if err := s.Normalise(rows); err != nil {
 			t.Fatal(err)
 		}
 		got := s.Coordinates(nil, rows)

@@ -38,14 +38,13 @@ func TestMembersSelectAlike(t *testing.T) {
 			t.Fatal(err)
 		}
 		filter := space.Filter{Auto: rapid.Bool().Draw(t, "auto"), Ranges: []space.Range{{Num: "A", Max: 7}}}
-		least := []float64{rapid.Float64Range(0, 3).Draw(t, "least"), 0}
-		want, coords := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.New(c, dims) }, all, filter, least)
+		want, coords := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.New(c, dims) }, all, filter)
 		var mu sync.Mutex
 		var wg sync.WaitGroup
 		var bad []error
 		for rank, member := range mpix.Local(members) {
 			wg.Go(func() {
-				got, here := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.NewShared(member, c, dims) }, parts[rank], filter, least)
+				got, here := selectAndScale(func(c space.Columns) (*space.Space, error) { return space.NewShared(member, c, dims) }, parts[rank], filter)
 				mu.Lock()
 				defer mu.Unlock()
 				if got.MinNS != want.MinNS || got.Bursts != want.Bursts || got.TimeNS != want.TimeNS {
@@ -66,7 +65,7 @@ func TestMembersSelectAlike(t *testing.T) {
 }
 
 // selectAndScale returns the coordinates of the bursts that are complete, by row, after those that are short and last an even time were readmitted.
-func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Columns, filter space.Filter, least []float64) (*space.Selection, [][]float64) {
+func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Columns, filter space.Filter) (*space.Selection, [][]float64) {
 	s, err := start(c)
 	if err != nil {
 		panic(err)
@@ -89,7 +88,7 @@ func selectAndScale(start func(space.Columns) (*space.Space, error), c space.Col
 			complete = append(complete, int32(row))
 		}
 	}
-	if err := s.Normalise(complete, least); err != nil {
+	if err := s.Normalise(complete); err != nil {
 		panic(err)
 	}
 	coords := make([][]float64, c.Len())

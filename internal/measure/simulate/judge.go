@@ -188,6 +188,7 @@ func (r *run) compare(result *microcell.Result) error {
 	}
 	o := r.partition()
 	o.Dims = r.dims
+	o.Kinds = partition.KindsByScore // as micro-cells are clustered
 	all, err := partition.Compute(b, o)
 	if err != nil {
 		return err

@@ -1,0 +1,303 @@
+package kinds
+
+import (
+	"math"
+	"slices"
+
+	"moriens/analysis/workers"
+	"moriens/internal/mix"
+)
+
+// A ways is what can foretell a burst.
+const (
+	twoBefore = iota
+	twoAfter
+	oneEach
+	othersNow
+	itsCall
+	waysCount
+)
+
+// grams are how often each leaf, or kind, comes in each context, one table for each way: keys are of the leaf and then the context, and each leaf's are together.
+type grams [waysCount]Table
+
+const contextBits = 2 * codeBits
+
+// context of a burst in a way; 0 = none. It is at most contextBits long.
+func (l *local) context(way, i int) int64 {
+	var a, b int32
+	switch way {
+	case twoBefore:
+		if b = l.before(i, 2); b != 0 {
+			a = l.before(i, 1)
+		}
+	case twoAfter:
+		if b = l.after(i, 2); b != 0 {
+			a = l.after(i, 1)
+		}
+	case oneEach:
+		if a = l.before(i, 1); a != 0 {
+			if b = l.after(i, 1); b == 0 {
+				return 0
+			}
+		}
+	case othersNow:
+		return l.others(i)
+	case itsCall:
+		if l.Call != nil {
+			return int64(mix.Bits(uint64(l.Call[i]))>>(64-contextBits)) | 1
+		}
+		return 0
+	}
+	if b == 0 {
+		return 0
+	}
+	return int64(a)<<codeBits | int64(b)
+}
+
+// grams counts the bursts of which wanted says so by leaf and context.
+func (l *local) grams(c *crew, wanted []bool) *grams {
+	c.halted()
+	g := new(grams)
+	parts := make([][waysCount]Table, max(1, c.workers))
+	workers.Chunks(l.n, c.workers, func(w, from, to int) {
+		var k [waysCount]*counter
+		for way := range k {
+			k[way] = newCounter(1)
+		}
+		for i := from; i < to; i++ {
+			if x := l.label[i]; wanted[x] {
+				for way := range k {
+					if context := l.context(way, i); context != 0 {
+						k[way].one(int64(x)<<contextBits | context)
+					}
+				}
+			}
+		}
+		for way := range k {
+			parts[w][way] = k[way].table()
+		}
+	})
+	for way := range g {
+		var list []Table
+		for w := range parts {
+			list = append(list, parts[w][way])
+		}
+		g[way] = c.all(Merge(1, list...))
+	}
+	return g
+}
+
+// relabel is the same counts once labels are others.
+func (g *grams) relabel(to []int32) *grams {
+	code := func(word int64) int64 { return int64(to[word&codeMost]) }
+	r := new(grams)
+	for way := range g {
+		t := &g[way]
+		k := newCounter(1)
+		for i, n := range t.Counts {
+			key := t.Keys[i]
+			x, context := code(key>>contextBits), key&(1<<contextBits-1)
+			if way != itsCall {
+				context = code(context>>codeBits)<<codeBits | code(context)
+			}
+			k.add(n, x<<contextBits|context)
+		}
+		r[way] = k.table()
+	}
+	return r
+}
+
+// of are the rows of a leaf: none of the largest code, which many may have.
+func (t *Table) of(x int32) (from, to int) {
+	if x == codeMost {
+		return 0, 0
+	}
+	from, _ = slices.BinarySearch(t.Keys, int64(x)<<contextBits)
+	to, _ = slices.BinarySearch(t.Keys, int64(x+1)<<contextBits)
+	return from, to
+}
+
+// What evidence must come to, in nats, before it counts.
+const (
+	leastNats   = 8.
+	natsByRoot  = 2.5
+	boundNats   = .5 // of a degree of freedom
+	hugeContext = 1 << 62
+)
+
+// foretold is the share of the uncertainty about which of two leaves comes that the best of the ways takes away: Theil's U, less what chance would (Miller).
+func (g *grams) foretold(a, b int32) float64 {
+	best := 0.
+	for way := range g {
+		best = max(best, g[way].foretold(a, b))
+	}
+	return best
+}
+
+// How far other threads must tell what a thread's own order tells: where ranks share cores as much as all of it, for a machine that is busy for a while is so to all of them.
+const (
+	othersTell  = .05
+	crowdedTell = apartByOrder
+)
+
+// alone says that other threads do enough of two leaves to tell one from the other, and do not: what foretells them is the thread's own doing, or that of its core. A slow core
+// stays slow for some bursts, on that rank; a program does the same on all.
+func (g *grams) alone(a, b int32, least float64) bool {
+	t := &g[othersNow]
+	bursts := func(x int32) (n int64) {
+		for i, end := t.of(x); i < end; i++ {
+			n += t.Counts[i]
+		}
+		return n
+	}
+	return min(bursts(a), bursts(b)) >= few && t.foretold(a, b) < least
+}
+
+func (t *Table) foretold(a, b int32) float64 {
+	if t.Len() == 0 {
+		return 0
+	}
+	i, iEnd := t.of(a)
+	k, kEnd := t.of(b)
+	context := func(row, end int) int64 {
+		if row == end {
+			return hugeContext
+		}
+		return t.Keys[row] & (1<<contextBits - 1)
+	}
+	var na, nb int64
+	within, contexts := 0., 0   // n times the entropy within contexts
+	var small [smallContext]int // contexts of so many bursts
+	for i < iEnd || k < kEnd {
+		x, y := context(i, iEnd), context(k, kEnd)
+		var ca, cb int64
+		if x <= y {
+			ca = t.Counts[i]
+			i++
+		}
+		if y <= x {
+			cb = t.Counts[k]
+			k++
+		}
+		na, nb = na+ca, nb+cb
+		within += entropy(ca, cb)
+		contexts++
+		if ca+cb < smallContext {
+			small[ca+cb]++
+		}
+	}
+	if na == 0 || nb == 0 {
+		return 0
+	}
+	for n, times := range small {
+		if times > 0 {
+			within += float64(times) * max(0, chance(n, float64(na)/float64(na+nb))-boundNats)
+		}
+	}
+	return told(na, nb, within, contexts)
+}
+
+// smallContext is how many bursts a context has from which on what chance seems to tell of them is boundNats.
+const smallContext = 12
+
+// chance is what chance seems to tell, in nats, of n bursts of which each is of one kind with probability p.
+func chance(n int, p float64) float64 {
+	told := -float64(n) * (p*math.Log(p) + (1-p)*math.Log(1-p))
+	ways := math.Pow(1-p, float64(n))
+	for k := range n + 1 {
+		told -= ways * entropy(int64(k), int64(n-k))
+		ways *= float64(n-k) / float64(k+1) * p / (1 - p)
+	}
+	return told
+}
+
+// disjoint says that two leaves have no context in common.
+func (t *Table) disjoint(a, b int32) bool {
+	i, iEnd := t.of(a)
+	k, kEnd := t.of(b)
+	for i < iEnd && k < kEnd {
+		x, y := t.Keys[i]&(1<<contextBits-1), t.Keys[k]&(1<<contextBits-1)
+		if x == y {
+			return false
+		}
+		if x < y {
+			i++
+		} else {
+			k++
+		}
+	}
+	return true
+}
+
+// told is the share of the uncertainty about a and b bursts that so many contexts take away, in which so much of it is left.
+func told(a, b int64, within float64, contexts int) float64 {
+	if a == 0 || b == 0 {
+		return 0
+	}
+	whole := entropy(a, b)
+	told := whole - within - boundNats*float64(contexts-1)
+	if told < leastNats+natsByRoot*math.Sqrt(float64(contexts-1)/2) {
+		return 0
+	}
+	return told / whole
+}
+
+// gathered is the contexts of several leaves together.
+type gathered [waysCount]struct {
+	counts map[int64]int64
+	bursts int64
+}
+
+func (g *gathered) add(grams *grams, leaf int32) {
+	for way := range g {
+		t, to := &grams[way], &g[way]
+		if to.counts == nil {
+			to.counts = make(map[int64]int64)
+		}
+		for i, end := t.of(leaf); i < end; i++ {
+			to.counts[t.Keys[i]&(1<<contextBits-1)] += t.Counts[i]
+			to.bursts += t.Counts[i]
+		}
+	}
+}
+
+// foretold is how far contexts tell a leaf from all that were gathered.
+func (g *gathered) foretold(grams *grams, leaf int32) float64 {
+	best := 0.
+	for way := range g {
+		t, from := &grams[way], &g[way]
+		bursts, within, contexts := int64(0), 0., len(from.counts)
+		for i, end := t.of(leaf); i < end; i++ {
+			n, known := from.counts[t.Keys[i]&(1<<contextBits-1)]
+			if !known {
+				contexts++
+			}
+			within += entropy(n, t.Counts[i])
+			bursts += t.Counts[i]
+		}
+		best = max(best, told(from.bursts, bursts, within, contexts))
+	}
+	return best
+}
+
+// entropy is that of a bursts of one kind and b of another, in nats, times their number.
+func entropy(a, b int64) float64 { return xlogx(a+b) - xlogx(a) - xlogx(b) }
+
+func xlogx(n int64) float64 {
+	switch {
+	case n == 0:
+		return 0
+	case n < int64(len(smallXlogx)):
+		return smallXlogx[n]
+	}
+	return float64(n) * math.Log(float64(n))
+}
+
+// smallXlogx has xlogx of what most contexts have.
+var smallXlogx = func() (list [256]float64) {
+	for n := 1; n < len(list); n++ {
+		list[n] = float64(n) * math.Log(float64(n))
+	}
+	return list
+}()

@@ -1,0 +1,471 @@
+package kinds
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// When leaves next to each other are two kinds: kinds.md, step 5.
+const (
+	apartByOrder   = .25
+	apartSurely    = .6 // from which on a thread's own order suffices
+	apartIfFew     = .5 // where one has fewer bursts than
+	few            = 25
+	apartShare     = .2 // of the bursts of both
+	steadyApart    = .7 // of medians of what nothing disturbs: twice as many instructions
+	apartOfAll     = .1 // of the bursts of the stratum
+	apartDistance  = .2 // of the medians, durations
+	apartWithMore  = .05
+	narrow         = .15 // quartile range of the slower one
+	narrowToOther  = 2.  // times that of the quicker one
+	nearestOnALine = 2
+	poolDistance   = .1
+)
+
+// A Leaf is a cluster of density: bursts of one stratum.
+type Leaf struct {
+	Stratum int32
+	Bursts  int64
+}
+
+// A Join made one kind of two.
+type Join struct {
+	Round    int   // from 0
+	From, To int32 // leaves that stood for the kinds; To stands for both
+	Foretold float64
+	Why      string
+}
+
+// A Verdict is what the judge says of the leaves.
+type Verdict struct {
+	Of []int32 // per leaf: the leaf that stands for its kind
+	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where that is not known, that which Of says.
+	Pool   []bool
+	Joins  []Join
+	Why    []string // per leaf: why it is a kind of its own, or what it is a variant of and why
+	Rounds int
+}
+
+// A judge aggregates leaves.
+type judge struct {
+	leaves  []Leaf
+	spreads [][]spread        // per leaf: along each dimension
+	wide    []spread          // per leaf that stands for a kind: of all its bursts, along the first
+	places  []float64         // per leaf: its median along each dimension, in units of the coordinates
+	members map[int32][]int32 // by stratum: its leaves
+	strata  map[int32]*spread
+	all     map[int32]int64 // by stratum: bursts, tails included
+	crowded bool
+	steady  []bool               // as in Bursts
+	bursts  []int64              // per leaf that stands for a kind
+	grams   *grams               // by codes of what stands for each kind
+	known   map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
+	told    map[int32][]int32    // per kind, in a round: up to two kinds that its place tells it from
+	side    float64
+	dims    int
+	codes   codes
+	groups  int
+	of      []int32
+	v       *Verdict
+}
+
+// A pair is two kinds that are next to each other.
+type pair struct {
+	a, b     int32
+	foretold float64
+	share    float64 // of the bursts of both that the smaller has
+	distance float64
+	compact  bool
+	apart    bool
+	mixed    bool // the slower one is disturbed bursts of several kinds
+}
+
+func (j *judge) run() *Verdict {
+	n := len(j.leaves)
+	j.v = &Verdict{Of: make([]int32, n), Pool: make([]bool, n), Why: make([]string, n)}
+	j.of, j.strata, j.members = j.v.Of, make(map[int32]*spread), make(map[int32][]int32)
+	j.places, j.known = placesOf(j.spreads, j.dims, j.side), make(map[[2]int32]float64)
+	for i := range j.of {
+		j.of[i] = int32(i)
+		j.members[j.leaves[i].Stratum] = append(j.members[j.leaves[i].Stratum], int32(i))
+		j.wide = append(j.wide, j.spreads[i][0])
+		j.bursts = append(j.bursts, j.leaves[i].Bursts)
+	}
+	for {
+		j.told = make(map[int32][]int32)
+		pairs := j.pairs(j.nearest)
+		joins := j.choose(pairs)
+		if len(joins) == 0 {
+			joins = j.choose(j.pairs(j.slower))
+		}
+		if len(joins) == 0 {
+			joins = j.choose(j.mixed())
+		}
+		if len(joins) == 0 {
+			j.tell(pairs)
+			return j.v
+		}
+		j.join(joins)
+		j.v.Rounds++
+	}
+}
+
+// pairs are some of those among the kinds of each stratum.
+func (j *judge) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
+	for _, leaves := range j.members {
+		kinds := slices.DeleteFunc(slices.Clone(leaves), func(leaf int32) bool { return j.of[leaf] != leaf })
+		if len(kinds) < 2 {
+			continue
+		}
+		for _, p := range some(kinds) {
+			list = append(list, j.weigh(p[0], p[1]))
+		}
+	}
+	slices.SortFunc(list, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+	})
+	return list
+}
+
+// nearest pairs each kind with the nearest one, on a line with the two nearest.
+func (j *judge) nearest(kinds []int32) (pairs [][2]int32) {
+	add := func(a, b int32) { pairs = append(pairs, [2]int32{min(a, b), max(a, b)}) }
+	if j.dims == 1 {
+		byPlace := slices.Clone(kinds)
+		slices.SortFunc(byPlace, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), cmp.Compare(a, b)) })
+		for i, a := range byPlace {
+			from, to := max(0, i-nearestOnALine), min(len(byPlace), i+nearestOnALine+1)
+			around := slices.Concat(byPlace[from:i], byPlace[i+1:to])
+			slices.SortStableFunc(around, func(x, y int32) int { return cmp.Compare(j.distance(a, x), j.distance(a, y)) })
+			for _, b := range around[:min(nearestOnALine, len(around))] {
+				add(a, b)
+			}
+		}
+	} else {
+		for _, a := range kinds {
+			best, least := int32(-1), 0.
+			for _, b := range kinds {
+				if b == a {
+					continue
+				}
+				if d := j.distance(a, b); best < 0 || d < least {
+					best, least = b, d
+				}
+			}
+			add(a, best)
+		}
+	}
+	slices.SortFunc(pairs, func(x, y [2]int32) int { return cmp.Or(cmp.Compare(x[0], y[0]), cmp.Compare(x[1], y[1])) })
+	return slices.Compact(pairs)
+}
+
+// slower pairs each kind with all that are larger and quicker: it may come in the place of one of these, as the same work does that was kept waiting for always the
+// same time.
+func (j *judge) slower(kinds []int32) (pairs [][2]int32) {
+	if j.dims > 1 {
+		return nil
+	}
+	for _, a := range kinds {
+		for _, b := range kinds {
+			if j.bursts[a] < j.bursts[b] && j.place(a, 0) > j.place(b, 0) {
+				pairs = append(pairs, [2]int32{min(a, b), max(a, b)})
+			}
+		}
+	}
+	return pairs
+}
+
+// mixed pairs kinds with the next quicker one that come in the places of all quicker ones together by chance: disturbed bursts of several kinds, which are foretold beside each
+// of these alone.
+func (j *judge) mixed() (list []pair) {
+	if j.dims > 1 {
+		return nil
+	}
+	byStratum := make(map[int32][]int32)
+	for i, to := range j.of {
+		if int(to) == i {
+			byStratum[j.leaves[i].Stratum] = append(byStratum[j.leaves[i].Stratum], to)
+		}
+	}
+	for _, kinds := range byStratum {
+		slices.SortFunc(kinds, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), cmp.Compare(a, b)) })
+		quicker, bursts := new(gathered), int64(0)
+		for i, a := range kinds {
+			if i > 1 && j.bursts[a] < bursts {
+				if p := j.weigh(kinds[i-1], a); p.foretold >= apartByOrder {
+					p.foretold = quicker.foretold(j.grams, j.codes.leaf(a))
+					if p.apart = p.foretold >= apartByOrder && (j.bursts[a] >= few || p.foretold >= apartIfFew); !p.apart {
+						p.mixed = true
+						list = append(list, p)
+						continue
+					}
+				}
+			}
+			quicker.add(j.grams, j.codes.leaf(a))
+			bursts += j.bursts[a]
+		}
+	}
+	slices.SortFunc(list, func(x, y pair) int {
+		return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
+	})
+	return list
+}
+
+// place is a leaf's median along a dimension, in units of the coordinates. That of a kind is that of the leaf that stands for it.
+func (j *judge) place(leaf int32, dim int) float64 { return j.places[int(leaf)*j.dims+dim] }
+
+func placesOf(spreads [][]spread, dims int, side float64) []float64 {
+	places := make([]float64, 0, len(spreads)*dims)
+	for _, s := range spreads {
+		for d := range dims {
+			places = append(places, s[d].quantile(.5)*side)
+		}
+	}
+	return places
+}
+
+func (j *judge) distance(a, b int32) float64 {
+	sum := 0.
+	for d := range j.dims {
+		x := j.place(a, d) - j.place(b, d)
+		sum += x * x
+	}
+	return math.Sqrt(sum)
+}
+
+// weigh says whether two kinds are two.
+func (j *judge) weigh(a, b int32) pair {
+	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
+	least := othersTell
+	if j.crowded {
+		least = crowdedTell
+	}
+	if p.foretold < apartSurely && j.grams.alone(j.codes.leaf(a), j.codes.leaf(b), least) {
+		p.foretold = 0
+	}
+	smaller, larger := min(j.bursts[a], j.bursts[b]), max(j.bursts[a], j.bursts[b])
+	p.share = float64(smaller) / float64(smaller+larger)
+	p.compact = j.compact(a, b)
+	far := apartDistance
+	if j.dims > 1 {
+		far = apartWithMore
+	}
+	switch {
+	case j.differ(a, b):
+		p.apart, p.foretold = true, 1
+	case smaller < few:
+		p.apart = p.foretold >= apartIfFew
+	default:
+		p.apart = p.foretold >= apartByOrder || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
+	}
+	return p
+}
+
+// differ says that two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
+func (j *judge) differ(a, b int32) bool {
+	for d := range j.dims {
+		if j.steady != nil && j.steady[d] && math.Abs(j.place(a, d)-j.place(b, d)) >= steadyApart {
+			return true
+		}
+	}
+	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
+}
+
+// large says that a kind has its part of the stratum: beside what is pooled, too.
+func (j *judge) large(a int32) bool {
+	return float64(j.bursts[a]) >= apartOfAll*float64(j.all[j.leaves[a].Stratum])
+}
+
+// placed says that two kinds have a place in the order of things, which tells them from a third one: so they come in each other's place.
+func (j *judge) placed(a, b int32) bool {
+	fromAnother := func(x, but int32) bool {
+		return slices.ContainsFunc(j.toldFrom(x), func(c int32) bool { return c != but })
+	}
+	return fromAnother(a, b) && fromAnother(b, a)
+}
+
+// toldFrom are the first two kinds of its stratum that a kind's place tells it from: one of them is a third one to any pair.
+func (j *judge) toldFrom(x int32) []int32 {
+	list, known := j.told[x]
+	if known {
+		return list
+	}
+	for _, c := range j.members[j.leaves[x].Stratum] {
+		if c != x && j.of[c] == c && j.foretold(x, c) >= apartIfFew {
+			if list = append(list, c); len(list) == 2 {
+				break
+			}
+		}
+	}
+	j.told[x] = list
+	return list
+}
+
+// foretold is how far order tells two kinds apart.
+func (j *judge) foretold(a, b int32) float64 {
+	key := [2]int32{min(a, b), max(a, b)}
+	u, known := j.known[key]
+	if !known {
+		u = j.grams.foretold(j.codes.leaf(key[0]), j.codes.leaf(key[1]))
+		j.known[key] = u
+	}
+	return u
+}
+
+// valley says that there is a valley between two kinds which is no gap by chance.
+func (j *judge) valley(a, b int32) bool {
+	if j.dims > 1 {
+		return true
+	}
+	s := j.stratum(j.leaves[a].Stratum)
+	from, to := j.place(a, 0)/j.side, j.place(b, 0)/j.side
+	if from > to {
+		from, to = to, from
+	}
+	reach := max(peakReach, (to-from)/8)
+	peakA, peakB, pass := int64(0), int64(0), int64(math.MaxInt64)
+	for at := from; at <= to; at += reach / 2 {
+		n := s.within(at-reach, at+reach)
+		if at < from+2*reach {
+			peakA = max(peakA, n)
+		}
+		if at > to-2*reach {
+			peakB = max(peakB, n)
+		}
+		pass = min(pass, n)
+	}
+	peak := float64(min(peakA, peakB))
+	v := float64(pass)
+	return peak >= leastPeak && v <= valleyDepth*peak && peak-v >= valleySure*math.Sqrt(peak+v)
+}
+
+// stratum is how all leaves of a stratum lie together.
+func (j *judge) stratum(stratum int32) *spread {
+	if s := j.strata[stratum]; s != nil {
+		return s
+	}
+	s := new(spread)
+	for _, leaf := range j.members[stratum] {
+		s.add(&j.spreads[leaf][0])
+	}
+	j.strata[stratum] = s
+	return s
+}
+
+// compact says that the slower of two kinds is not the tail of the quicker one.
+func (j *judge) compact(a, b int32) bool {
+	if j.dims > 1 {
+		return true
+	}
+	if j.place(a, 0) > j.place(b, 0) {
+		a, b = b, a
+	}
+	width := func(leaf int32) float64 {
+		s := &j.wide[leaf]
+		return (s.quantile(.75) - s.quantile(.25)) * j.side
+	}
+	return width(b) <= max(narrow, narrowToOther*width(a))
+}
+
+// choose takes the pairs that are one, least foretold first, each kind once.
+func (j *judge) choose(pairs []pair) (joins []pair) {
+	taken := make(map[int32]bool)
+	for _, p := range pairs {
+		if !p.apart && !taken[p.a] && !taken[p.b] {
+			taken[p.a], taken[p.b] = true, true
+			joins = append(joins, p)
+		}
+	}
+	return joins
+}
+
+// join makes the smaller of each pair a variant of the larger.
+func (j *judge) join(joins []pair) {
+	to := identity(j.codes.leaves + j.groups + 1)
+	renamed := false
+	joined := make(map[int32]int32)
+	for _, p := range joins {
+		into, from := p.a, p.b
+		if j.bursts[p.b] > j.bursts[p.a] {
+			into, from = p.b, p.a
+		}
+		if pooled := j.pooled(&p); pooled != None {
+			into, from = p.a+p.b-pooled, pooled
+			j.v.Pool[from] = true
+		} else if code := j.codes.leaf(from); code < codeMost {
+			to[code], renamed = j.codes.leaf(into), true
+		}
+		joined[from] = into
+		why := fmt.Sprintf("in place of another by chance: foretold to %.0f %%", 100*p.foretold)
+		j.v.Joins = append(j.v.Joins, Join{Round: j.v.Rounds, From: from, To: into, Foretold: p.foretold, Why: why})
+		j.v.Why[from] = why
+		if !j.v.Pool[from] {
+			j.bursts[into] += j.bursts[from]
+			j.wide[into].add(&j.wide[from])
+		}
+	}
+	for i, of := range j.of {
+		if into, gone := joined[of]; gone {
+			j.of[i] = into
+		}
+	}
+	if renamed {
+		j.grams = j.grams.relabel(to)
+		clear(j.known)
+	}
+}
+
+func identity(n int) []int32 {
+	to := make([]int32, min(n, codeMost+1))
+	for i := range to {
+		to[i] = int32(i)
+	}
+	return to
+}
+
+// pooled is the one of two kinds that may be disturbed bursts of several: much slower than the other and smaller, or much broader than a peak beside it. None if neither is.
+func (j *judge) pooled(p *pair) int32 {
+	quick, slow := p.a, p.b
+	if j.dims == 1 && j.place(quick, 0) > j.place(slow, 0) {
+		quick, slow = slow, quick
+	}
+	if j.dims > 1 {
+		return None
+	}
+	if p.mixed || p.distance >= poolDistance && j.bursts[slow] < j.bursts[quick] {
+		return slow
+	}
+	if p.compact || j.bursts[quick] < few {
+		return None
+	}
+	_, high := j.spreads[quick][0].peak()
+	_, low := j.spreads[slow][0].peak()
+	if high <= low {
+		return None
+	}
+	return slow
+}
+
+// tell says of the kinds in the end why they are.
+func (j *judge) tell(pairs []pair) {
+	least := make(map[int32]float64)
+	for _, p := range pairs {
+		for _, leaf := range []int32{p.a, p.b} {
+			if u, known := least[leaf]; !known || p.foretold < u {
+				least[leaf], j.v.Why[leaf] = p.foretold, p.why()
+			}
+		}
+	}
+}
+
+func (p *pair) why() string {
+	if p.foretold == 1 {
+		return "other calls or other instructions"
+	}
+	if p.foretold >= apartByOrder {
+		return fmt.Sprintf("its place foretells it: to %.0f %%", 100*p.foretold)
+	}
+	return fmt.Sprintf("large, narrow and far from the next: %.0f %% of both, %.0f %% apart; foretold to %.0f %%", 100*p.share, 100*(math.Exp(p.distance)-1), 100*p.foretold)
+}

@@ -1,0 +1,70 @@
+package kinds
+
+import "slices"
+
+// A change gives a burst a kind.
+type change struct{ burst, kind int32 }
+
+// apply moves bursts, and counts anew what has them round it.
+func (p *placing) apply(moves []change) {
+	old := make([]int32, len(moves))
+	for k, x := range moves {
+		p.kindOf[x.burst], old[k] = x.kind, p.kindOf[x.burst]
+	}
+	was := slices.Clone(p.label[p.n:])
+	for _, x := range moves {
+		p.label[x.burst] = p.code(int(x.burst))
+	}
+	p.far.exchange(p.local, p.c)
+	touched := p.touched(moves, was)
+	if len(touched) > p.n/anewFrom {
+		p.begin()
+		return
+	}
+	now := slices.Clone(p.label[p.n:])
+	restore := func(far []int32, kind func(k int) int32) {
+		copy(p.label[p.n:], far)
+		for k, x := range moves {
+			p.kindOf[x.burst] = kind(k)
+			p.label[x.burst] = p.code(int(x.burst))
+		}
+	}
+	restore(was, func(k int) int32 { return old[k] })
+	for _, i := range touched {
+		p.count(p.here, p.threadOf(int(i)), int(i), -1)
+	}
+	restore(now, func(k int) int32 { return moves[k].kind })
+	for _, i := range touched {
+		p.count(p.here, p.threadOf(int(i)), int(i), 1)
+	}
+}
+
+// anewFrom is the reciprocal of the share of bursts from which on counting all is quicker than counting those that are touched twice.
+const anewFrom = 8
+
+// touched are the bursts here that have one which moved, here or elsewhere, among what is round them.
+func (p *placing) touched(moves []change, was []int32) (list []int32) {
+	noted := make([]bool, p.n)
+	note := func(i int32) {
+		if i >= 0 && int(i) < p.n && !noted[i] {
+			noted[i] = true
+			list = append(list, i)
+		}
+	}
+	for _, x := range moves {
+		for i := x.burst - 2; i <= x.burst+2; i++ {
+			note(i)
+		}
+		note(p.next[x.burst])
+		note(p.prev[x.burst])
+	}
+	moved := func(i int32) bool { return int(i) >= p.n && p.label[i] != was[int(i)-p.n] }
+	for _, t := range p.far.beside {
+		for i := p.first(t); i < p.Ends[t]; i++ {
+			if moved(p.next[i]) || moved(p.prev[i]) {
+				note(int32(i))
+			}
+		}
+	}
+	return list
+}

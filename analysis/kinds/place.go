@@ -1,0 +1,426 @@
+package kinds
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+	"moriens/internal/mix"
+)
+
+// How bursts get the kind of their place: kinds.md, step 7.
+const (
+	placeBursts = 12  // of a context, at least
+	placeDoubt  = 2   // bursts that a context is taken to have besides, of other kinds
+	placeSlack  = .03 // that a burst may be shorter than the kind of its place
+	placeOrder  = .2  // how far a place must tell two kinds apart
+	placeSteady = .1  // that what is steady may differ
+	placeOdds   = .3  // logarithm of how much likelier than usual a place must make one kind than another: by a third
+	oddsDoubt   = 8   // bursts of each kind that are taken to be as usual besides
+	placeShare  = .02 // of a group's bursts that a kind has which noise must be told from
+)
+
+// placeRounds are the shares of a context that the kind must have, round after round.
+var placeRounds = []float64{.9, .9, .8, .8, .7, .7, .6, .6, .6}
+
+// More ways to know a place than grams have.
+const (
+	threeAround = iota + waysCount
+	twoAndOthers
+	threadOneEach
+	threadTwoBefore
+	placeWays
+)
+
+// placeKey is a burst's context in a way; 0 = none.
+func (l *local) placeKey(way, thread, i int) uint64 {
+	var a, b int64
+	switch way {
+	case threeAround:
+		a, b = l.context(twoBefore, i), int64(l.after(i, 1))
+	case twoAndOthers:
+		a, b = l.context(twoBefore, i), l.others(i)
+	case threadOneEach:
+		a, b = l.context(oneEach, i), int64(thread)+1
+	case threadTwoBefore:
+		a, b = l.context(twoBefore, i), int64(thread)+1
+	default:
+		a, b = l.context(way, i), 1
+	}
+	if a == 0 || b == 0 {
+		return 0
+	}
+	h := mix.Bits(mix.Bits(uint64(a))^uint64(b)) ^ mix.Bits(uint64(l.Group[i])<<8|uint64(way))
+	return max(h, 1)
+}
+
+// A placing is the bursts of groups with several kinds, and what comes in their contexts.
+type placing struct {
+	*local
+	c      *crew
+	kindOf []int32 // per burst; None = noise
+	kinds  []kindAt
+	number []int32   // by kind: among those of its group
+	of     [][]int32 // by group: its kinds
+	here   *slots    // of this member's bursts
+	shared *slots    // of all members'
+	tops   []slotTop // by slot that all members share
+	grams  *grams
+	told   map[[2]int32]bool
+	spread [][]spread // by kind: along each dimension, and in length
+}
+
+// A kindAt is where the bursts of a kind lie.
+type kindAt struct {
+	group  int32
+	bursts int64
+	share  float64   // of its group's bursts
+	length float64   // median, in sides
+	steady []float64 // medians of steady dimensions, in sides
+}
+
+// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places tell it from the next, NaN for one that is alone.
+func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
+	p := &placing{local: l, c: c, kindOf: kindOf, told: make(map[[2]int32]bool)}
+	p.measure(kinds)
+	predicted := slices.Repeat([]float64{math.NaN()}, kinds)
+	if !p.noiseOfSingles() {
+		return predicted
+	}
+	wanted := make([]bool, codeMost+1)
+	for _, list := range p.of {
+		if len(list) > 1 {
+			for _, k := range list {
+				wanted[l.codes.leaf(k)] = true
+			}
+		}
+	}
+	p.grams = l.grams(c, wanted)
+	p.predict(predicted)
+	p.begin()
+	open := p.candidates()
+	for round, least := range placeRounds {
+		if round > 0 {
+			c.halted()
+		}
+		moves, left := p.propose(open, least)
+		open = left
+		p.apply(moves)
+	}
+	return predicted
+}
+
+// predict finds how far places tell each kind from the nearest others of its group.
+func (p *placing) predict(predicted []float64) {
+	j := judge{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side)}
+	for _, group := range p.of {
+		if len(group) < 2 {
+			continue
+		}
+		for _, pair := range j.nearest(group) {
+			u := p.foretold(pair[0], pair[1])
+			for _, k := range pair {
+				if math.IsNaN(predicted[k]) || u < predicted[k] {
+					predicted[k] = u
+				}
+			}
+		}
+	}
+}
+
+func (p *placing) foretold(a, b int32) float64 {
+	return p.grams.foretold(p.codes.leaf(a), p.codes.leaf(b))
+}
+
+// measure finds where the kinds lie, and which a group has.
+func (p *placing) measure(kinds int) {
+	var columns []func(i int) int32
+	for d := range p.Dims {
+		columns = append(columns, func(i int) int32 { return p.Cell[i*p.Dims+d] })
+	}
+	if !p.Timed {
+		columns = append(columns, func(i int) int32 { return p.Length[i] })
+	}
+	p.spread = p.spreads(p.c, func(i int) int32 { return p.kindOf[i] }, kinds, columns...)
+	p.kinds, p.number, p.of = make([]kindAt, kinds), make([]int32, kinds), make([][]int32, p.Groups)
+	groups := make([]int64, kinds)
+	for i, k := range p.kindOf {
+		if k >= 0 {
+			groups[k] = int64(p.Group[i]) + 1
+		}
+	}
+	p.c.Reduce(team.Max, groups)
+	for k := range p.kinds {
+		x := &p.kinds[k]
+		length := len(columns) - 1 // the one coordinate, or behind all
+		x.group, x.bursts, x.length = int32(groups[k]-1), p.spread[k][0].bursts, p.spread[k][length].quantile(.5)
+		for d := range p.Dims {
+			if p.Steady != nil && p.Steady[d] {
+				x.steady = append(x.steady, p.spread[k][d].quantile(.5))
+			}
+		}
+		if x.group >= 0 {
+			p.number[k] = int32(len(p.of[x.group]))
+			p.of[x.group] = append(p.of[x.group], int32(k))
+		}
+	}
+}
+
+// noiseOfSingles gives noise in groups of one kind that kind. It says whether there are groups of several.
+func (p *placing) noiseOfSingles() bool {
+	workers.Chunks(p.n, p.c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if list := p.of[p.Group[i]]; p.kindOf[i] == None && len(list) == 1 && p.mayBe(i, list[0]) {
+				p.kindOf[i] = list[0]
+			}
+		}
+	})
+	for _, list := range p.of {
+		sum := int64(0)
+		for _, k := range list {
+			sum += p.kinds[k].bursts
+		}
+		for _, k := range list {
+			p.kinds[k].share = float64(p.kinds[k].bursts) / float64(sum)
+		}
+	}
+	p.relabel(p.c, p.code)
+	return slices.ContainsFunc(p.of, func(list []int32) bool { return len(list) > 1 })
+}
+
+func (p *placing) code(i int) int32 {
+	if p.kindOf[i] == None {
+		return p.codes.noise(p.Group[i])
+	}
+	return p.codes.leaf(p.kindOf[i])
+}
+
+// mayBe says that a burst is no shorter than a kind, and like it in what nothing disturbs.
+func (p *placing) mayBe(i int, kind int32) bool {
+	if p.shorter(i, kind) {
+		return false
+	}
+	x, k := &p.kinds[kind], 0
+	for d := range p.Dims {
+		if p.Steady != nil && p.Steady[d] {
+			if math.Abs(float64(p.Cell[i*p.Dims+d])+.5-x.steady[k])*p.Side > placeSteady {
+				return false
+			}
+			k++
+		}
+	}
+	return true
+}
+
+// shorter says that a burst is shorter than a kind.
+func (p *placing) shorter(i int, kind int32) bool {
+	return (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
+}
+
+// count adds a burst's contexts to slots, n times.
+func (p *placing) count(s *slots, thread, i int, n int32) {
+	kind := p.kindOf[i]
+	if kind == None || len(p.of[p.Group[i]]) < 2 {
+		return
+	}
+	for way := range placeWays {
+		if key := p.placeKey(way, thread, i); key != 0 {
+			s.add(key, p.number[kind], n)
+		}
+	}
+}
+
+// begin counts all bursts.
+func (p *placing) begin() {
+	parts := make([]*slots, max(1, p.c.workers))
+	workers.Chunks(p.n, p.c.workers, func(w, from, to int) {
+		s := newSlots()
+		p.eachThread(from, to, func(t, from, to int) {
+			for i := from; i < to; i++ {
+				p.count(s, t, i, 1)
+			}
+		})
+		parts[w] = s
+	})
+	p.here = newSlots()
+	for i, s := range parts {
+		switch {
+		case i == 0 && s != nil:
+			p.here = s
+		case s != nil:
+			p.here.merge(s)
+		}
+	}
+}
+
+// share adds up what all members have in their contexts.
+func (p *placing) share() {
+	if p.c.Alone() {
+		p.shared = p.here
+		return
+	}
+	var words []int64 // key, then a kind and its count
+	s := p.here
+	for slot, key := range s.contexts.keys {
+		s.each(int32(slot), func(kind, n int32) { words = append(words, int64(key), int64(kind)<<32|int64(n)) })
+	}
+	p.shared = newSlots()
+	for _, list := range team.Must(team.Gather(p.c.Crew, words)) {
+		for ; len(list) > 0; list = list[2:] {
+			p.shared.add(uint64(list[0]), int32(list[1]>>32), int32(list[1]))
+		}
+	}
+}
+
+// findTops finds what comes most often in each context that says something: most are those of many bursts.
+func (p *placing) findTops() {
+	s := p.shared
+	p.tops = make([]slotTop, len(s.sum))
+	workers.Chunks(len(s.sum), p.c.workers, func(_, from, to int) {
+		for slot := from; slot < to; slot++ {
+			if s.sum[slot] >= placeBursts {
+				p.tops[slot] = s.top(int32(slot))
+			}
+		}
+	})
+}
+
+// candidates are the bursts that another kind of their group is quick enough for.
+func (p *placing) candidates() (list []int32) {
+	quickest := make([][]int32, len(p.of)) // by group: its kinds, the quickest first
+	for g, kinds := range p.of {
+		if len(kinds) > 1 {
+			quickest[g] = slices.Clone(kinds)
+			slices.SortStableFunc(quickest[g], func(a, b int32) int { return cmp.Compare(p.kinds[a].length, p.kinds[b].length) })
+		}
+	}
+	parts := make([][]int32, max(1, p.c.workers))
+	workers.Chunks(p.n, p.c.workers, func(w, from, to int) {
+		for i := from; i < to; i++ {
+			for _, other := range quickest[p.Group[i]] {
+				if other == p.kindOf[i] {
+					continue
+				}
+				if p.mayBe(i, other) {
+					parts[w] = append(parts[w], int32(i))
+					break
+				}
+				if p.shorter(i, other) { // than all that follow too
+					break
+				}
+			}
+		}
+	})
+	return slices.Concat(parts...)
+}
+
+// propose says which bursts get other kinds, and which of the rest may in a later round: a burst for which its place foretells what it is stays.
+func (p *placing) propose(open []int32, least float64) (moves []change, left []int32) {
+	p.share()
+	p.findTops()
+	n := max(1, p.c.workers)
+	wanted, stay := make([][]change, n), make([][]int32, n)
+	workers.Chunks(len(open), p.c.workers, func(w, from, to int) {
+		for _, i := range open[from:to] {
+			kind, share := p.best(int(i))
+			switch {
+			case kind == None:
+				stay[w] = append(stay[w], i)
+			case kind == p.kindOf[i]:
+			case share >= least && p.mayBe(int(i), kind):
+				wanted[w] = append(wanted[w], change{i, kind})
+			default:
+				stay[w] = append(stay[w], i)
+			}
+		}
+	})
+	for w := range n {
+		left = append(left, stay[w]...)
+		for _, x := range wanted[w] {
+			if p.tells(x.kind, p.kindOf[x.burst]) {
+				moves = append(moves, x)
+			}
+		}
+	}
+	return moves, left
+}
+
+// best is the kind that is most probable in the context that tells most: in which it is most above its share of the group. The burst itself is left out. Where what tells
+// most of that kind and the burst's own speaks for its own, that is best; None is, where it speaks for neither.
+func (p *placing) best(i int) (kind int32, share float64) {
+	kind = None
+	group := p.of[p.Group[i]]
+	told := math.Inf(-1)
+	p.contexts(i, func(slot, n int32) {
+		top, most := p.tops[slot].kind, p.tops[slot].n
+		if group[top] == p.kindOf[i] {
+			most--
+		}
+		v, usual := float64(most)/float64(n+placeDoubt), p.kinds[group[top]].share
+		if tells := (v - usual) * math.Abs(v-usual) / usual; tells > told {
+			kind, share, told = group[top], v, tells
+		}
+	})
+	if own := p.kindOf[i]; own != None && kind != None && kind != own {
+		most := 0.
+		p.contexts(i, func(slot, n int32) {
+			lift := func(k, self int32) float64 {
+				return (float64(p.shared.count(slot, p.number[k])-self) + oddsDoubt) / (float64(n)*p.kinds[k].share + oddsDoubt)
+			}
+			if odds := math.Log(lift(kind, 0) / lift(own, 1)); math.Abs(odds) > math.Abs(most) {
+				most = odds
+			}
+		})
+		switch {
+		case most <= -placeOdds:
+			return own, 1
+		case most < placeOdds:
+			return None, 0
+		}
+	}
+	return kind, share
+}
+
+// contexts gives a burst's contexts, and how many bursts they have besides itself.
+func (p *placing) contexts(i int, do func(slot, n int32)) {
+	thread := p.threadOf(i)
+	for way := range placeWays {
+		key := p.placeKey(way, thread, i)
+		if key == 0 {
+			continue
+		}
+		s := p.shared
+		slot := s.find(key)
+		if slot < 0 {
+			continue
+		}
+		n := s.sum[slot]
+		if p.kindOf[i] != None {
+			n--
+		}
+		if n >= placeBursts {
+			do(slot, n)
+		}
+	}
+}
+
+// tells says that order tells two kinds apart; for noise, the kind from all others of the group.
+func (p *placing) tells(kind, from int32) bool {
+	key := [2]int32{kind, from}
+	if told, known := p.told[key]; known {
+		return told
+	}
+	told := true
+	if from != None {
+		told = p.foretold(kind, from) >= placeOrder
+	} else {
+		group := p.of[p.kinds[kind].group]
+		for _, k := range group {
+			told = told && (k == kind || p.kinds[k].share < placeShare || p.tells(kind, k))
+		}
+	}
+	p.told[key] = told
+	return told
+}

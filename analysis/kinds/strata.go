@@ -1,0 +1,291 @@
+package kinds
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+)
+
+// How groups are cut by what surrounds their bursts: kinds.md, step 2.
+const (
+	strataQuantiles = 64
+	strataApart     = .6  // Kolmogorov distance
+	strataShare     = .02 // of the bursts of a group
+	strataContexts  = 4096
+)
+
+// leastContext is how many bursts a context has at least that says something, of so many contexts.
+func leastContext(contexts int) int64 { return int64(30 * (1 + math.Log(float64(max(1, contexts)))/2)) }
+
+// stratify cuts groups, first by the groups of the bursts before and after, then by thread. It returns how many strata there are.
+func (l *local) stratify(c *crew) int {
+	strata := l.Groups
+	strata = l.cut(c, strata, func(thread, i int) int64 {
+		if l.begins[i] || l.begins[i+1] {
+			return noContext
+		}
+		return int64(l.Group[i-1])<<codeBits | int64(l.Group[i+1])
+	})
+	return l.cut(c, strata, func(thread, _ int) int64 { return int64(thread) })
+}
+
+// noContext is the context of a burst that has none.
+const noContext = 1<<(2*codeBits) - 1
+
+// cut cuts strata by a context.
+func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int {
+	if strata > codeMost {
+		return strata // their numbers do not fit a key
+	}
+	key := func(thread, i int) int64 { return int64(l.stratum[i])<<(2*codeBits) | context(thread, i) }
+	all := c.count(1, l.n, func(k *counter, from, to int) {
+		l.eachThread(from, to, func(t, from, to int) {
+			for i := from; i < to; i++ {
+				k.one(key(t, i))
+			}
+		})
+	})
+	contexts := make([]*stratumContexts, strata)
+	for row, n := range all.Counts {
+		stratum := all.Keys[row] >> (2 * codeBits)
+		s := contexts[stratum]
+		if s == nil {
+			s = &stratumContexts{}
+			contexts[stratum] = s
+		}
+		s.bursts += n
+		s.key, s.of = append(s.key, all.Keys[row]), append(s.of, n)
+	}
+	index := newCounter(1) // of the contexts that say something, in strata that may be cut
+	for stratum, s := range contexts {
+		if s == nil || !s.mayBeCut() {
+			contexts[stratum] = nil
+			continue
+		}
+		for _, i := range s.large {
+			s.row = append(s.row, index.row(s.key[i]))
+		}
+	}
+	if len(index.counts) == 0 {
+		return strata
+	}
+	l.quantiles(c, contexts)
+	bins := make([][]int64, max(1, c.workers))
+	workers.Chunks(l.n, c.workers, func(w, from, to int) {
+		sums := make([]int64, len(index.counts)*(strataQuantiles+1))
+		l.eachThread(from, to, func(t, from, to int) {
+			for i := from; i < to; i++ {
+				if s := contexts[l.stratum[i]]; s != nil {
+					if row := index.find(key(t, i)); row >= 0 {
+						sums[int(row)*(strataQuantiles+1)+s.bin(l.Cell[i])]++
+					}
+				}
+			}
+		})
+		bins[w] = sums
+	})
+	for _, sums := range bins[1:] {
+		for i, n := range sums {
+			bins[0][i] += n
+		}
+	}
+	c.Reduce(team.Sum, bins[0])
+	to := make([]int32, len(index.counts)) // by context: its stratum
+	cut := false
+	for stratum, s := range contexts {
+		if s == nil {
+			continue
+		}
+		for _, row := range s.row {
+			to[row] = int32(stratum)
+			s.bins = append(s.bins, bins[0][int(row)*(strataQuantiles+1):][:len(s.edges)+1])
+		}
+		for _, class := range s.classes() {
+			for _, at := range class {
+				to[s.row[at]] = int32(strata)
+			}
+			strata++
+			cut = true
+		}
+	}
+	if !cut {
+		return strata
+	}
+	moved := slices.Clone(l.stratum)
+	workers.Chunks(l.n, c.workers, func(_, from, end int) {
+		l.eachThread(from, end, func(t, from, end int) {
+			for i := from; i < end; i++ {
+				if contexts[l.stratum[i]] != nil {
+					if row := index.find(key(t, i)); row >= 0 {
+						moved[i] = to[row]
+					}
+				}
+			}
+		})
+	})
+	l.stratum = moved
+	return strata
+}
+
+// stratumContexts are the contexts of the bursts of a stratum.
+type stratumContexts struct {
+	bursts int64
+	key    []int64   // ascending
+	of     []int64   // bursts, by key
+	large  []int     // indices of those that say something
+	row    []int32   // by context in large: among those of all strata
+	edges  []int32   // cells where the pooled quantiles are
+	lowest int32     // cell of bins
+	binOf  []uint8   // by cell, from lowest on
+	bins   [][]int64 // by context in large
+}
+
+// mayBeCut finds the contexts that say something. It says whether there are several.
+func (s *stratumContexts) mayBeCut() bool {
+	least := leastContext(len(s.key))
+	if s.bursts < 4*least || len(s.key) > strataContexts {
+		return false
+	}
+	for i, n := range s.of {
+		if n >= least && s.key[i]&noContext != noContext {
+			s.large = append(s.large, i)
+		}
+	}
+	return len(s.large) >= 2
+}
+
+// bin is how many of the quantiles are below a cell.
+func (s *stratumContexts) bin(cell int32) int {
+	switch i := int(cell) - int(s.lowest); {
+	case s.binOf == nil:
+		k, _ := slices.BinarySearch(s.edges, cell)
+		return k
+	case i < 0:
+		return 0
+	case i < len(s.binOf):
+		return int(s.binOf[i])
+	}
+	return len(s.edges)
+}
+
+// quantiles finds those of the bursts of all contexts together.
+func (l *local) quantiles(c *crew, contexts []*stratumContexts) {
+	cells := c.count(1, l.n, func(k *counter, from, to int) {
+		for i := from; i < to; i++ {
+			if contexts[l.stratum[i]] != nil {
+				k.one(int64(l.stratum[i])<<32 | int64(uint32(l.Cell[i])^1<<31))
+			}
+		}
+	})
+	below := make([]int64, len(contexts))
+	for i, n := range cells.Counts {
+		stratum, cell := cells.Keys[i]>>32, int32(uint32(cells.Keys[i])^1<<31)
+		s, from := contexts[stratum], below[stratum]
+		below[stratum] += n
+		for q := range strataQuantiles {
+			at := int64((.01 + .98*float64(q)/(strataQuantiles-1)) * float64(s.bursts-1))
+			if at >= from && at < from+n {
+				s.edges = append(s.edges, cell)
+				break
+			}
+		}
+	}
+	for _, s := range contexts {
+		if s == nil || len(s.edges) == 0 {
+			continue
+		}
+		s.lowest = s.edges[0]
+		if width := int64(s.edges[len(s.edges)-1]) - int64(s.lowest) + 1; width <= 1<<16 {
+			s.binOf = make([]uint8, width)
+		}
+		for i := range s.binOf {
+			k, _ := slices.BinarySearch(s.edges, s.lowest+int32(i))
+			s.binOf[i] = uint8(k)
+		}
+	}
+}
+
+// classes are the contexts, by index in large, that become strata of their own: all but those with most bursts, which keep the stratum.
+func (s *stratumContexts) classes() [][]int {
+	order, place := make([]int, len(s.large)), make([]float64, len(s.large))
+	for i, at := range s.large {
+		order[i] = i
+		sum, below := int64(0), int64(0)
+		for _, n := range s.bins[i][:len(s.edges)] {
+			below += n
+			sum += below
+		}
+		place[i] = float64(sum) / float64(s.of[at])
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
+	var list []stratumClass
+	for _, i := range order {
+		list = append(list, stratumClass{[]int{i}, slices.Clone(s.bins[i]), s.of[s.large[i]]})
+	}
+	var apart []float64 // each from the next
+	for i := range len(list) - 1 {
+		apart = append(apart, list[i].distance(&list[i+1]))
+	}
+	for len(list) > 1 {
+		best := slices.Index(apart, slices.Min(apart))
+		if apart[best] >= strataApart {
+			break
+		}
+		list[best].join(&list[best+1])
+		list, apart = slices.Delete(list, best+1, best+2), slices.Delete(apart, best, best+1)
+		if best > 0 {
+			apart[best-1] = list[best-1].distance(&list[best])
+		}
+		if best < len(apart) {
+			apart[best] = list[best].distance(&list[best+1])
+		}
+	}
+	enough := max(int64(strataShare*float64(s.bursts)), 2*leastContext(len(s.key)))
+	list = slices.DeleteFunc(list, func(x stratumClass) bool { return x.bursts < enough })
+	if len(list) < 2 {
+		return nil
+	}
+	most := 0
+	for i, x := range list {
+		if x.bursts > list[most].bursts {
+			most = i
+		}
+	}
+	var classes [][]int
+	for i, x := range list {
+		if i != most {
+			classes = append(classes, x.contexts)
+		}
+	}
+	return classes
+}
+
+// A stratumClass is contexts whose bursts are alike.
+type stratumClass struct {
+	contexts []int
+	bins     []int64
+	bursts   int64
+}
+
+// distance is Kolmogorov's.
+func (a *stratumClass) distance(b *stratumClass) float64 {
+	most := 0.
+	x, y := int64(0), int64(0)
+	for i := range len(a.bins) - 1 {
+		x += a.bins[i]
+		y += b.bins[i]
+		most = max(most, math.Abs(float64(x)/float64(a.bursts)-float64(y)/float64(b.bursts)))
+	}
+	return most
+}
+
+func (a *stratumClass) join(b *stratumClass) {
+	a.contexts = append(a.contexts, b.contexts...)
+	for i, n := range b.bins {
+		a.bins[i] += n
+	}
+	a.bursts += b.bursts
+}

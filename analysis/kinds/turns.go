@@ -1,0 +1,294 @@
+package kinds
+
+import (
+	"math"
+	"slices"
+
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+)
+
+// How kinds that take turns are told apart: kinds.md, step 6.
+const (
+	turnBursts  = 200 // of a kind, at least
+	turnPairs   = 50  // of bursts that a correlation is of, at least
+	longestTurn = 16
+	turnPeak    = .4
+	turnOver    = .5 // over the worst shorter lag
+	nearPeak    = .9
+	turnApart   = .2 // of the ranks, between medians of positions
+	turnShare   = .02
+	turnNoise   = .7 // of a group's bursts that have a kind
+	turnD       = .6
+	rankUnits   = 1 << 12 // of which ranks are whole numbers: sums do not depend on their order
+)
+
+// A turning is a kind at work.
+type turning struct {
+	ranks map[int32]int32 // by cell: mid-rank less that of the middle, in rankUnits of all
+	lag   int
+	sums  [longestTurn + 1]int64
+	pairs [longestTurn + 1]int64
+	power int64
+	fresh int32 // the kind of its slower half, if there is one
+}
+
+// noiseOf is, by group, the kind of which its noise may be: that which most of its bursts are of; None where none has turnNoise of them.
+func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *crew) []int32 {
+	group := make([]int64, len(spreads))
+	for i, k := range kindOf {
+		if k >= 0 {
+			group[k] = int64(l.Group[i]) + 1
+		}
+	}
+	c.Reduce(team.Max, group)
+	all, of := make([]int64, l.Groups), slices.Repeat([]int32{None}, l.Groups)
+	for k, g := range group {
+		if g > 0 {
+			all[g-1] += spreads[k][0].bursts
+		}
+	}
+	for k, g := range group {
+		if g > 0 && float64(spreads[k][0].bursts) >= turnNoise*float64(all[g-1]) {
+			of[g-1] = int32(k)
+		}
+	}
+	return of
+}
+
+// turns finds kinds of which the bursts take turns, quick and slow. kindOf is per burst, of kinds kinds, None for noise; the slower half of a kind gets a number from
+// kinds on. It returns, for those, what kind they are of.
+func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
+	spreads := l.spreads(c, func(i int) int32 { return kindOf[i] }, kinds, func(i int) int32 { return l.Cell[i] })
+	work := make([]*turning, kinds)
+	some := false
+	for k := range work {
+		if s := &spreads[k][0]; s.bursts >= turnBursts && len(s.cells) > 1 {
+			work[k], some = newTurning(s), true
+		}
+	}
+	if !some {
+		return nil
+	}
+	of := l.byKind(kindOf, l.noiseOf(kindOf, spreads, c), work)
+	sizes := make([]int, kinds)
+	for k, rows := range of {
+		sizes[k] = len(rows)
+	}
+	c.halted()
+	workers.Every(sizes, c.workers, func(k int) {
+		if work[k] != nil {
+			l.correlate(work[k], of[k], kindOf)
+		}
+	})
+	var words []int64
+	for _, t := range work {
+		if t != nil {
+			words = append(append(append(words, t.sums[:]...), t.pairs[:]...), t.power)
+		}
+	}
+	c.Reduce(team.Sum, words)
+	for k, t := range work {
+		if t == nil {
+			continue
+		}
+		n := copy(t.sums[:], words)
+		n += copy(t.pairs[:], words[n:])
+		t.power = words[n]
+		words = words[n+1:]
+		if !t.hasTurns(spreads[k][0].bursts) {
+			work[k] = nil
+		}
+	}
+	slow := make([]bool, l.n)
+	workers.Every(sizes, c.workers, func(k int) {
+		if work[k] != nil {
+			l.positions(work[k], of[k], kindOf, slow)
+		}
+	})
+	half := l.spreads(c, func(i int) int32 {
+		if k := kindOf[i]; k >= 0 && work[k] != nil && slow[i] {
+			return k
+		}
+		return None
+	}, kinds, func(i int) int32 { return l.Cell[i] })
+	for k, t := range work {
+		if t == nil {
+			continue
+		}
+		t.fresh = None
+		if all, b := &spreads[k][0], &half[k][0]; apart(all, b, l.Side) {
+			t.fresh = int32(kinds + len(halves))
+			halves = append(halves, int32(k))
+		}
+	}
+	for k, rows := range of {
+		if t := work[k]; t != nil && t.fresh != None {
+			for _, i := range rows {
+				if slow[i] {
+					kindOf[i] = t.fresh
+				}
+			}
+		}
+	}
+	return halves
+}
+
+func newTurning(s *spread) *turning {
+	t := &turning{ranks: make(map[int32]int32, len(s.cells))}
+	below := int64(0)
+	for i, cell := range s.cells {
+		mid := (float64(below)+float64(s.counts[i])/2)/float64(s.bursts) - .5
+		t.ranks[cell] = int32(math.Round(mid * rankUnits))
+		below += s.counts[i]
+	}
+	return t
+}
+
+// byKind lists the bursts of the kinds at work, and among them the noise that may be of them: it has its turn too.
+func (l *local) byKind(kindOf, noiseOf []int32, work []*turning) [][]int32 {
+	of := make([][]int32, len(work))
+	kind := func(i int) int32 {
+		if kindOf[i] == None {
+			return noiseOf[l.Group[i]]
+		}
+		return kindOf[i]
+	}
+	counts := make([]int, len(work))
+	for i := range kindOf {
+		if k := kind(i); k >= 0 {
+			counts[k]++
+		}
+	}
+	for k, n := range counts {
+		if work[k] != nil {
+			of[k] = make([]int32, 0, n)
+		}
+	}
+	for i := range kindOf {
+		if k := kind(i); k >= 0 && work[k] != nil {
+			of[k] = append(of[k], int32(i))
+		}
+	}
+	return of
+}
+
+// pieces cuts the bursts of a kind where what came between is not known: at the ends of threads, and where something was lost.
+func (l *local) pieces(rows []int32, do func(rows []int32)) {
+	if len(rows) == 0 {
+		return
+	}
+	from := 0
+	for k, i := range rows {
+		if k > 0 && l.stretchOf(int(i)) != l.stretchOf(int(rows[k-1])) {
+			do(rows[from:k])
+			from = k
+		}
+	}
+	do(rows[from:])
+}
+
+func (l *local) correlate(t *turning, rows, kindOf []int32) {
+	l.pieces(rows, func(rows []int32) {
+		z, known := make([]int64, len(rows)), make([]int64, len(rows))
+		for k, i := range rows {
+			if kindOf[i] != None {
+				z[k], known[k] = int64(t.ranks[l.Cell[i]]), 1
+				t.power += z[k] * z[k]
+			}
+		}
+		for lag := 1; lag <= min(longestTurn, len(z)-1); lag++ {
+			sum, pairs := int64(0), int64(0)
+			for k, v := range z[lag:] {
+				sum += v * z[k]
+				pairs += known[lag+k] * known[k]
+			}
+			t.sums[lag] += sum
+			t.pairs[lag] += pairs
+		}
+	})
+}
+
+// hasTurns finds the lag.
+func (t *turning) hasTurns(bursts int64) bool {
+	if t.power == 0 {
+		return false
+	}
+	mean := float64(t.power) / float64(bursts)
+	r := make([]float64, longestTurn+1)
+	for lag := 1; lag <= longestTurn; lag++ {
+		if t.pairs[lag] > turnPairs {
+			r[lag] = float64(t.sums[lag]) / float64(t.pairs[lag]) / mean
+		}
+	}
+	peak := slices.Max(r[2:])
+	if peak < turnPeak {
+		return false
+	}
+	for t.lag = 2; r[t.lag] < nearPeak*peak; t.lag++ {
+	}
+	return r[t.lag] >= turnPeak && r[t.lag]-slices.Min(r[1:t.lag]) >= turnOver
+}
+
+// positions says which bursts are at a position, counted modulo the lag, where they are slow.
+func (l *local) positions(t *turning, rows, kindOf []int32, slow []bool) {
+	l.pieces(rows, func(rows []int32) {
+		z := make([]int32, len(rows))
+		for k, i := range rows {
+			z[k] = t.ranks[l.Cell[i]]
+		}
+		whole := len(z) / t.lag * t.lag
+		medians := make([]float64, t.lag)
+		for p := range medians {
+			var list []int32
+			for k := p; k < whole; k += t.lag {
+				if kindOf[rows[k]] != None {
+					list = append(list, z[k])
+				}
+			}
+			medians[p] = median(list)
+		}
+		lo, hi := slices.Min(medians), slices.Max(medians)
+		for k, i := range rows {
+			if hi-lo > turnApart*rankUnits {
+				slow[i] = medians[k%t.lag] > (lo+hi)/2
+			} else {
+				slow[i] = z[k] > 0
+			}
+		}
+	})
+}
+
+func median(list []int32) float64 {
+	if len(list) == 0 {
+		return 0
+	}
+	slices.Sort(list)
+	return float64(list[(len(list)-1)/2]+list[len(list)/2]) / 2
+}
+
+// apart says whether a part of a kind's bursts lies otherwise than the rest.
+func apart(all, part *spread, side float64) bool {
+	rest := all.bursts - part.bursts
+	if float64(min(rest, part.bursts)) < turnShare*float64(all.bursts) {
+		return false
+	}
+	most, k := 0., 0
+	var a, b int64
+	for i, cell := range all.cells {
+		n := all.counts[i]
+		if k < len(part.cells) && part.cells[k] == cell {
+			b += part.counts[k]
+			n -= part.counts[k]
+			k++
+		}
+		a += n
+		most = max(most, math.Abs(float64(a)/float64(rest)-float64(b)/float64(part.bursts)))
+	}
+	if most < turnD {
+		return false
+	}
+	whole := spread{slices.Clone(all.cells), slices.Clone(all.counts), all.bursts}
+	whole.take(part)
+	return math.Abs(whole.quantile(.5)-part.quantile(.5))*side >= peakDistance
+}

@@ -1,0 +1,279 @@
+package partition
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"moriens/analysis/dbscan"
+	"moriens/analysis/kinds"
+	"moriens/analysis/refine"
+	"moriens/analysis/sequence"
+	"moriens/analysis/space"
+	"moriens/analysis/team"
+	"moriens/analysis/workers"
+)
+
+// byKinds says that clusters are what density proposes and order decides, not one density or ClusteringSuite's refinement.
+func (o *Options) byKinds() bool { return o.Fixed == nil && !o.Strict && o.Kinds != KindsByScore }
+
+// A kinding is the bursts of the groups as package kinds wants them.
+type kinding struct {
+	*computation
+	groups []*group
+	rows   []int32 // of all bursts that are clustered here
+	bursts kinds.Bursts
+	scale  []float64 // by dimension, what coordinates are multiplied by; nil = they stay as they are
+	leaves []kinds.Leaf
+	nodes  []refine.Node // by leaf
+	leafOf []int32       // per burst that is clustered
+}
+
+// findKinds finds basins of density, clusters each, and has order decide which clusters are kinds.
+func (c *computation) findKinds(groups []*group, r *Result) error {
+	k := &kinding{computation: c, groups: groups}
+	if err := k.collect(); err != nil {
+		return err
+	}
+	o := c.options
+	p, err := kinds.Propose(k.bursts, kinds.Options{
+		Least: k.least(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts, Workers: c.workers, Halt: o.Halt,
+	})
+	if err != nil {
+		return err
+	}
+	basins, err := k.cluster(p, r)
+	if err != nil {
+		return err
+	}
+	return k.decide(p, basins, r)
+}
+
+// least is the Eps of the finest basins.
+func (k *kinding) least() float64 {
+	if k.options.Resolution > 0 {
+		return k.options.Resolution
+	}
+	return kinds.DefaultLeast(k.bursts.Timed)
+}
+
+// collect makes cells of the bursts that are clustered.
+func (k *kinding) collect() error {
+	c := k.computation
+	n := c.bursts.Len()
+	of := slices.Repeat([]int32{kinds.None}, n)
+	count := 0
+	for i, g := range k.groups {
+		count += len(g.rows)
+		for _, row := range g.rows {
+			of[row] = int32(i)
+		}
+	}
+	dims := c.options.Dims
+	b := &k.bursts
+	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
+	b.Timed = len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
+	b.Side = kinds.MostSide(len(dims), k.least())
+	for b.Timed && b.Side > kinds.MostSide(1, kinds.DefaultLeast(true)) { // speeds are found to a hundredth
+		b.Side = kinds.MostSide(1, kinds.DefaultLeast(true))
+	}
+	for _, d := range dims {
+		b.Steady = append(b.Steady, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
+	}
+	k.rows, b.Group = make([]int32, 0, count), make([]int32, 0, count)
+	place := make([]int32, n+1) // of a burst among those that are clustered
+	for row, g := range of {
+		place[row] = int32(len(k.rows))
+		if g != kinds.None {
+			k.rows, b.Group = append(k.rows, int32(row)), append(b.Group, g)
+		}
+	}
+	place[n] = int32(len(k.rows))
+	if c.bursts.ThreadEnds != nil {
+		k.placeThreads(place)
+	}
+	if err := k.findScale(); err != nil {
+		return err
+	}
+	k.placeCells()
+	if c.options.By == ByNone && c.bursts.Before != nil {
+		b.Call = make([]int64, len(k.rows))
+		for i, row := range k.rows {
+			b.Call[i] = int64(c.bursts.Before[row])<<32 | int64(c.bursts.After[row])
+		}
+	}
+	return nil
+}
+
+// placeThreads says where threads end, and where there are gaps and anchors, among the bursts that are clustered.
+func (k *kinding) placeThreads(place []int32) {
+	c, b := k.computation, &k.bursts
+	threads := len(c.bursts.ThreadEnds)
+	b.Ends = make([]int, threads)
+	if c.bursts.Gaps != nil {
+		b.Gaps = make([][]int32, threads)
+	}
+	if c.bursts.Anchors != nil {
+		b.Anchors = make([][]sequence.Anchor, threads)
+	}
+	begin := 0
+	for t, end := range c.bursts.ThreadEnds {
+		first := place[begin]
+		at := func(i int) int32 { return place[min(max(begin, begin+i), end)] - first }
+		b.Ends[t] = int(place[end])
+		if b.Gaps != nil {
+			for _, g := range c.bursts.Gaps[t] {
+				b.Gaps[t] = append(b.Gaps[t], at(int(g)))
+			}
+		}
+		if b.Anchors != nil {
+			for _, a := range c.bursts.Anchors[t] {
+				b.Anchors[t] = append(b.Anchors[t], sequence.Anchor{At: int(at(a.At)), Event: a.Event})
+			}
+		}
+		begin = end
+	}
+}
+
+// findScale has dimensions whose unit says nothing of their noise, plain durations and counters, scaled to their range.
+func (k *kinding) findScale() error {
+	dims := k.options.Dims
+	plain := func(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
+	if !slices.ContainsFunc(dims, plain) {
+		return nil
+	}
+	lo, hi := make([]float64, len(dims)), make([]float64, len(dims))
+	ranges(k.space.Coordinates(nil, k.rows), lo, hi)
+	if err := team.Bounds(k.team, lo, hi); err != nil {
+		return err
+	}
+	k.scale = make([]float64, len(dims))
+	for j, d := range dims {
+		k.scale[j] = 1
+		if plain(d) && hi[j] > lo[j] {
+			k.scale[j] = 1 / (hi[j] - lo[j])
+		}
+	}
+	return nil
+}
+
+// mostCell bounds the cells of coordinates that are far out.
+const mostCell = 1 << 29
+
+func cellOf(v, side float64) int32 {
+	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
+}
+
+func (k *kinding) placeCells() {
+	b, dims := &k.bursts, k.bursts.Dims
+	b.Cell = make([]int32, len(k.rows)*dims)
+	b.Length = b.Cell
+	if !b.Timed {
+		b.Length = make([]int32, len(k.rows))
+	}
+	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
+		var coords []float64
+		for from < to {
+			end := min(from+1<<12, to)
+			coords = k.coordinates(coords[:0], k.rows[from:end])
+			for i, v := range coords {
+				b.Cell[from*dims+i] = cellOf(v, b.Side)
+			}
+			if !b.Timed {
+				for i := from; i < end; i++ {
+					b.Length[i] = cellOf(math.Log(float64(max(1, k.computation.bursts.DurationNS[k.rows[i]]))), b.Side)
+				}
+			}
+			from = end
+		}
+	})
+}
+
+// coordinates of bursts, as kinds have them.
+func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
+	to = k.space.Coordinates(to, rows)
+	if k.scale != nil {
+		for i := range to {
+			to[i] *= k.scale[i%len(k.scale)]
+		}
+	}
+	return to
+}
+
+// cluster clusters the basins, each by itself.
+func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
+	basins := make([]*group, len(p.Basins))
+	for i, x := range p.Basins {
+		of := k.groups[x.Group]
+		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}, rows: []int32{}}
+		if !x.Alone {
+			basins[i].least = x.Eps
+			if !p.Judged() { // nobody sees whether a small or a thin one is a kind
+				basins[i].minPts = k.options.minPts(of.Bursts)
+				if basins[i].least > k.resolution && k.resolution > 0 {
+					basins[i].least = k.resolution
+				}
+			}
+		}
+	}
+	sizes := make([]int, len(basins))
+	for _, of := range p.Of {
+		sizes[of]++
+	}
+	for i, g := range basins {
+		g.rows = make([]int32, 0, sizes[i])
+	}
+	for i, of := range p.Of {
+		basins[of].rows = append(basins[of].rows, k.rows[i])
+	}
+	c := k.computation
+	c.coordinates = func(rows []int32) []float64 {
+		coords := k.coordinates(nil, rows)
+		if p.Shift != nil {
+			for at := 0; at < len(rows); {
+				thread := c.threadOf(rows[at])
+				n, _ := slices.BinarySearch(rows[at:], int32(c.bursts.ThreadEnds[thread]))
+				for i := range coords[at : at+n] {
+					coords[at+i] -= p.Shift[thread]
+				}
+				at += n
+			}
+		}
+		return coords
+	}
+	if err := c.prepare(basins); err != nil {
+		return nil, err
+	}
+	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
+	for _, g := range basins {
+		input.Groups = append(input.Groups, refine.Group{
+			Rows: g.at, Points: g.points, Index: g.index, Shared: g.place == everywhere, Eps: g.Ladder[:1], MinPts: g.MinPts,
+		})
+		g.points, g.index = dbscan.Points{}, nil
+	}
+	o := c.options.Refinement()
+	o.Unscored = true
+	refined, err := refine.Run(input, o)
+	if err != nil {
+		return nil, err
+	}
+	c.spread = spread{}
+	k.leafOf = make([]int32, len(k.rows))
+	leaf := slices.Repeat([]int32{kinds.None}, 1+int(lastNode(refined.Nodes)))
+	k.nodes = refined.Nodes
+	for i, n := range k.nodes {
+		leaf[n.ID] = int32(i)
+		k.leaves = append(k.leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
+	}
+	for i, row := range k.rows {
+		k.leafOf[i] = leaf[refined.Labels[row]]
+	}
+	return basins, nil
+}
+
+func lastNode(nodes []refine.Node) (last int32) {
+	for _, n := range nodes {
+		last = max(last, n.ID)
+	}
+	return last
+}

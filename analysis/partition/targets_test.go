@@ -1,0 +1,479 @@
+package partition_test
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"moriens/analysis/kinds/plant"
+	"moriens/analysis/partition"
+)
+
+// plantSeed is drawn anew for each run of the tests, but for MORIENS_SEED, which repeats one.
+func plantSeed(t testing.TB) uint64 {
+	t.Helper()
+	seed := rand.Uint64()
+	if text := os.Getenv("MORIENS_SEED"); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("MORIENS_SEED: %v", err)
+		}
+	}
+	t.Logf("MORIENS_SEED=%d", seed)
+	return seed
+}
+
+// drawer is a source of numbers of its own for each name, so that a test draws the same whether or not others run.
+func drawer(seed uint64, name string) *rand.Rand {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
+}
+
+func plantOptions(r *plant.Run, by partition.By) partition.Options {
+	o := partition.Options{Dims: logDuration, By: by, JobThreads: len(r.ThreadEnds), Workers: 2}
+	if r.Counters != nil {
+		o.Dims = countersDims
+	}
+	return o
+}
+
+// kindsOf clusters a run and sees that its kinds are what Result says that they are.
+func kindsOf(t testing.TB, r *plant.Run, by partition.By) []int32 {
+	t.Helper()
+	result, err := partition.Compute(r.Bursts(), plantOptions(r, by))
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireKinds(t, result)
+	return result.Kinds
+}
+
+// requireKinds sees that each burst's kind is that of a cluster which stands for its kind, or the reason why the burst is in none.
+func requireKinds(t testing.TB, r *partition.Result) {
+	t.Helper()
+	if len(r.Kinds) != len(r.Labels) {
+		t.Fatalf("%d bursts have a kind, %d a label", len(r.Kinds), len(r.Labels))
+	}
+	for _, c := range r.Clusters {
+		if c.Kind < 1 || int(c.Kind) > len(r.Clusters) || r.Clusters[c.Kind-1].Kind != c.Kind || r.Clusters[c.Kind-1].Group != c.Group {
+			t.Fatalf("cluster %d is of kind %d", c.ID, c.Kind)
+		}
+	}
+	for i, kind := range r.Kinds {
+		switch label := r.Labels[i]; {
+		case kind > int32(len(r.Clusters)), kind > 0 && r.Clusters[kind-1].Kind != kind:
+			t.Fatalf("burst %d is of kind %d, which no cluster stands for", i, kind)
+		case kind < 1 && kind != label:
+			t.Fatalf("burst %d has label %d and kind %d", i, label, kind)
+		case kind > 0 && label < partition.LabelNoise:
+			t.Fatalf("burst %d, with label %d, is of kind %d", i, label, kind)
+		}
+	}
+}
+
+// sizesOf counts the bursts of each kind, the largest first.
+func sizesOf(kinds []int32) []int {
+	bursts := map[int32]int{}
+	for _, k := range kinds {
+		if k > 0 {
+			bursts[k]++
+		}
+	}
+	var sizes []int
+	for _, n := range bursts {
+		sizes = append(sizes, n)
+	}
+	slices.Sort(sizes)
+	slices.Reverse(sizes)
+	return sizes
+}
+
+// A target is a kind of run, and how well its kinds are found at least, in the mean over sets.
+type target struct {
+	name  string
+	sets  int
+	draw  func(seed uint64, random *rand.Rand) plant.Params
+	by    partition.By
+	count plant.Agreement
+	time  plant.Agreement // each burst weighing as long as it takes
+}
+
+// same is that a target is the same by count and by time.
+func same(purity, ari float64) (count, time plant.Agreement) {
+	a := plant.Agreement{Purity: purity, ARI: ari}
+	return a, a
+}
+
+// on is the four kinds under a load.
+func on(load plant.Load) func(uint64, *rand.Rand) plant.Params {
+	return func(seed uint64, _ *rand.Rand) plant.Params { return plant.FourKinds(seed, 150, load) }
+}
+
+// disturbed is a load that a share of the bursts loses its core to once, for a turn of other tasks.
+func disturbed(share float64) plant.Load {
+	return plant.Load{Share: share, Turn: plant.Slices(1e6, 6e6)}
+}
+
+func targets() []target {
+	var all []target
+	add := func(t target, count, time plant.Agreement) {
+		t.count, t.time = count, time
+		all = append(all, t)
+	}
+	both := func(t target, purity, ari float64) {
+		count, time := same(purity, ari)
+		add(t, count, time)
+	}
+	both(target{name: "four kinds, quiet", sets: 3, draw: on(plant.Quiet)}, .99, .98)
+	add(target{name: "four kinds, load 4", sets: 6, draw: on(plant.Load4)}, plant.Agreement{Purity: .98, ARI: .97}, plant.Agreement{Purity: .98, ARI: .94})
+	// Of the time in a burst that waited for its core nearly all is not its own: by time the few that are taken for others weigh most.
+	crowded, crowdedTime := plant.Agreement{Purity: .95, ARI: .90}, plant.Agreement{Purity: .90, ARI: .70}
+	add(target{name: "four kinds, load 20", sets: 6, draw: on(plant.Load20)}, crowded, crowdedTime)
+	add(target{name: "four kinds, over half disturbed", sets: 6, draw: on(plant.Storm)}, crowded, crowdedTime)
+	add(target{name: "four kinds, eight ranks on two cores", sets: 6, draw: on(plant.EightRanks)}, crowded, crowdedTime)
+	add(target{name: "four kinds, twenty tasks on two cores", sets: 6, draw: on(plant.TwentyTasks)}, crowded, crowdedTime)
+
+	for _, load := range []struct {
+		name string
+		plant.Load
+	}{{"load 4", plant.Load4}, {"eight ranks on two cores", plant.EightRanks}} {
+		both(target{name: "kinds of rank classes, " + load.name, sets: 6, draw: func(seed uint64, _ *rand.Rand) plant.Params {
+			return plant.Classes(seed, 200, load.Load)
+		}}, .995, .98)
+	}
+
+	for _, ratio := range []float64{1.15, 1.3, 1.6, 2} {
+		for _, share := range []float64{.01, .1, .3} {
+			for _, sigma := range []float64{.01, .03, .05} {
+				narrow := ratio < 1.3 && sigma > .04
+				if narrow && share > .2 {
+					continue // nothing tells these apart: neither density nor turns that a third of the bursts breaks
+				}
+				least := .95
+				if narrow || share > .2 {
+					least = .90
+				}
+				count, time := same(.95, least)
+				if share > .2 {
+					time.ARI = .8
+				}
+				add(target{name: fmt.Sprintf("ratio %.2f, sigma %.0f %%, %.0f %% disturbed", ratio, 100*sigma, 100*share), sets: 4, draw: func(seed uint64, random *rand.Rand) plant.Params {
+					kinds := 2
+					if !narrow { // more than two that overlap do not take turns, but tiers
+						kinds += random.IntN(4)
+					}
+					return plant.Ratios(seed, kinds, ratio, sigma, 150, disturbed(share))
+				}}, count, time)
+			}
+		}
+	}
+
+	for _, ranks := range []int{2, 8, 100, 1000} {
+		for _, ratio := range []float64{.6, 1.5} {
+			// Of 1,000 ranks each does the rare kind twice; by time it is not as much as what others add to the frequent one.
+			add(target{name: fmt.Sprintf("rare kind, %d ranks, ratio %.1f", ranks, ratio), sets: max(1, min(4, 200/ranks)), draw: func(seed uint64, _ *rand.Rand) plant.Params {
+				return plant.Rare(seed, ranks, max(2, min(40, 400/ranks)), ratio, disturbed(.03))
+			}}, plant.Agreement{Purity: .99, ARI: .97}, plant.Agreement{Purity: .99, ARI: .90})
+		}
+	}
+
+	both(target{name: "phase change", sets: 4, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.PhaseChange(seed, 400, plant.Load4) }}, .98, .96)
+	both(target{name: "random tasks", sets: 4, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.RandomTasks(seed, 400, plant.Quiet) }}, .99, .97)
+	both(target{name: "five phases of 40 bursts, by none", sets: 6, by: partition.ByNone, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.FivePhases(seed) }}, .99, .98)
+	both(target{name: "turns", sets: 4, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.Turns(seed, 400) }}, .95, .90)
+	// What lasts longer for a time may be kinds of its own: nothing must be mixed.
+	both(target{name: "throttled cores", sets: 4, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.Throttled(seed, 200) }}, .97, .85)
+	both(target{name: "lost bursts", sets: 4, draw: func(seed uint64, _ *rand.Rand) plant.Params {
+		p := plant.FourKinds(seed, 150, plant.Load4)
+		p.Lost, p.Anchors = 4, true
+		return p
+	}}, .97, .93)
+	for _, by := range []partition.By{partition.ByCalls, partition.ByNone} {
+		both(target{name: "counters, load 20, by " + by.String(), sets: 4, by: by, draw: func(seed uint64, _ *rand.Rand) plant.Params {
+			return plant.ByCounters(seed, 150, plant.Load20)
+		}}, .99, .98)
+	}
+	both(target{name: "287 pairs of calls", sets: 1, draw: func(seed uint64, _ *rand.Rand) plant.Params { return plant.ManyPairs(seed) }}, .98, .95)
+	for _, ranks := range []int{2, 100} {
+		for _, share := range []float64{0, .12} {
+			both(target{name: fmt.Sprintf("100,000 bursts in 6 groups, %d ranks, %.0f %% disturbed", ranks, 100*share), sets: 1, draw: func(seed uint64, _ *rand.Rand) plant.Params {
+				return plant.Large(seed, 100_000, ranks, share)
+			}}, .98, .96)
+		}
+	}
+	return all
+}
+
+// The kinds of planted bursts are found, however much other tasks disturb them.
+func TestTargets(t *testing.T) {
+	seed := plantSeed(t)
+	for _, c := range targets() {
+		t.Run(c.name, func(t *testing.T) {
+			random := drawer(seed, c.name)
+			var count, time plant.Agreement
+			for range c.sets {
+				r := c.draw(random.Uint64(), random).Run()
+				found := kindsOf(t, r, c.by)
+				byCount, byTime := plant.Compare(r.Truth, found, nil), plant.Compare(r.Truth, found, r.DurationNS)
+				t.Logf("%d bursts: purity %.3f, ARI %.3f; by time %.3f, %.3f; kinds of %v bursts", len(r.Truth), byCount.Purity, byCount.ARI, byTime.Purity, byTime.ARI, sizesOf(found))
+				for _, x := range []struct{ sum, one *plant.Agreement }{{&count, &byCount}, {&time, &byTime}} {
+					x.sum.Purity += x.one.Purity / float64(c.sets)
+					x.sum.ARI += x.one.ARI / float64(c.sets)
+				}
+			}
+			if count.Purity < c.count.Purity || count.ARI < c.count.ARI {
+				t.Errorf("purity %.3f, ARI %.3f, want %v, %v", count.Purity, count.ARI, c.count.Purity, c.count.ARI)
+			}
+			if time.Purity < c.time.Purity || time.ARI < c.time.ARI {
+				t.Errorf("by time: purity %.3f, ARI %.3f, want %v, %v", time.Purity, time.ARI, c.time.Purity, c.time.ARI)
+			}
+		})
+	}
+}
+
+// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split.
+func TestOneKindStaysOne(t *testing.T) {
+	seed := plantSeed(t)
+	const each = 4
+	sets, split := 0, 0
+	for _, c := range []struct {
+		name  string
+		shape plant.Shape
+	}{
+		{"normal, 1 %", plant.Normal(.01)},
+		{"log-normal, sigma .3", plant.LogNormal(.3)},
+		{"skewed", plant.Skewed(.3)},
+		{"gamma of 2", plant.Gamma(2)},
+		{"gamma of 5", plant.Gamma(5)},
+		{"Pareto of 1.5", plant.Pareto(1.5)},
+		{"Pareto of 3", plant.Pareto(3)},
+		{"uniform", plant.Uniform(.6)},
+		{"drifting", plant.Drifting(.6, .02)},
+		{"drifting a little", plant.Drifting(.1, .005)},
+		{"tail of 30 %", plant.Tail(.3, 1, .02)},
+		{"quantum of 4 ms", plant.Quantum(.12, 4e6, .01)},
+		{"quantum of .3 ms", plant.Quantum(.12, .3e6, .01)},
+		{"slow mode by chance", plant.SlowMode(.12, 1.5, .02)},
+	} {
+		random := drawer(seed, c.name)
+		for range each {
+			ranks, iterations := 2+random.IntN(15), 100+random.IntN(400)
+			r := plant.One(random.Uint64(), ranks, iterations, c.shape).Run()
+			sets++
+			if sizes := sizesOf(kindsOf(t, r, partition.ByCalls)); len(sizes) != 1 {
+				split++
+				t.Logf("%s, %d ranks, %d bursts: kinds of %v bursts", c.name, ranks, len(r.Truth), sizes)
+			}
+		}
+	}
+	if split*20 > sets {
+		t.Errorf("%d of %d sets of one kind are split", split, sets)
+	}
+}
+
+// Of 287 pairs of calls no kind by counters holds more than 50.
+func TestPairsOfCallsAreNotOneKind(t *testing.T) {
+	r := plant.ManyPairs(plantSeed(t)).Run()
+	pairs := map[int32]map[[2]uint32]bool{}
+	for i, kind := range kindsOf(t, r, partition.ByNone) {
+		if kind < 1 {
+			continue
+		}
+		if pairs[kind] == nil {
+			pairs[kind] = map[[2]uint32]bool{}
+		}
+		pairs[kind][[2]uint32{r.Before[i], r.After[i]}] = true
+	}
+	for kind, of := range pairs {
+		if len(of) > 50 {
+			t.Errorf("kind %d holds %d pairs of calls", kind, len(of))
+		}
+	}
+}
+
+// A kind that a tenth of the bursts is of, between the same calls, is found by its place alone: where it comes by chance nothing confirms it.
+func TestChanceConfirmsNothing(t *testing.T) {
+	seed := plantSeed(t)
+	const sets = 20
+	confirmed := 0
+	random := drawer(seed, t.Name())
+	for range sets {
+		p := plant.Ratios(random.Uint64(), 2, 1.3+random.Float64()/2, .02, 60, plant.Quiet)
+		often, rare := p.Phases[0].Steps[0], p.Phases[0].Steps[1]
+		p.Phases[0].Steps = append(slices.Repeat([]plant.Step{often}, 9), rare)
+		r := p.Run()
+		found := kindsOf(t, r, partition.ByCalls)
+		if a := plant.Compare(r.Truth, found, nil); a.ARI < .95 {
+			t.Errorf("in order: ARI %.3f, kinds of %v bursts: the case shows nothing", a.ARI, sizesOf(found))
+		}
+		if sizes := sizesOf(kindsOf(t, r.Shuffle(random.Uint64()), partition.ByCalls)); len(sizes) > 1 {
+			confirmed++
+			t.Logf("in any order: kinds of %v bursts", sizes)
+		}
+	}
+	if confirmed*20 > sets {
+		t.Errorf("in %d of %d sets order by chance told kinds apart", confirmed, sets)
+	}
+}
+
+// changed draws runs for what must change no kind.
+func changed(t *testing.T, test func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand)) {
+	seed := plantSeed(t)
+	for _, c := range []struct {
+		name string
+		p    func(seed uint64) plant.Params
+	}{
+		{"four kinds, load 4", func(seed uint64) plant.Params { return plant.FourKinds(seed, 120, plant.Load4) }},
+		{"rank classes", func(seed uint64) plant.Params { return plant.Classes(seed, 120, plant.Load4) }},
+		{"two kinds", func(seed uint64) plant.Params { return plant.Ratios(seed, 2, 1.3, .02, 200, disturbed(.1)) }},
+		{"random tasks", func(seed uint64) plant.Params { return plant.RandomTasks(seed, 200, plant.Quiet) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			random := drawer(seed, t.Name())
+			p := c.p(random.Uint64())
+			test(t, p, p.Run(), random)
+		})
+	}
+}
+
+// requireAgreement sees that two clusterings of the same bursts agree: exactly, where least is 1.
+func requireAgreement(t *testing.T, what string, before, after []int32, least float64) {
+	t.Helper()
+	if a := plant.Compare(before, after, nil); a.ARI < least-1e-12 {
+		t.Errorf("%s: ARI %.4f with the kinds before, want %v; kinds of %v bursts were of %v", what, a.ARI, least, sizesOf(after), sizesOf(before))
+	}
+}
+
+// nearly is the agreement of kinds where cells lie elsewhere, or threads have other neighbours: a mode of disturbed bursts may then be just confirmed that was not before. A
+// kind that is lost makes it .8 and less.
+const nearly = .92
+
+// The threads are a circle: it does not matter where it begins.
+func TestOrderOfThreadsChangesNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+		found := kindsOf(t, r, partition.ByCalls)
+		threads := len(r.ThreadEnds)
+		order := make([]int, threads)
+		for i := range order {
+			order[i] = (i + 3) % threads
+		}
+		for _, c := range []struct {
+			what  string
+			order []int
+			least float64
+		}{{"turned by three", order, 1}, {"any order", random.Perm(threads), nearly}} {
+			turned, rows := r.Reorder(c.order)
+			before := make([]int32, len(rows))
+			for i, row := range rows {
+				before[i] = found[row]
+			}
+			requireAgreement(t, c.what, before, kindsOf(t, turned, partition.ByCalls), c.least)
+		}
+	})
+}
+
+// Which of two bursts of a kind comes first does not matter where they are in one cell.
+func TestOrderInACellChangesNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+		requireAgreement(t, "swapped", kindsOf(t, r, partition.ByCalls), kindsOf(t, r.SwapInCells(random.Uint64(), .005), partition.ByCalls), 1)
+	})
+}
+
+func TestScaleChangesNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+		found := kindsOf(t, r, partition.ByCalls)
+		factor := float64(int(1) << (1 + random.IntN(6)))
+		requireAgreement(t, fmt.Sprintf("all times %.0f", factor), found, kindsOf(t, r.Scale(-1, factor), partition.ByCalls), nearly)
+	})
+}
+
+func TestSlowRankChangesNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+		found := kindsOf(t, r, partition.ByCalls)
+		thread := random.IntN(len(r.ThreadEnds))
+		requireAgreement(t, fmt.Sprintf("thread %d times 1.3", thread), found, kindsOf(t, r.Scale(thread, 1.3), partition.ByCalls), nearly)
+	})
+}
+
+// What comes between other calls afterwards leaves the kinds of a group as they are.
+func TestAnotherGroupChangesNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand) {
+		found := kindsOf(t, r, partition.ByCalls)
+		other := plant.One(random.Uint64(), len(r.ThreadEnds), 200, plant.LogNormal(.05))
+		other.Slow = p.Slow
+		more, rows := r.Then(other.Run())
+		all := kindsOf(t, more, partition.ByCalls)
+		after := make([]int32, len(rows))
+		for i, row := range rows {
+			after[i] = all[row]
+		}
+		requireAgreement(t, "another group", found, after, .995)
+	})
+}
+
+// Kinds and labels do not depend on the members of a team that share the threads, nor on the workers.
+func TestMembersAndWorkersChangeNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, random *rand.Rand) {
+		b, o := r.Bursts(), plantOptions(r, partition.ByCalls)
+		o.Workers = 1
+		want := compute(t, b, o)
+		requireKinds(t, want)
+		for _, workers := range []int{2, 3, 8} {
+			o.Workers = workers
+			if got := compute(t, b, o); !slices.Equal(got.Kinds, want.Kinds) || !slices.Equal(got.Labels, want.Labels) {
+				t.Errorf("%d workers: other kinds or labels", workers)
+			}
+		}
+		o.Workers = 2
+		for members := 1; members <= 5; members++ {
+			for _, whole := range []int{1 << 16, 100} { // groups that one member has for the time, and such as stay where they are
+				undo := partition.SetWholeBursts(whole)
+				of := make([]int32, len(r.ThreadEnds))
+				for i := range of {
+					of[i] = random.Int32N(int32(members))
+				}
+				got, errs := computeShared(b, o, of, members, nil)
+				undo()
+				if err := errors.Join(errs...); err != nil {
+					t.Fatal(err)
+				}
+				next := make([]int, members)
+				for row, thread := 0, 0; row < b.Len(); row++ {
+					for row == b.ThreadEnds[thread] {
+						thread++
+					}
+					m := of[thread]
+					i := next[m]
+					next[m]++
+					if got[m].Kinds[i] != want.Kinds[row] || got[m].Labels[i] != want.Labels[row] {
+						t.Fatalf("%d members, groups of up to %d bursts at one: burst %d has label %d and kind %d, want %d and %d", members, whole, row, got[m].Labels[i], got[m].Kinds[i], want.Labels[row], want.Kinds[row])
+					}
+				}
+			}
+		}
+	})
+}
+
+// BenchmarkKinds10M is the clustering of 10 M bursts in 6 groups.
+func BenchmarkKinds10M(b *testing.B) {
+	for _, ranks := range []int{2, 100, 10_000} {
+		for _, share := range []float64{0, .12} {
+			b.Run(fmt.Sprintf("ranks=%d/disturbed=%.0f%%", ranks, 100*share), func(b *testing.B) {
+				r := plant.Large(1, 10_000_000, ranks, share).Run()
+				for b.Loop() {
+					result, err := partition.Compute(r.Bursts(), plantOptions(r, partition.ByCalls))
+					if err != nil {
+						b.Fatal(err)
+					}
+					b.ReportMetric(plant.Compare(r.Truth, result.Kinds, nil).Purity, "purity")
+				}
+			})
+		}
+	}
+}
