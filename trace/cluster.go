@@ -8,7 +8,7 @@ import (
 )
 
 // SummariseClusters makes Clusters anew from the labels of the bursts: number, time, share, mean and deviation,
-// counters, and the call paths round them. Eps, MinPts, Rare and Score stay those of the cluster that had the number. A number
+// counters, and the call paths round them. Eps, MinPts, Rare, Score and Kinship stay those of the cluster that had the number. A number
 // that no burst has becomes a cluster of none, so that Clusters[i].ID is i+1.
 func (r *Run) SummariseClusters() {
 	var sums []clusterSum
@@ -35,6 +35,7 @@ func (r *Run) SummariseClusters() {
 		c := &clusters[i]
 		if i < len(r.Clusters) {
 			c.Eps, c.MinPts, c.Rare, c.Score = r.Clusters[i].Eps, r.Clusters[i].MinPts, r.Clusters[i].Rare, r.Clusters[i].Score
+			c.Kinship = r.Clusters[i].Kinship
 		}
 		c.ID, c.Bursts, c.TimeNS = int32(i+1), s.duration.n, s.timeNS
 		c.MeanNS, c.StdNS = s.duration.mean, s.duration.std()

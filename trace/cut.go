@@ -83,7 +83,7 @@ func pick[T any](column []T, rows []uint32) []T {
 func (b *Bursts) rows(rows []uint32) Bursts {
 	c := Bursts{
 		StartNS: pick(b.StartNS, rows), DurationNS: pick(b.DurationNS, rows), Before: pick(b.Before, rows), After: pick(b.After, rows),
-		Cluster: pick(b.Cluster, rows), Weight: pick(b.Weight, rows), Lineage: pick(b.Lineage, rows), Phase: pick(b.Phase, rows),
+		Cluster: pick(b.Cluster, rows), Kind: pick(b.Kind, rows), Weight: pick(b.Weight, rows), Lineage: pick(b.Lineage, rows), Phase: pick(b.Phase, rows),
 		Counters: make([][]int64, len(b.Counters)),
 	}
 	for k, column := range b.Counters {

@@ -134,6 +134,7 @@ type Bursts struct {
 	StartNS, DurationNS []int64
 	Before, After       []uint32  // call paths round the burst, indices into Run.CallPaths
 	Cluster             []int32   // a Cluster's ID, one of the Label constants, or 0 where nothing clustered them
+	Kind                []int32   // likewise: the cluster that stands for the burst's kind of computation; nil where that is Cluster. See Kinds.
 	Counters            [][]int64 // one column per Run.Counters; NoCount where a burst lacks the value
 	Weight              []float64 // how many bursts each stands for; nil where each stands for itself
 	Lineage             []uint32  // index into Run.Lineages; nil where none is known
@@ -145,6 +146,15 @@ const NoCount int64 = math.MinInt64
 
 // Len returns the number of bursts.
 func (b *Bursts) Len() int { return len(b.StartNS) }
+
+// Kinds are the kinds of computation that the bursts are. One differs from the cluster where the cluster is a variant of another, and where the burst is a disturbed
+// one of its kind.
+func (b *Bursts) Kinds() []int32 {
+	if b.Kind == nil {
+		return b.Cluster
+	}
+	return b.Kind
+}
 
 // Labels of bursts that are in no cluster.
 const (
@@ -204,11 +214,32 @@ type Cluster struct {
 	Rare   bool // its group had fewer bursts than MinPts: one cluster without a density test
 	// How far the threads do it at the same time: 1 if all do wherever one does. 0 = not defined or not known.
 	Score float64
+	Kinship
 	// Call paths round its bursts, most frequent first.
 	Before, After []PathCount
 	// One per Run.Counters.
 	CounterMean, CounterStd []float64
 }
+
+// Kind is the ID of the cluster that stands for its kind of computation: its own, or that of the one of which it is a variant.
+func (c *Cluster) Kind() int32 { return cmp.Or(c.VariantOf, c.ID) }
+
+// A Kinship is what is known of a cluster as a kind of computation; zero where nothing is.
+type Kinship struct {
+	VariantOf int32   // the cluster in whose place it comes by chance; 0 = it is a kind of its own
+	MedianNS  float64 // of the durations, right to a thousandth; 0 = nothing is known
+	Core      float64 // half the quartile range of the durations over their median
+	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
+	Predicted float64
+	Valley    float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
+	Why       string  // why it is a kind, or a variant of one
+	// Bursts of the kind that are longer than its clusters, and belong to it by their place; how much longer than the median they are together.
+	DisturbedBursts      int
+	DisturbedNS, ExtraNS int64
+}
+
+// Known says whether anything is.
+func (k *Kinship) Known() bool { return k.MedianNS > 0 }
 
 // A PathCount says how many bursts of a cluster touch a call path.
 type PathCount struct {

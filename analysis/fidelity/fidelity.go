@@ -7,7 +7,7 @@
 //   - of the symbol's cluster there, likewise;
 //   - of the cluster in the weighted sample, likewise.
 //
-// Bursts in no cluster are not alike: a single long one, such as a start-up, makes their mean. They are rebuilt from kept windows and sample together, by weights: of the thread if
+// Bursts in no cluster are not alike, nor those of Input.Unlike: a single long one, such as a start-up, makes their mean. They are rebuilt from kept windows and sample together, by weights: of the thread if
 // the weights add up to its bursts, else of its class if they do there, else of all. In the curves, which are about the many, the geometric mean of those between the same calls
 // stands for each.
 //
@@ -22,6 +22,7 @@ type Input struct {
 	Exact    *profile.Profile
 	Counters int      // of the run
 	Clusters []int32  // of the symbols, by symbol
+	Unlike   []int32  // clusters whose bursts are not alike either
 	Threads  []Thread // by thread
 	Phases   []Phase  // of iterations, as in Exact.Curves; nil = no curves are compared
 }

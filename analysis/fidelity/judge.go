@@ -58,7 +58,7 @@ func Judge(in Input) (*Result, error) {
 type rebuilder struct {
 	*labels
 	kept, sampled, both stock
-	counts              map[place]int64 // bursts in no cluster by owner and label, of level 2
+	counts              map[place]int64 // bursts that are not alike by owner and label, of level 2
 	exact               *exact
 	sums                []*source // by cluster
 	sources             Sources
@@ -72,10 +72,7 @@ func (l *labels) newSums() []*source {
 	return sums
 }
 
-// clustered says whether a label, by its place, is a cluster.
-func (l *labels) clustered(cluster int32) bool { return l.exact[cluster].Cluster > 0 }
-
-// count counts a thread's bursts that are in no cluster.
+// count counts a thread's bursts that are not alike.
 func (r *rebuilder) count(thread int32, t *Thread) error {
 	counts := make([]int64, len(r.labels.exact))
 	for _, symbol := range t.Sequence {
@@ -86,7 +83,7 @@ func (r *rebuilder) count(thread int32, t *Thread) error {
 		counts[cluster]++
 	}
 	for k, n := range counts {
-		if cluster := int32(k); n > 0 && !r.clustered(cluster) {
+		if cluster := int32(k); n > 0 && !r.alike[cluster] {
 			r.counts[place{owner{ofThread, thread}, cluster}] += n
 			r.counts[place{owner{ofClass, t.Class}, cluster}] += n
 			r.counts[place{owner{ofRun, 0}, cluster}] += n
@@ -109,9 +106,9 @@ func (r *rebuilder) thread(number int32, t *Thread) (typicalNS []float64) {
 			continue
 		}
 		cluster := r.ofSymbol[symbol]
-		find := r.alike
-		if !r.clustered(cluster) {
-			find = r.unlike
+		find := r.fromWindows
+		if !r.alike[cluster] {
+			find = r.byWeights
 		}
 		s, share := find(number, t.Class, int32(symbol), cluster)
 		*share += part(r.exact.threads[place{owner{ofThread, number}, cluster}], r.exact.total) * float64(n) / float64(clusters[cluster])
@@ -119,7 +116,7 @@ func (r *rebuilder) thread(number int32, t *Thread) (typicalNS []float64) {
 			continue
 		}
 		r.sums[cluster].take(s, float64(n))
-		if typicalNS[symbol] = s.meanNS(); !r.clustered(cluster) {
+		if typicalNS[symbol] = s.meanNS(); !r.alike[cluster] {
 			if own, _ := r.from(r.both.symbols, number, t.Class, int32(symbol)); own != nil {
 				s = own
 			}
@@ -142,8 +139,8 @@ func (r *rebuilder) from(in map[place]*source, thread, class, what int32) (*sour
 	return nil, &r.sources.Nothing
 }
 
-// alike gives the bursts from which those of a symbol in a cluster are rebuilt, nil where there are none, and the share that they belong to.
-func (r *rebuilder) alike(thread, class, symbol, cluster int32) (*source, *float64) {
+// fromWindows gives the bursts from which those of a symbol, which are alike, are rebuilt, nil where there are none, and the share that they belong to.
+func (r *rebuilder) fromWindows(thread, class, symbol, cluster int32) (*source, *float64) {
 	s, share := r.from(r.kept.symbols, thread, class, symbol)
 	if s == nil {
 		s, share = r.from(r.kept.clusters, thread, class, cluster)
@@ -156,8 +153,8 @@ func (r *rebuilder) alike(thread, class, symbol, cluster int32) (*source, *float
 	return s, share
 }
 
-// unlike is alike for bursts in no cluster.
-func (r *rebuilder) unlike(thread, class, _, cluster int32) (*source, *float64) {
+// byWeights is fromWindows for bursts that are not alike.
+func (r *rebuilder) byWeights(thread, class, _, cluster int32) (*source, *float64) {
 	run := place{owner{ofRun, 0}, cluster}
 	s, share := r.both.clusters[run], &r.sources.Run
 	if s == nil {

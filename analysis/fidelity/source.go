@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"moriens/analysis/profile"
 )
@@ -98,6 +99,7 @@ func newStock() stock { return stock{make(map[place]*source), make(map[place]*so
 // labels are the clusters of a run, in the order of profile.Histograms.
 type labels struct {
 	ofSymbol []int32 // -1: of a cluster that is not in the profile
+	alike    []bool  // by label: its bursts are
 	exact    []profile.Histogram
 	rulers   []profile.Ruler
 	counters int
@@ -109,6 +111,7 @@ func newLabels(in *Input) *labels {
 	for k := range l.exact {
 		number[l.exact[k].Cluster] = int32(k)
 		l.rulers = append(l.rulers, l.exact[k].Ruler())
+		l.alike = append(l.alike, l.exact[k].Cluster > 0 && !slices.Contains(in.Unlike, l.exact[k].Cluster))
 	}
 	for _, cluster := range in.Clusters {
 		k, ok := number[cluster]

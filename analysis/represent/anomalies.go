@@ -185,7 +185,7 @@ func (s *stretch) shown(run *Run, all []usual, w *Window) []int32 {
 		}
 		worst := int64(0)
 		for b := w.First[t]; b < w.Behind[t]; b++ {
-			if _, ns := s.odd(all, run.Threads[t].Cluster[b], run.Threads[t].DurationNS[b]); ns >= limit {
+			if _, ns := s.odd(all, &run.Threads[t], b); ns >= limit {
 				worst = max(worst, ns)
 			}
 		}

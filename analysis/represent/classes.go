@@ -29,6 +29,7 @@ type Classes struct {
 	Classes  []Class  // by size, descending, ties by their first thread
 	Outliers []Unlike // those that matter most first
 	Method   string   // how the groups were found, in words and figures
+	Differ   string   // in what the two threads of a run of two differ most, which are a class each; empty: in nothing that matters
 }
 
 // A Class is a group of threads.
@@ -65,6 +66,9 @@ func Classify(r Ranks, o ClassOptions) (*Classes, error) {
 		c.describe(&r, v, i, apart, medians[i])
 	}
 	c.findOutliers(&r, v, apart, medians, o)
+	if r.Len() == 2 && len(c.Classes) == 2 {
+		c.Differ = pairOf(&r, v)
+	}
 	return c, nil
 }
 

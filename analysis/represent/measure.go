@@ -124,7 +124,7 @@ func (s *stretch) measurePieces(run *Run, all []usual, column []int32, from, to 
 				if c > 0 && column[c] >= 0 {
 					row[column[c]] += ns
 				}
-				kind, unusualNS := s.odd(all, c, ns)
+				kind, unusualNS := s.odd(all, thread, b)
 				if kind == notOdd {
 					continue
 				}

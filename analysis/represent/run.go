@@ -25,6 +25,7 @@ type Run struct {
 // A Thread is one thread's bursts in the order of time; the columns have one length.
 type Thread struct {
 	Cluster             []int32 // a cluster's ID from 1 on; Noise; or any below: not clustered
+	Disturbed           []bool  // longer than its cluster is, and not unusual for that; nil = none is
 	BeginNS, DurationNS []int64
 	Anchors             []int32 // how many of them are before anchor k, k = 0…; shorter where the thread ended early, nil = not known
 }
@@ -43,8 +44,8 @@ func (r *Run) check() error {
 	for i := range r.Threads {
 		t := &r.Threads[i]
 		n := len(t.Cluster)
-		if len(t.BeginNS) != n || len(t.DurationNS) != n {
-			return fmt.Errorf("represent: thread %d: %d clusters, %d begins, %d durations", i, n, len(t.BeginNS), len(t.DurationNS))
+		if len(t.BeginNS) != n || len(t.DurationNS) != n || t.Disturbed != nil && len(t.Disturbed) != n {
+			return fmt.Errorf("represent: thread %d: %d clusters, %d begins, %d durations, %d disturbed or not", i, n, len(t.BeginNS), len(t.DurationNS), len(t.Disturbed))
 		}
 		if !slices.IsSorted(t.BeginNS) {
 			return fmt.Errorf("represent: thread %d: bursts are not in the order of time", i)

@@ -209,7 +209,11 @@ func (u *usual) judge(durations *histogram, threads, pieces int) {
 }
 
 // odd says whether a burst of the stretch is unusual, and how much of its time.
-func (s *stretch) odd(all []usual, cluster int32, ns int64) (kind oddKind, unusualNS int64) {
+func (s *stretch) odd(all []usual, thread *Thread, burst int32) (kind oddKind, unusualNS int64) {
+	cluster, ns := thread.Cluster[burst], thread.DurationNS[burst]
+	if thread.Disturbed != nil && thread.Disturbed[burst] {
+		return notOdd, 0
+	}
 	if cluster <= 0 {
 		if cluster == Noise {
 			return likeNoOther, ns

@@ -17,7 +17,7 @@ type spaceFlags struct {
 	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
-	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.1 for a logarithmic duration)." placeholder:"R"`
+	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.01 for a logarithmic duration, 0.1 with --cells)." placeholder:"R"`
 }
 
 // analysisFlags say how bursts become clusters.
@@ -27,6 +27,9 @@ type analysisFlags struct {
 	MinPoints int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
 	Freeze    float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict    bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
+	Kinds     string  `help:"Who decides which clusters are one kind of computation: order, that is what comes before, after and on other ranks, or density, each cluster being one (default: order)." placeholder:"WHO"`
+	Align     bool    `name:"align-ranks" help:"Divide the durations of a rank that takes longer in everything by how much longer, before they are compared." default:"true" negatable:""`
+	Strata    bool    `help:"Tell bursts apart by what surrounds them, where that changes how long they take." default:"true" negatable:""`
 	Threads   int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
 }
 
@@ -77,6 +80,9 @@ func (a *analysisFlags) options() (partition.Options, error) {
 			return o, usage(errors.New("--dbscan gives Eps and MinPts, and there is no refinement"), "leave out --min-points, --resolution and --freeze")
 		}
 	}
+	if err := a.kinds(&o); err != nil {
+		return o, err
+	}
 	if a.MinPoints < 0 || a.Threads < 0 {
 		return o, usage(errors.New("--min-points and --threads are numbers from 0 up"), "leave the option out for the default")
 	}
@@ -84,6 +90,20 @@ func (a *analysisFlags) options() (partition.Options, error) {
 		o.Workers = runtime.NumCPU()
 	}
 	return o, nil
+}
+
+// kinds sets who decides what is one kind of computation.
+func (a *analysisFlags) kinds(o *partition.Options) (err error) {
+	o.Unaligned, o.Unstrated = !a.Align, !a.Strata
+	if (a.Strict || a.DBSCAN != "") && (a.Kinds != "" || !a.Align || !a.Strata) {
+		return usage(errors.New("--strict and --dbscan decide themselves what is one kind"), "leave out --kinds, --align-ranks and --strata")
+	}
+	if a.Kinds != "" {
+		if o.Kinds, err = partition.ParseKinds(a.Kinds); err != nil {
+			return usage(fmt.Errorf("--kinds: %w", err), "--kinds order or --kinds density")
+		}
+	}
+	return nil
 }
 
 func parseDensity(s string) (*partition.Density, error) {

@@ -82,6 +82,10 @@ func TestAnalyzeContradictions(t *testing.T) {
 		{"--dbscan", "0.1,4", "--freeze", "0.5"},
 		{"--dbscan", "0.1,4", "--strict"},
 		{"--strict", "--freeze", "0.5"},
+		{"--strict", "--kinds", "order"},
+		{"--dbscan", "0.1,4", "--kinds", "density"},
+		{"--strict", "--no-align-ranks"},
+		{"--strict", "--strata=false"},
 	} {
 		out := filepath.Join(t.TempDir(), "run")
 		o := execute(t, nil, append([]string{binary(t), "analyze", "absent.prv", "--out", out}, args...)...)
@@ -99,7 +103,7 @@ func TestAnalyzeTree(t *testing.T) {
 	if err := os.WriteFile(path, loopTrace(), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, rules := range []string{"strict", "default"} {
+	for _, rules := range []string{"strict", "kinds"} {
 		tree, out := filepath.Join(dir, rules+".dot"), filepath.Join(dir, rules)
 		args := []string{binary(t), "analyze", path, "--out", out, "--tree", tree}
 		if rules == "strict" {

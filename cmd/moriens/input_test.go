@@ -67,6 +67,7 @@ func TestMistakes(t *testing.T) {
 		{"analyze into a run directory", []string{"analyze", file, "--out", full}, 1, "not empty"},
 		{"bad range", []string{"analyze", "--range", "IPC", file, "--out", dir + "/e"}, 2, "--range"},
 		{"range of no numbers", []string{"analyze", "--range", "IPC=a..b", file, "--out", dir + "/e"}, 2, `"a" is no number`},
+		{"who decides, unknown", []string{"analyze", "--kinds", "chance", file, "--out", dir + "/e"}, 2, "want order or density"},
 		{"a density and a strict refinement", []string{"analyze", "--strict", "--dbscan", "0.1,4", file, "--out", dir + "/e"}, 2, "--strict"},
 		{"keep some bursts", []string{"analyze", "--keep-bursts", "some", file, "--out", dir + "/e"}, 2, "--keep-bursts"},
 		{"agent without a collector", []string{"agent", "--dir", dir + "/nowhere", "--wait", "1ms"}, 1, "collector.json"},

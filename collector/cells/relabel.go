@@ -33,7 +33,7 @@ func (c *Centre) Score(ctx context.Context, labels []int32, count, workers int) 
 		list[i] = sequence.Piece{Segment: p.segment, Labels: c.sequences.labels(p.hash, c.step), Threads: int(p.threads)}
 	}
 	c.sequences.forget(c.step)
-	score, err := sequence.AlignPieces(list, int(heard.threads), sums, workers)
+	score, err := sequence.AlignPieces(list, int(heard.threads), sums, false, workers)
 	if err != nil {
 		return nil, fmt.Errorf("collector/cells: %w", err)
 	}

@@ -152,7 +152,11 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	if s.Limit() > 0 { // else all stages are done to their end
 		e.Keep.Outline = retention.Outlined(ctx, s, h.run, h.team, e.Options.Workers)
 	}
-	found, err := e.find(ctx, h, a)
+	crowded, err := team.Any(e.Team, crowds(m.Scheduling))
+	if err != nil {
+		return nil, err
+	}
+	found, err := e.find(ctx, h, a, crowded)
 	if err != nil {
 		m.Notes = append(m.Notes, fmt.Sprintf("the bursts are in no clusters: %v", err))
 	}
@@ -163,7 +167,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		found, err = clustering.None(h.run, e.Options), fmt.Errorf("cluster the bursts: %w", err)
 	}
 	clusters := found.Adopt(h.run)
-	r.Clusters, m.Filtered = clusters.Clusters, clusters.Filtered
+	r.Clusters, m.Filtered, m.Speed = clusters.Clusters, clusters.Filtered, clusters.Speed
 	var broken error
 	if m.Empty, r.Advice, broken = whyEmpty(h, e.Frozen); broken != nil {
 		return nil, broken
@@ -194,8 +198,8 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 	return r, err
 }
 
-// find clusters the bursts of a history, or gives them the labels of their micro-cells.
-func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Found, error) {
+// find clusters the bursts of a history, of ranks that were crowded or not, or gives them the labels of their micro-cells.
+func (e *End) find(ctx context.Context, h *history, a *account, crowded bool) (*clustering.Found, error) {
 	if a != nil {
 		found, err := stage.Try(ctx, e.Stages, stage.Label, func(context.Context) (*labelled, error) { return a.found(h, e.Options) })
 		if err != nil {
@@ -205,7 +209,7 @@ func (e *End) find(ctx context.Context, h *history, a *account) (*clustering.Fou
 		return found.Found, nil
 	}
 	options := e.Options
-	options.Team = h.team
+	options.Team, options.Crowded = h.team, crowded
 	late, err := team.Any(e.Team, e.Stages.Over(untilBegun))
 	if err != nil {
 		return nil, err

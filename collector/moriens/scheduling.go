@@ -17,6 +17,8 @@ const (
 	mostScheduled = 1024
 	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's. docs/overhead.md has what is lost where nothing else runs.
 	lostMuch = .1
+	// crowdedShare is from which share on, of the time in which all ranks could run, order alone tells kinds.
+	crowdedShare = .05
 	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
 	lostLeast = .2
 )
@@ -78,6 +80,9 @@ func describeScheduling(worlds []*world, agents []*store.Agent) (*rundir.Schedul
 	}
 	return s, text
 }
+
+// crowds says that ranks have lost so much of the time in which they could run that durations with two modes are the scheduler's rather than two computations'.
+func crowds(s *rundir.Scheduling) bool { return s != nil && float64(s.LostShare) >= crowdedShare }
 
 // part is what share of both the first is; NaN where there is nothing.
 func part(of, rest float64) rundir.Number {

@@ -21,6 +21,7 @@ type Result struct {
 	Clusters *rundir.Clusters
 	Tree     *Tree           // nil with an error
 	Filtered rundir.Filtered // the filter; rundir adds what it left out
+	Speed    []rundir.Speed  // of the threads; nil = not compared
 	Notes    []string        // for the user, each a sentence without a full stop
 }
 
@@ -48,7 +49,7 @@ func Find(run *trace.Run, options partition.Options) (*Found, error) {
 		return f, fmt.Errorf("cluster the bursts: %w", err)
 	}
 	f.result = result
-	f.notes = append(f.notes, result.Warnings...)
+	f.notes = append(append(f.notes, result.Warnings...), kindNotes(run, result, &f.options)...)
 	return f, nil
 }
 
@@ -102,6 +103,7 @@ func (f *Found) Adopt(run *trace.Run) *Result {
 	r := &Result{
 		Clusters: describe(run, f.result, f.options),
 		Filtered: describeFilter(f.options.Filter, f.result.Selection),
+		Speed:    describeSpeed(run, f.result.Speed),
 		Notes:    f.notes,
 	}
 	if f.cells != nil {

@@ -1,6 +1,9 @@
 package clustering
 
 import (
+	"math"
+	"slices"
+
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	"moriens/analysis/team"
@@ -14,8 +17,43 @@ func columns(run *trace.Run, owners team.Threads) (partition.Bursts, error) {
 		return partition.Bursts{}, err
 	}
 	b := burstColumns(run)
-	b.Anchors = anchors
+	b.Anchors, b.Gaps, b.Nodes = anchors, gaps(run), nodes(run)
 	return b, nil
+}
+
+// gaps are, by thread, the bursts before which MPI calls were lost, for want of room or while the recording paused; nil where none were.
+func gaps(run *trace.Run) [][]int32 {
+	list := make([][]int32, len(run.Threads))
+	any := false
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		add := func(beginNS int64) {
+			at, _ := slices.BinarySearch(t.Bursts.StartNS, beginNS)
+			list[i] = append(list[i], int32(at))
+			any = true
+		}
+		for _, s := range t.Lost {
+			add(s.BeginNS)
+		}
+		for _, p := range t.Pauses {
+			add(p.BeginNS)
+		}
+		slices.Sort(list[i])
+		list[i] = slices.Compact(list[i])
+	}
+	if !any {
+		return nil
+	}
+	return list
+}
+
+// nodes are the hosts of the threads.
+func nodes(run *trace.Run) []int32 {
+	list := make([]int32, len(run.Threads))
+	for i := range run.Threads {
+		list[i] = int32(run.Threads[i].Node)
+	}
+	return list
 }
 
 // burstColumns are those of columns but for what cuts the threads.
@@ -51,11 +89,17 @@ func notRead(count int64) int64 { return max(count, space.NotRead) }
 
 // adopt puts labels and clusters into the run, in the place of any that it had.
 func adopt(run *trace.Run, result *partition.Result) {
-	labels, lineage := result.Labels, result.Lineage
+	labels, kinds, lineage := result.Labels, result.Kinds, result.Lineage
+	if !byKinds(result) {
+		kinds = nil
+	}
 	run.Clusters, run.Lineages = nil, lineages(result.Tree)
 	for i := range run.Threads {
 		t := &run.Threads[i].Bursts
 		t.Cluster, labels = labels[:t.Len():t.Len()], labels[t.Len():]
+		if t.Kind = nil; kinds != nil {
+			t.Kind, kinds = kinds[:t.Len():t.Len()], kinds[t.Len():]
+		}
 		if t.Lineage = nil; lineage != nil {
 			t.Lineage, lineage = lineage[:t.Len():t.Len()], lineage[t.Len():]
 		}
@@ -65,9 +109,30 @@ func adopt(run *trace.Run, result *partition.Result) {
 			ID: c.ID, Bursts: c.Bursts, TimeNS: c.TimeNS, Share: c.Share, MeanNS: c.MeanNS, StdNS: c.StdNS,
 			Eps: c.Eps, MinPts: c.MinPts, Rare: c.Rare, Score: max(c.Score, 0),
 			Before: pathCounts(c.Before), After: pathCounts(c.After),
-			CounterMean: c.CounterMean, CounterStd: c.CounterStd,
+			CounterMean: c.CounterMean, CounterStd: c.CounterStd, Kinship: kinship(&c),
 		})
 	}
+}
+
+// kinship is zero where clusters were not found by kinds.
+func kinship(c *partition.Cluster) trace.Kinship {
+	if !(c.MedianNS > 0) {
+		return trace.Kinship{}
+	}
+	orNone := func(x float64) float64 {
+		if math.IsNaN(x) {
+			return -1
+		}
+		return x
+	}
+	k := trace.Kinship{
+		MedianNS: c.MedianNS, Core: c.Core, Predicted: orNone(c.Predicted), Valley: orNone(c.Valley), Why: c.Why,
+		DisturbedBursts: c.Disturbed.Bursts, DisturbedNS: c.Disturbed.TimeNS, ExtraNS: c.ExtraNS,
+	}
+	if c.Kind != c.ID {
+		k.VariantOf = c.Kind
+	}
+	return k
 }
 
 func pathCounts(counts []partition.PathCount) []trace.PathCount {

@@ -2,6 +2,7 @@ package clustering
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 // describe says how the clusters came about; rundir adds what the run itself tells.
 func describe(run *trace.Run, result *partition.Result, o partition.Options) *rundir.Clusters {
 	c := &rundir.Clusters{
+		Predicted:     rundir.Number(math.NaN()),
+		Shuffled:      rundir.Number(math.NaN()),
 		Score:         rundir.Number(result.Score),
 		NoiseScore:    rundir.Number(result.NoiseScore),
 		Refinement:    describeTree(result, o),
@@ -26,12 +29,17 @@ func describe(run *trace.Run, result *partition.Result, o partition.Options) *ru
 	}
 	if o.Normalise {
 		c.Normalisation = "each dimension, after its logarithm, scaled to 0 … 1 over the bursts that were clustered"
-		if o.Fixed == nil && !o.Strict {
-			c.Normalisation += fmt.Sprintf(", or to less where its default resolution would become more than %g", partition.CoarsestPart)
-		}
 	}
-	if len(c.Refinement.Levels) > 1 {
+	kinds := byKinds(result)
+	if len(c.Refinement.Levels) > 1 && !kinds {
 		c.How += "; from there refined by the score"
+	}
+	if kinds {
+		c.Predicted, c.Shuffled = rundir.Number(result.Predicted), rundir.Number(result.Shuffled)
+		c.Normalisation = "none: logarithms, which are natural, and ratios are as they are; plain durations and counters are parts of their range"
+		if c.How = "density proposes, order decides"; o.Kinds == partition.KindsByDensity {
+			c.How = "density decides"
+		}
 	}
 	switch {
 	case result.Sample != nil:

@@ -17,6 +17,8 @@ func describeTree(result *partition.Result, o partition.Options) rundir.Refineme
 		d.Rules, d.Freeze = "none", 0
 	case o.Strict:
 		d.Rules, d.Freeze, d.Merged = "strict", 1, true
+	case byKinds(result):
+		d.Rules, d.Freeze = "kinds", 0
 	}
 	t := result.Tree
 	if t == nil {

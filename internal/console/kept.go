@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,13 +38,18 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
-// iterations tells the phases whose iterations took longest.
+// smallPhase is the share of the run that the iterations of a phase take at least to be told, and shortIteration what one of them takes.
+const smallPhase, shortIteration = .05, .001
+
+// iterations tells the phases, the one whose iterations took longest first; those that are next to nothing in one clause.
 func iterations(phases []rundir.Iterations) string {
 	var order []int
+	begin, end := int64(math.MaxInt64), int64(0)
 	for i := range phases {
 		if phases[i].Iterations > 0 {
 			order = append(order, i)
 		}
+		begin, end = min(begin, phases[i].BeginNS), max(end, phases[i].EndNS)
 	}
 	if len(order) == 0 {
 		if len(phases) > 0 {
@@ -51,21 +57,33 @@ func iterations(phases []rundir.Iterations) string {
 		}
 		return ""
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(int64(phases[b].Iterations)*phases[b].MedianNS, int64(phases[a].Iterations)*phases[a].MedianNS)
-	})
-	shown := order[:min(len(order), mostSaid)]
-	slices.Sort(shown)
+	took := func(i int) int64 { return int64(phases[i].Iterations) * phases[i].MedianNS }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(took(b), took(a)) })
+	run := float64(end - begin)
+	short := func(i int) bool {
+		return float64(took(i)) < smallPhase*run || float64(phases[i].MedianNS) < shortIteration*run
+	}
 	var parts []string
-	for _, i := range shown {
-		p := &phases[i]
-		parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each%s)",
-			units.Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
+	stretches, shorter := 0, 0
+	for n, i := range order {
+		switch p := &phases[i]; {
+		case n > 0 && short(i):
+			stretches++
+		case len(parts) == mostSaid:
+			shorter++
+		default:
+			parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each%s)",
+				units.Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
+		}
 	}
-	if rest := len(order) - len(shown); rest > 0 {
-		parts = append(parts, count(rest, "shorter phase"))
+	if shorter > 0 {
+		parts = append(parts, count(shorter, "shorter phase"))
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if stretches > 0 {
+		text += " and " + count(stretches, "short stretch")
+	}
+	return text
 }
 
 // within tells the loop that has most of an iteration.
@@ -86,10 +104,13 @@ func within(loops []rundir.Inner) string {
 	return fmt.Sprintf(", in which %s %s %s times", count(l.PeriodBursts, "burst"), verb, trips)
 }
 
-// classes tells how many classes of threads there are, and who is unlike its own.
+// classes tells how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what they differ.
 func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 0 {
 		return ""
+	}
+	if len(k.Classes) == 2 && k.Classes[0].Size == 1 && k.Classes[1].Size == 1 {
+		return k.Differ
 	}
 	text := count(len(k.Classes), "class")
 	var sizes []string
@@ -162,7 +183,7 @@ func errorOf(e *rundir.Fidelity) string {
 	}
 	from := "windows alone"
 	if sampled := float64(e.Sources.Sample); sampled > 0 {
-		from = fmt.Sprintf("windows, and the sample for clusters with %s of the time that are in none,", percent(sampled))
+		from = fmt.Sprintf("windows, and the sample for clusters with %s of the time that are in none or of mixed durations,", percent(sampled))
 	}
 	return fmt.Sprintf("rebuilt from kept bursts and the sample it is off by %s; from %s by %s; clusters with %s of the time are in windows",
 		off(&e.Weighted), from, off(&e.Windows), percent(float64(e.Represented)))

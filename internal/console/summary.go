@@ -38,6 +38,9 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 		writeTable(&b, phaseTable(m, c))
 		b.WriteByte('\n')
 	}
+	if text := kinds(run, c); text != "" {
+		fmt.Fprintf(&b, "kinds: %s\n", text)
+	}
 	writeScore(&b, c)
 	writeCells(&b, m, c)
 	writeKept(&b, m)
@@ -50,6 +53,9 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
+	}
+	if text := advice(m, c); text != "" {
+		fmt.Fprintf(&b, "hint: %s\n", text)
 	}
 	fmt.Fprintf(&b, "results: %s\n", dir)
 	files := make([][]string, 0, len(written))
@@ -84,7 +90,11 @@ func Finished(w io.Writer, m *rundir.Manifest, c *rundir.Clusters, dir string) e
 // writeScore says how far the ranks do the same, and how the refinement ended where it had a choice.
 func writeScore(b *strings.Builder, c *rundir.Clusters) {
 	if text := score(float64(c.Score)); text != "" {
-		fmt.Fprintf(b, "score: %s of 1 (how far the ranks do the same at the same time)\n", text)
+		beside := ""
+		if shuffled := score(float64(c.Shuffled)); shuffled != "" {
+			beside = fmt.Sprintf("; %s in an order drawn at random", shuffled)
+		}
+		fmt.Fprintf(b, "score: %s of 1 (how far the ranks do the same at the same time%s)\n", text, beside)
 	}
 	if len(c.Refinement.Levels) > 1 {
 		fmt.Fprintf(b, "refinement: %s\n", c.Refinement.Why)
@@ -154,49 +164,6 @@ func appendNew(list []string, s string) []string {
 		return list
 	}
 	return append(list, s)
-}
-
-func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
-	t := table{
-		head: []string{"cluster", "bursts", "share", "mean", "spread", "score", "between the MPI calls"},
-		left: []bool{false, false, false, false, false, false, true},
-	}
-	add := func(name string, bursts int, share float64, cells ...string) {
-		t.rows = append(t.rows, append([]string{name, units.Integer(bursts), percent(share)}, cells...))
-	}
-	shown := 0
-	for shown < min(len(run.Clusters), tableRows) && (shown == 0 || run.Clusters[shown].Share >= tableShare) {
-		shown++
-	}
-	names := sites(run, run.Clusters[:shown])
-	for i := range run.Clusters[:shown] {
-		x := &run.Clusters[i]
-		between := callsRound(run, x, names)
-		if x.Rare {
-			between += " (rare)"
-		}
-		add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), score(x.Score), between)
-	}
-	if rest := run.Clusters[shown:]; len(rest) > 0 {
-		bursts, share := 0, 0.0
-		for _, x := range rest {
-			bursts += x.Bursts
-			share += x.Share
-		}
-		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "", "in "+rundir.ClustersFile)
-	}
-	total := &c.Total
-	if total.NoiseBursts > 0 {
-		add("noise", total.NoiseBursts, float64(total.Noise), "", "", score(float64(c.NoiseScore)), "like no others")
-	}
-	if total.FilteredBursts > 0 {
-		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "",
-			"up to "+Duration(float64(m.Filtered.LongestNS)))
-	}
-	if total.MissingBursts > 0 {
-		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "have no value in a dimension")
-	}
-	return t
 }
 
 // sites names the call paths that the table shows: MPI function and place of the innermost frame, with its offset where two different

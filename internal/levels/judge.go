@@ -11,7 +11,31 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes.
+// mixedMuch is from which share on of a kind's time disturbed bursts and those of variants make its mean duration depend on which were kept.
+const mixedMuch = .05
+
+// unlike are the kinds of which that holds.
+func unlike(clusters []trace.Cluster) (list []int32) {
+	time, off := make([]float64, len(clusters)), make([]float64, len(clusters))
+	for i := range clusters {
+		c := &clusters[i]
+		kind := c.Kind() - 1
+		time[kind] += float64(c.TimeNS) + float64(c.DisturbedNS)
+		off[kind] += float64(c.DisturbedNS)
+		if c.VariantOf != 0 {
+			off[kind] += float64(c.Bursts) * max(c.MeanNS, clusters[kind].MeanNS)
+		}
+	}
+	for kind := range clusters {
+		if off[kind] > mixedMuch*time[kind] {
+			list = append(list, clusters[kind].ID)
+		}
+	}
+	return list
+}
+
+// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is
+// the profile of ByKind, as structure and table are.
 func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
 	structure *loops.Structure, table *Table, phases []period.Phase, threadsAtWork int,
 ) (*rundir.Fidelity, error) {
@@ -19,7 +43,7 @@ func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []
 	if len(kept) != n || len(spans) != n || classes != nil && len(classes) != n || len(structure.Of) != n {
 		return nil, fmt.Errorf("bursts of %d threads, spans of %d, classes of %d, structure of %d, the run has %d", len(kept), len(spans), len(classes), len(structure.Of), n)
 	}
-	in := fidelity.Input{Exact: exact, Counters: len(run.Counters), Threads: make([]fidelity.Thread, n)}
+	in := fidelity.Input{Exact: exact, Counters: len(run.Counters), Unlike: unlike(run.Clusters), Threads: make([]fidelity.Thread, n)}
 	numbers := make(map[Symbol]uint32, len(table.Symbols))
 	for k, s := range table.Symbols {
 		in.Clusters = append(in.Clusters, s.Cluster)
@@ -55,9 +79,10 @@ func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []
 // divide tells the bursts in spans from the sample.
 func divide(b *trace.Bursts, spans []trace.Span, numbers map[Symbol]uint32) (kept, drawn fidelity.Bursts) {
 	kept.Counters, drawn.Counters = make([][]int64, len(b.Counters)), make([][]int64, len(b.Counters))
+	kinds := b.Kinds()
 	add := func(to *fidelity.Bursts, from, until int) {
 		for k := from; k < until; k++ {
-			to.Symbol = append(to.Symbol, numbers[Symbol{b.Cluster[k], b.Before[k], b.After[k]}])
+			to.Symbol = append(to.Symbol, numbers[Symbol{kinds[k], b.Before[k], b.After[k]}])
 		}
 		to.DurationNS = append(to.DurationNS, b.DurationNS[from:until]...)
 		to.Weight = append(to.Weight, b.Weight[from:until]...)

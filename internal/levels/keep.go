@@ -23,7 +23,7 @@ func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []in
 		threads[i] = sample.Thread{
 			// Distinct below 2^20 worlds, 2^24 ranks and 2^20 threads a rank.
 			Key:     uint64(t.World)<<44 | uint64(t.Rank)<<20 | uint64(t.Thread),
-			Cluster: t.Bursts.Cluster, DurationNS: t.Bursts.DurationNS, Kept: within(&t.Bursts, kept[i]),
+			Cluster: strata(&t.Bursts, int32(len(run.Clusters))), DurationNS: t.Bursts.DurationNS, Kept: within(&t.Bursts, kept[i]),
 		}
 		if classes != nil {
 			threads[i].Class = classes[i]
@@ -36,6 +36,20 @@ func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []in
 	all := make([]trace.Bursts, len(run.Threads))
 	each(run, threadsAtWork, func(i int) { all[i] = pick(&run.Threads[i].Bursts, threads[i].Kept, s.Threads[i]) })
 	return all, s, nil
+}
+
+// strata are what the sample is drawn by: clusters, and noise by its kind, if it has one, for the run is rebuilt by kinds.
+func strata(b *trace.Bursts, clusters int32) []int32 {
+	if b.Kind == nil {
+		return b.Cluster
+	}
+	list := slices.Clone(b.Cluster)
+	for i, label := range list {
+		if label <= 0 && b.Kind[i] > 0 {
+			list[i] = clusters + b.Kind[i]
+		}
+	}
+	return list
 }
 
 // within finds the bursts that lie in spans. One of no length where two spans meet is in the first.
@@ -80,6 +94,9 @@ func pick(b *trace.Bursts, kept []sample.Range, drawn sample.Drawn) trace.Bursts
 	}
 	for c := range b.Counters {
 		out.Counters[c] = at(b.Counters[c], rows)
+	}
+	if b.Kind != nil {
+		out.Kind = at(b.Kind, rows)
 	}
 	if b.Lineage != nil {
 		out.Lineage = at(b.Lineage, rows)

@@ -13,13 +13,13 @@ import (
 	"moriens/trace"
 )
 
-// A Table numbers what bursts are: pairs of a cluster and the calls round it, the same for all threads.
+// A Table numbers what bursts are: pairs of a kind of computation and the calls round it, the same for all threads.
 type Table struct {
 	Symbols []Symbol   // what each number means
 	Threads [][]uint32 // numbers, per thread and burst; without those of threads that other members of a team have
 }
 
-// A Symbol is a cluster and the call paths before and after a burst.
+// A Symbol is the cluster that stands for a burst's kind, and the call paths before and after it.
 type Symbol struct {
 	Cluster       int32
 	Before, After uint32
@@ -31,11 +31,12 @@ func Symbols(run *trace.Run, owners team.Threads, threadsAtWork int) (*Table, er
 	own := make([][]Symbol, len(run.Threads)) // numbered by each thread for itself
 	each(run, threadsAtWork, func(i int) {
 		b := &run.Threads[i].Bursts
+		kinds := b.Kinds()
 		numbers := make(map[Symbol]uint32)
 		var recent [256]uint32 // by some bits of a symbol: the same few come again and again, and a map costs ten times as much
 		t.Threads[i] = make([]uint32, b.Len())
 		for k := range t.Threads[i] {
-			s := Symbol{b.Cluster[k], b.Before[k], b.After[k]}
+			s := Symbol{kinds[k], b.Before[k], b.After[k]}
 			slot := &recent[(uint32(s.Cluster)*7+s.Before*31+s.After*131)%uint32(len(recent))]
 			if n := *slot; int(n) < len(own[i]) && own[i][n] == s {
 				t.Threads[i][k] = n
@@ -123,6 +124,20 @@ func (t *Table) calls() (of []uint32, pairs []Symbol) {
 		of = append(of, n)
 	}
 	return of, pairs
+}
+
+// ByKind is a run whose bursts are in the clusters that stand for their kinds, as those of a Table are: the run itself where kinds are clusters. It is the same
+// at all members of a team.
+func ByKind(run *trace.Run) *trace.Run {
+	if !slices.ContainsFunc(run.Clusters, func(c trace.Cluster) bool { return c.Known() }) {
+		return run
+	}
+	view := *run
+	view.Threads = slices.Clone(run.Threads)
+	for i := range view.Threads {
+		view.Threads[i].Bursts.Cluster = view.Threads[i].Bursts.Kinds()
+	}
+	return &view
 }
 
 // each does work for every thread of a run.

@@ -134,7 +134,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	if err != nil {
 		return nil, nil, hint.With(err, adviseClustering(err))
 	}
-	m.Filtered = clustered.Filtered
+	m.Filtered, m.Speed = clustered.Filtered, clustered.Speed
 	if run.Bursts() == 0 {
 		m.Empty = "no thread of the trace is ever running"
 	} else {

@@ -15,12 +15,14 @@ type Figures struct {
 	Missing        int                      `json:"missing"`  // lack a value for a dimension
 	Noise          int                      `json:"noise"`
 	Clusters       int                      `json:"clusters"`
+	Kinds          int                      `json:"kinds"`           // of computation, of which clusters are
 	ClusteredShare rundir.Number            `json:"clustered_share"` // of the computing time, 0–1, like all shares
 	NoiseShare     rundir.Number            `json:"noise_share"`
 	FilteredShare  rundir.Number            `json:"filtered_share"`
 	MissingShare   rundir.Number            `json:"missing_share"`
-	Score          rundir.Number            `json:"score"` // how far the ranks do the same at the same time, 0–1; null = not defined
-	Eps            []rundir.Number          `json:"eps"`   // every one of the steps up to the answer, ascending
+	Score          rundir.Number            `json:"score"`     // how far the ranks do the same at the same time, 0–1; null = not defined
+	Predicted      rundir.Number            `json:"predicted"` // how far the place of a burst foretells its kind, 0–1; null = none is foretold
+	Eps            []rundir.Number          `json:"eps"`       // every one of the steps up to the answer, ascending
 	Seconds        map[string]rundir.Number `json:"seconds"`
 	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
 	LinesSkipped   int                      `json:"lines_skipped"`
@@ -30,9 +32,9 @@ type Figures struct {
 func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.Number) Figures {
 	t := &c.Total
 	return Figures{
-		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters),
+		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters), Kinds: c.Kinds,
 		ClusteredShare: t.Clustered, NoiseShare: t.Noise, FilteredShare: t.Filtered, MissingShare: t.Missing,
-		Score: c.Score, Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
+		Score: c.Score, Predicted: c.Predicted, Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
 		LinesSkipped: m.Losses.LinesSkipped, Notes: append([]string{}, m.Notes...),
 	}
 }

@@ -63,8 +63,9 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	for i := range run.Threads {
 		t := &run.Threads[i]
 		row := make([]float64, len(ranks.Quantities))
+		kinds := t.Bursts.Kinds()
 		for k, d := range t.Bursts.DurationNS {
-			row[max(t.Bursts.Cluster[k], 0)] += float64(d)
+			row[max(kinds[k], 0)] += float64(d)
 		}
 		for k, path := range t.Calls.Path {
 			row[calls+int(paths[path])] += float64(t.Calls.ExitNS[k] - t.Calls.EnterNS[k])

@@ -82,7 +82,7 @@ func describeInner(list []rundir.Inner, loops []period.Inner, depth int) []rundi
 }
 
 func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
-	k.Grouped = r.classes.Method
+	k.Grouped, k.Differ = r.classes.Method, r.classes.Differ
 	for i := range r.classes.Classes {
 		c := &r.classes.Classes[i]
 		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile}

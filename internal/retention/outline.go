@@ -26,7 +26,7 @@ func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.
 	bare.Threads, bare.Clusters = slices.Clone(run.Threads), nil // the run gets its clusters while a stage that was given up may still be at work
 	for i := range bare.Threads {
 		b := &bare.Threads[i].Bursts
-		b.Cluster, b.Lineage = make([]int32, b.Len()), nil
+		b.Cluster, b.Kind, b.Lineage = make([]int32, b.Len()), nil, nil
 	}
 	o := new(Outline)
 	// What is not made is told where it is not made by clusters either.
@@ -55,12 +55,10 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 	if o.Outline.profile != nil {
 		without = rundir.ProfileFile + " tells neither clusters nor iterations apart, nor is it known how wrong the kept part is"
 	}
-	r.profile = try(ctx, r, s, stage.Profile, without, func(context.Context) (*profile.Profile, error) {
-		return levels.Profile(run, r.owners, r.phases(), o.Workers)
-	})
-	p := r.profile
-	if p == nil {
-		p = o.Outline.profile
+	p := o.Outline.profile
+	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profiles, error) { return r.profiles(run, o.Workers) })
+	if made != nil {
+		p, r.exact = made.byCluster, made.byKind
 	}
 	switch {
 	case r.owners.Rank() != 0: // the first one alone writes it
@@ -71,7 +69,20 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 	}
 }
 
-// findStructure makes level 2 by clusters; without time for that, or without clusters, it is the outline's.
+// profiles are level 1 by clusters, as it is written, and by kinds, as level 2 is: what the kept part is compared with.
+type profiles struct{ byCluster, byKind *profile.Profile }
+
+func (r *Reduction) profiles(run *trace.Run, workers int) (*profiles, error) {
+	p, err := levels.Profile(run, r.owners, r.phases(), workers)
+	view := levels.ByKind(run)
+	if err != nil || view == run {
+		return &profiles{p, p}, err
+	}
+	kinds, err := levels.Profile(view, r.owners, r.phases(), workers)
+	return &profiles{p, kinds}, err
+}
+
+// findStructure makes level 2 by kinds; without time for that, or without clusters, it is the outline's.
 func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) error {
 	table, structure := r.table, o.Outline.structure
 	if o.Unclustered && structure != nil {

@@ -148,12 +148,12 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 		s.Within(ctx, stage.Fetch, func(ctx context.Context) { whole = b.fetch(ctx) })
 	}
 	s.Within(ctx, stage.Fit, func(ctx context.Context) { b.fit(ctx, whole) })
-	if r.profile == nil || r.structure == nil {
+	if r.exact == nil || r.structure == nil {
 		return
 	}
 	r.fidelity = try(ctx, r, s, stage.Judge, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
-			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.profile, r.structure, r.table, r.phases(), o.Workers)
+			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.exact, r.structure, r.table, r.phases(), o.Workers)
 		})
 	})
 }
@@ -196,6 +196,26 @@ func (r *Reduction) alike() []int32 {
 	return list
 }
 
+// disturbedOften is from which share of a kind's bursts on it is usual that one is disturbed.
+const disturbedOften = .01
+
+// disturbed says which bursts are longer than their kind is, as others of it often are; nil where kinds are clusters. They are summed by kind, and none is unusual by
+// itself. One of few is.
+func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
+	if b.Kind == nil {
+		return nil
+	}
+	list := make([]bool, b.Len())
+	for k, kind := range b.Kind {
+		label := b.Cluster[k]
+		if label > 0 {
+			label = clusters[label-1].Kind()
+		}
+		list[k] = label != kind && kind > 0 && float64(clusters[kind-1].DisturbedBursts) >= disturbedOften*float64(clusters[kind-1].Bursts)
+	}
+	return list
+}
+
 // find looks for windows of which each fits a share of the room.
 func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Found, error) {
 	const (
@@ -209,7 +229,9 @@ func (r *Reduction) find(run *trace.Run, left int64, o Options) (*represent.Foun
 	before := r.meetings.before()
 	for i := range run.Threads {
 		b := &run.Threads[i].Bursts
-		in.Threads = append(in.Threads, represent.Thread{Cluster: b.Cluster, BeginNS: b.StartNS, DurationNS: b.DurationNS, Anchors: before[i]})
+		in.Threads = append(in.Threads, represent.Thread{
+			Cluster: b.Kinds(), Disturbed: disturbed(run.Clusters, b), BeginNS: b.StartNS, DurationNS: b.DurationNS, Anchors: before[i],
+		})
 	}
 	for _, p := range in.Phases {
 		iterations += p.Iterations

@@ -58,9 +58,9 @@ type Reduction struct {
 	chosen    []string // notes on the latest choice
 	meetings  meetings
 	table     *levels.Table
-	periods   *period.Result // like all below nil where that could not be done
-	times     []trace.Span   // of the phases of periods
-	profile   *profile.Profile
+	periods   *period.Result   // like all below nil where that could not be done
+	times     []trace.Span     // of the phases of periods
+	exact     *profile.Profile // level 1 by kinds
 	structure *loops.Structure
 	fidelity  *rundir.Fidelity
 	classes   *represent.Classes

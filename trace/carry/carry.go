@@ -115,6 +115,7 @@ func (c *codec) bursts(b *trace.Bursts) {
 	column(c, &b.Before)
 	column(c, &b.After)
 	column(c, &b.Cluster)
+	column(c, &b.Kind)
 	counters := make([]struct{}, len(b.Counters)) // takes nothing but its length
 	if column(c, &counters); c.reads {
 		b.Counters = make([][]int64, len(counters))

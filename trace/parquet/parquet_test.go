@@ -22,7 +22,7 @@ type bursts struct {
 	World, Rank, Thread int
 	StartNS, DurationNS []int64
 	Before, After       []string
-	Cluster             []int32
+	Cluster, Kind       []int32
 	Counters            [][]int64
 	Weight              []float64
 	Nodes               []string
@@ -35,7 +35,7 @@ func content(run *trace.Run) (all []bursts) {
 		if b.Len() == 0 {
 			continue
 		}
-		x := bursts{t.World, t.Rank, t.Thread, b.StartNS, b.DurationNS, nil, nil, b.Cluster, b.Counters, b.Weight, nil}
+		x := bursts{t.World, t.Rank, t.Thread, b.StartNS, b.DurationNS, nil, nil, b.Cluster, b.Kinds(), b.Counters, b.Weight, nil}
 		for k := range b.StartNS {
 			x.Before = append(x.Before, names[b.Before[k]])
 			x.After = append(x.After, names[b.After[k]])

@@ -84,6 +84,9 @@ func readRun(f *pq.File) (*trace.Run, error) {
 		if r.run.Lineages == nil {
 			b.Lineage = nil
 		}
+		if slices.Equal(b.Kind, b.Cluster) {
+			b.Kind = nil
+		}
 		t.BeginNS = b.StartNS[0]
 		t.EndNS = b.StartNS[b.Len()-1] + b.DurationNS[b.Len()-1]
 		r.run.DurationNS = max(r.run.DurationNS, t.EndNS)
@@ -106,7 +109,7 @@ func (r *reader) columns(f *pq.File) error {
 			continue // its name alone is not the phase
 		}
 		c, ok := f.Schema().Lookup(name)
-		if !ok && i == columnNodes {
+		if !ok && (i == columnNodes || i == columnKind) {
 			continue // of an earlier version
 		}
 		if !ok {
@@ -114,7 +117,7 @@ func (r *reader) columns(f *pq.File) error {
 		}
 		want := pq.Int64
 		switch i {
-		case columnWorld, columnRank, columnThread, columnCluster:
+		case columnWorld, columnRank, columnThread, columnCluster, columnKind:
 			want = pq.Int32
 		case columnWeight:
 			want = pq.Double
@@ -208,6 +211,13 @@ func (r *reader) row(columns []*columnReader, k int) error {
 		return fmt.Errorf("no cluster %d", label)
 	}
 	b.Cluster = append(b.Cluster, label)
+	if kinds := columns[columnKind]; kinds != nil {
+		kind := kinds.values[k].Int32()
+		if kind < trace.LabelMissing || kind > 1<<20 {
+			return fmt.Errorf("no kind %d", kind)
+		}
+		b.Kind = append(b.Kind, kind)
+	}
 	if nodes := columns[columnNodes]; nodes != nil {
 		b.Lineage = append(b.Lineage, r.lineage(nodes.values[k]))
 	}

@@ -32,7 +32,7 @@ const (
 var codec compress.Codec = &pq.Snappy
 
 // The columns before and after those of the counters.
-var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "weight", "call_path_before", "call_path_after", "phase", "nodes"}
+var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "kind", "weight", "call_path_before", "call_path_after", "phase", "nodes"}
 
 // Places in leading.
 const (
@@ -42,6 +42,7 @@ const (
 	columnStart
 	columnDuration
 	columnCluster
+	columnKind
 	columnWeight
 	columnBefore
 	columnAfter
@@ -96,7 +97,7 @@ func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
 	path := func() pq.Node { return as(pq.String(), &pq.RLEDictionary) }
 	r := record{
 		Group: pq.Group{
-			"world": rank(), "rank": rank(), "thread": rank(), "cluster": rank(),
+			"world": rank(), "rank": rank(), "thread": rank(), "cluster": rank(), "kind": rank(),
 			"start_ns":         as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"duration_ns":      as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"weight":           as(pq.Leaf(pq.DoubleType), &pq.RLEDictionary),

@@ -102,7 +102,7 @@ func check(run *trace.Run, i int) error {
 	}
 	b := &t.Bursts
 	n := b.Len()
-	same := len(b.DurationNS) == n && len(b.Before) == n && len(b.After) == n && len(b.Cluster) == n &&
+	same := len(b.DurationNS) == n && len(b.Before) == n && len(b.After) == n && len(b.Cluster) == n && len(b.Kinds()) == n &&
 		(b.Weight == nil || len(b.Weight) == n) && (b.Phase == nil || len(b.Phase) == n) && (b.Lineage == nil || len(b.Lineage) == n) && len(b.Counters) == len(run.Counters)
 	for k := range b.Counters {
 		same = same && len(b.Counters[k]) == n
@@ -140,7 +140,7 @@ func (b *batch) write(t *trace.Thread, from, to int) error {
 		v := pq.Int32Value(int32(n))
 		return func(int) pq.Value { return v }
 	}
-	weight := pq.DoubleValue(1)
+	weight, kinds := pq.DoubleValue(1), bursts.Kinds()
 	for column, value := range [firstCounter]func(int) pq.Value{
 		columnWorld:    constant(t.World),
 		columnRank:     constant(t.Rank),
@@ -148,6 +148,7 @@ func (b *batch) write(t *trace.Thread, from, to int) error {
 		columnStart:    func(k int) pq.Value { return pq.Int64Value(bursts.StartNS[k]) },
 		columnDuration: func(k int) pq.Value { return pq.Int64Value(bursts.DurationNS[k]) },
 		columnCluster:  func(k int) pq.Value { return pq.Int32Value(bursts.Cluster[k]) },
+		columnKind:     func(k int) pq.Value { return pq.Int32Value(kinds[k]) },
 		columnWeight: func(k int) pq.Value {
 			if bursts.Weight == nil {
 				return weight

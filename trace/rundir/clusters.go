@@ -19,8 +19,11 @@ type Clusters struct {
 	Resolution    Number        `json:"resolution"`
 	MinPts        string        `json:"min_pts"` // the rule, or the number given
 	Normalisation string        `json:"normalisation"`
-	Score         Number        `json:"score"` // of all clusters and noise, 0–1; null = not defined
+	Kinds         int           `json:"kinds"`     // of computation, of which clusters are
+	Predicted     Number        `json:"predicted"` // mean of the kinds', weighted by their time; null = none has one
+	Score         Number        `json:"score"`     // of all clusters and noise, 0–1; null = not defined
 	NoiseScore    Number        `json:"noise_score"`
+	Shuffled      Number        `json:"shuffled_score"` // what the score were if each thread did what it does in an order drawn at random; null = not known
 	Total         Shares        `json:"total"`
 	Paths         []CallPath    `json:"call_paths"` // those that groups and clusters name
 	Groups        []Group       `json:"groups"`
@@ -77,20 +80,71 @@ type Group struct {
 
 // A Cluster is trace.Cluster in the words of the file.
 type Cluster struct {
-	ID       int32         `json:"id"`
-	Colour   string        `json:"colour"` // "#rrggbb", the one of every picture and of trace.pcf
-	Bursts   int           `json:"bursts"`
-	Seconds  Number        `json:"seconds"`
-	Share    Number        `json:"share"`
-	MeanNS   Number        `json:"mean_ns"`
-	StdNS    Number        `json:"std_ns"`
-	Eps      Number        `json:"eps"`
-	MinPts   int           `json:"min_pts"`
-	Rare     bool          `json:"rare"`
-	Score    Number        `json:"score"` // null = not defined
+	ID      int32  `json:"id"`
+	Colour  string `json:"colour"` // "#rrggbb", the one of every picture and of trace.pcf
+	Bursts  int    `json:"bursts"`
+	Seconds Number `json:"seconds"`
+	Share   Number `json:"share"`
+	MeanNS  Number `json:"mean_ns"`
+	StdNS   Number `json:"std_ns"`
+	Eps     Number `json:"eps"`
+	MinPts  int    `json:"min_pts"`
+	Rare    bool   `json:"rare"`
+	Score   Number `json:"score"` // null = not defined
+	Kinship
 	Before   []PathBursts  `json:"before"`
 	After    []PathBursts  `json:"after"`
 	Counters []CounterStat `json:"counters"`
+}
+
+// A Kinship is trace.Kinship in the words of the file.
+type Kinship struct {
+	Kind            int32  `json:"kind"`       // ID of the cluster that stands for the kind
+	VariantOf       *int32 `json:"variant_of"` // null = it is a kind of its own
+	MedianNS        Number `json:"median_ns"`  // null, like all below, where clusters were not found by kinds
+	Core            Number `json:"core"`
+	Predicted       Number `json:"predicted"`
+	Valley          Number `json:"valley"`
+	Why             string `json:"why"`
+	DisturbedBursts int    `json:"disturbed_bursts"`
+	Disturbed       Number `json:"disturbed_seconds"`
+	Extra           Number `json:"extra_seconds"`
+}
+
+func describeKinship(x *trace.Cluster) Kinship {
+	k := Kinship{Kind: x.Kind(), Why: x.Why, DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
+	if x.VariantOf != 0 {
+		k.VariantOf = &x.VariantOf
+	}
+	known := func(v float64, known bool) Number {
+		if !known {
+			v = math.NaN()
+		}
+		return Number(v)
+	}
+	k.MedianNS, k.Core = known(x.MedianNS, x.Known()), known(x.Core, x.Known())
+	k.Predicted, k.Valley = known(x.Predicted, x.Known() && x.Predicted >= 0), known(x.Valley, x.Known() && x.Valley >= 0)
+	return k
+}
+
+// restore is what describeKinship has described.
+func (k *Kinship) restore() (x trace.Kinship) {
+	if !(k.MedianNS > 0) {
+		return x
+	}
+	orNone := func(v Number) float64 {
+		if math.IsNaN(float64(v)) {
+			return -1
+		}
+		return float64(v)
+	}
+	ns := func(v Number) int64 { return int64(math.Round(float64(v) * 1e9)) }
+	if k.VariantOf != nil {
+		x.VariantOf = *k.VariantOf
+	}
+	x.MedianNS, x.Core, x.Predicted, x.Valley, x.Why = float64(k.MedianNS), float64(k.Core), orNone(k.Predicted), orNone(k.Valley), k.Why
+	x.DisturbedBursts, x.DisturbedNS, x.ExtraNS = k.DisturbedBursts, ns(k.Disturbed), ns(k.Extra)
+	return x
 }
 
 // A PathBursts says how many bursts of a cluster touch a call path.
@@ -135,10 +189,12 @@ func (c *Clusters) describe(run *trace.Run, f *figures) {
 		Missing: share(t.MissingNS, t.TimeNS), MissingBursts: t.Missing,
 	}
 	c.Phases = describePhaseBursts(run, f)
-	c.Clusters = make([]Cluster, len(run.Clusters))
+	c.Clusters, c.Kinds = make([]Cluster, len(run.Clusters)), 0
 	paths := c.PathsOf(run)
 	for i := range run.Clusters {
-		c.Clusters[i] = describeCluster(run, &run.Clusters[i], paths)
+		if c.Clusters[i] = describeCluster(run, &run.Clusters[i], paths); run.Clusters[i].VariantOf == 0 {
+			c.Kinds++
+		}
 	}
 }
 
@@ -146,7 +202,7 @@ func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) i
 	d := Cluster{
 		ID: x.ID, Colour: palette.Cluster(x.ID).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
 		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare, Score: Number(x.Score),
-		Before: describePaths(x.Before, paths), After: describePaths(x.After, paths), Counters: []CounterStat{},
+		Kinship: describeKinship(x), Before: describePaths(x.Before, paths), After: describePaths(x.After, paths), Counters: []CounterStat{},
 	}
 	if x.Score == 0 {
 		d.Score = Number(math.NaN())

@@ -16,7 +16,8 @@ type Kept struct {
 
 	Phases   []Iterations `json:"phases"`
 	Classes  []Class      `json:"classes"`
-	Grouped  string       `json:"grouped"` // how the classes were found
+	Grouped  string       `json:"grouped"`          // how the classes were found
+	Differ   string       `json:"differ,omitempty"` // in what the two threads of a run of two differ most; empty: in nothing that matters
 	Outliers []Outlier    `json:"outliers"`
 	Windows  []Window     `json:"windows"`
 	Dropped  []Dropped    `json:"dropped"` // the most important first

@@ -46,6 +46,7 @@ type Manifest struct {
 	Hosts    []Host    `json:"hosts"`
 	Agents   []Agent   `json:"agents"`
 	Clocks   []Clock   `json:"clocks"`
+	Speed    []Speed   `json:"speed,omitempty"` // by thread; nil = not compared
 	Order    Order     `json:"order"`
 	Counters []Counter `json:"counters"`
 	Phases   []Phase   `json:"phases"`
@@ -128,6 +129,12 @@ type Clock struct {
 	Exchanges     int    `json:"exchanges"`
 	Bounds        int    `json:"bounds"`
 	ReadingNS     int64  `json:"reading_ns"`
+}
+
+// A Speed says how many times as long as the others a thread takes for everything.
+type Speed struct {
+	ThreadName
+	Factor Number `json:"factor"`
 }
 
 // How the clock of a host was brought to the run's time.

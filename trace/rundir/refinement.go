@@ -7,8 +7,8 @@ import (
 
 // A Refinement says how the clusters came about, step by step.
 type Refinement struct {
-	Rules  string  `json:"rules"`  // "none" (Eps given), "default" or "strict"
-	Freeze Number  `json:"freeze"` // score from which on a cluster was left alone; 0 with "none"
+	Rules  string  `json:"rules"`  // "none" (Eps given), "kinds", "default" or "strict"
+	Freeze Number  `json:"freeze"` // score from which on a cluster was left alone; 0 with "none" and "kinds"
 	Chosen []int   `json:"chosen"` // per group: step whose clusters are the answer, from 1
 	Why    string  `json:"why"`
 	Levels []Level `json:"levels"` // one per step

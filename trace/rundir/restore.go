@@ -228,6 +228,9 @@ func (r *restorer) mergeThread(t *trace.Thread, rows *trace.Bursts, paths *pathB
 		for c := range b.Counters {
 			b.Counters[c] = append(b.Counters[c], rows.Counters[c][at])
 		}
+		if rows.Kind != nil {
+			b.Kind = append(b.Kind, rows.Kind[at])
+		}
 		if rows.Lineage != nil {
 			b.Lineage = append(b.Lineage, rows.Lineage[at])
 		}
@@ -273,6 +276,10 @@ func (r *restorer) restoreClusters(paths *pathBook) error {
 		x := trace.Cluster{
 			ID: c.ID, Bursts: c.Bursts, TimeNS: int64(math.Round(float64(c.Seconds) * 1e9)), Share: float64(c.Share),
 			MeanNS: float64(c.MeanNS), StdNS: float64(c.StdNS), Eps: float64(c.Eps), MinPts: c.MinPts, Rare: c.Rare, Score: float64(c.Score),
+			Kinship: c.Kinship.restore(),
+		}
+		if int(x.VariantOf) > len(r.clusters.Clusters) || x.VariantOf < 0 {
+			return fmt.Errorf("%s: cluster %d is a variant of cluster %d, of which it says nothing", ClustersFile, c.ID, x.VariantOf)
 		}
 		if math.IsNaN(x.Score) {
 			x.Score = 0
@@ -289,10 +296,11 @@ func (r *restorer) restoreClusters(paths *pathBook) error {
 		run.Clusters = append(run.Clusters, x)
 	}
 	for i := range run.Threads {
-		for k, label := range run.Threads[i].Bursts.Cluster {
-			if int(label) > len(run.Clusters) {
-				return fmt.Errorf("%v: the burst at %d ns is in cluster %d, of which %s says nothing",
-					NameOf(&run.Threads[i]), run.Threads[i].Bursts.StartNS[k], label, ClustersFile)
+		b := &run.Threads[i].Bursts
+		kinds := b.Kinds()
+		for k, label := range b.Cluster {
+			if label = max(label, kinds[k]); int(label) > len(run.Clusters) {
+				return fmt.Errorf("%v: the burst at %d ns is in cluster %d, of which %s says nothing", NameOf(&run.Threads[i]), b.StartNS[k], label, ClustersFile)
 			}
 		}
 	}

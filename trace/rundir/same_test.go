@@ -120,6 +120,7 @@ func comparable(run *trace.Run, transfers bool) any {
 			marks = append(marks, fmt.Sprintf("%v: event %q at %d, %d", NameOf(&t), run.MarkNames[e.Name], e.TimeNS, e.Value))
 		}
 		t.Phases, t.Events = nil, nil
+		t.Bursts.Kind = t.Bursts.Kinds()
 		t.Calls.Path, t.Bursts.Before, t.Bursts.After, t.Bursts.Lineage = nil, nil, nil, nil
 		if !slices.ContainsFunc(t.Calls.Count, func(n int64) bool { return n != 1 }) {
 			t.Calls.Count = nil

@@ -87,7 +87,7 @@ func putFloat(s Sink, v float64) {
 
 func bursts(run *trace.Run) Table {
 	columns := append(slices.Clone(place), time("start_ns"), time("duration_ns"), Column{Name: "cluster", Few: true},
-		Column{Name: "weight", Kind: Float, Few: true}, name("call_path_before"), name("call_path_after"), maybe(name("phase")), maybe(name("nodes")))
+		Column{Name: "kind", Few: true}, Column{Name: "weight", Kind: Float, Few: true}, name("call_path_before"), name("call_path_after"), maybe(name("phase")), maybe(name("nodes")))
 	leading := slices.Clone(columns)
 	for _, c := range run.Counters {
 		title := c.Name
@@ -112,11 +112,13 @@ func bursts(run *trace.Run) Table {
 
 func putBursts(s Sink, run *trace.Run, t *trace.Thread, names []string) error {
 	b := &t.Bursts
+	kinds := b.Kinds()
 	for k := range b.StartNS {
 		putPlace(s, t)
 		s.Int(b.StartNS[k])
 		s.Int(b.DurationNS[k])
 		s.Int(int64(b.Cluster[k]))
+		s.Int(int64(kinds[k]))
 		if b.Weight == nil {
 			s.Float(1)
 		} else {

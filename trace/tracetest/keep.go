@@ -133,13 +133,37 @@ func keepCalls(th *trace.Thread) {
 	}
 }
 
-// Refine draws by which nodes of a refinement the bursts went.
+// Refine draws by which nodes of a refinement the bursts went, and of which kinds they and the clusters are.
 func Refine(t *rapid.T, run *trace.Run) {
 	run.Lineages = []string{"", "1", "0 2:1"}
 	for i := range run.Threads {
 		b := &run.Threads[i].Bursts
 		for range b.Len() {
 			b.Lineage = append(b.Lineage, uint32(rapid.IntRange(0, len(run.Lineages)-1).Draw(t, "lineage")))
+		}
+	}
+	if rapid.Bool().Draw(t, "by kinds") {
+		kinds(t, run)
+	}
+}
+
+func kinds(t *rapid.T, run *trace.Run) {
+	for i := range run.Threads {
+		b := &run.Threads[i].Bursts
+		for k := range b.Len() {
+			b.Kind = append(b.Kind, int32(rapid.IntRange(-3, len(run.Clusters)).Draw(t, "kind")))
+			if b.Cluster[k] < trace.LabelNoise {
+				b.Kind[k] = b.Cluster[k]
+			}
+		}
+	}
+	for i := range run.Clusters {
+		c := &run.Clusters[i]
+		c.Kinship = trace.Kinship{MedianNS: 1 + c.MeanNS, Core: .01, Predicted: -1, Valley: -1, DisturbedBursts: i, DisturbedNS: 7_000_000 * int64(i), ExtraNS: 3_000_000 * int64(i)}
+		if i > 0 && rapid.Bool().Draw(t, "variant") {
+			c.VariantOf, c.Why, c.Valley = 1, "in place of another by chance", .125
+		} else {
+			c.Predicted = rapid.SampledFrom([]float64{-1, 0, .97}).Draw(t, "predicted")
 		}
 	}
 }
@@ -154,7 +178,7 @@ func keepBursts(th *trace.Thread) {
 	}
 	b.StartNS, b.DurationNS, b.Cluster = pick(b.StartNS, rows), pick(b.DurationNS, rows), pick(b.Cluster, rows)
 	b.Before, b.After, b.Phase, b.Weight = pick(b.Before, rows), pick(b.After, rows), pick(b.Phase, rows), pick(b.Weight, rows)
-	b.Lineage = pick(b.Lineage, rows)
+	b.Lineage, b.Kind = pick(b.Lineage, rows), pick(b.Kind, rows)
 	for k := range b.Counters {
 		b.Counters[k] = pick(b.Counters[k], rows)
 	}

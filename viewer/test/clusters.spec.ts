@@ -50,6 +50,23 @@ test('sorts by any column, both ways, and keeps that in the address', async () =
   await close();
 });
 
+test('shows medians, cores and kinds where clusters were found by kinds', async () => {
+  const kinds = synthetic({ ranks: 4, iterations: 10, clusters: 3, kinds: true });
+  const { page, errors, close } = await open(browser, report(kinds.bytes), 'view=clusters');
+  const heads = await page.locator('table.sortable th[scope=col]').allInnerTexts();
+  expect(heads.map((h) => h.replace(/[↑↓]/g, '').trim())).toEqual(['Cluster', 'Time', 'Share', 'Bursts', 'Median', 'Core', 'Kind', 'Foretold', 'Score', 'Ends with']);
+  const kind = (id: number) => page.locator(`tr[data-cluster="${id}"] td`).nth(5);
+  expect(await kind(2).innerText()).toBe('2');
+  expect(await kind(3).innerText()).toBe('1');
+  expect(await kind(3).getAttribute('title')).toBe('in place of another by chance');
+  expect(await page.locator('tr[data-cluster="2"] td').nth(6).innerText()).toMatch(/^97/);
+  await page.click('tr[data-cluster="3"] button');
+  expect(await page.locator('table.cluster-facts').innerText()).toContain('variant of cluster 1');
+  await accessible(page);
+  expect(errors).toEqual([]);
+  await close();
+});
+
 test('counts in the histogram each burst of the cluster, as often as it stands for', async () => {
   const { page, errors, close } = await open(browser, html(), 'view=clusters&cluster=3&probe=1');
   await expect.poll(() => histogram(page)).toMatchObject({ quantity: 'duration', log: true, clusters: [3], bursts: [run.bursts[3]] });

@@ -1,6 +1,6 @@
 // What is known of a cluster; of two, side by side, and how the second differs from the first.
 import type { ComponentChildren } from 'preact';
-import type { Clusters } from '../data/clusters';
+import { byKinds, type Clusters } from '../data/clusters';
 import { usePack } from '../data/context';
 import { against, cluster, count, ns, percent, quantity, ratio, score, seconds } from '../format';
 import { Panel } from '../parts/Panel';
@@ -15,6 +15,24 @@ interface Fact {
   readonly show: (v: number, c: Cluster) => ComponentChildren;
   readonly compare?: boolean;
 }
+
+// ofKinds are known where clusters were found by kinds of computation.
+const ofKinds: readonly Fact[] = [
+  {
+    name: 'duration, median',
+    value: (c) => c.median_ns,
+    show: (v, c) => (
+      <>
+        {ns(v)} <span class="pm">± {percent(c.core)}</span>
+      </>
+    ),
+    compare: true,
+  },
+  { name: 'kind', value: (c) => c.kind, show: (v, c) => (c.variant_of > 0 ? `variant of ${cluster(v)}` : count(v)) },
+  { name: 'foretold by its place', value: (c) => c.predicted, show: percent },
+  { name: 'why', value: () => NaN, show: (_, c) => c.why },
+  { name: 'disturbed bursts of its kind', value: (c) => c.disturbed_bursts, show: (v, c) => (v > 0 ? `${count(v)}, ${seconds(c.extra_seconds)} longer in sum` : count(v)) },
+];
 
 function factsOf(pack: ReturnType<typeof usePack>): Fact[] {
   const counters = pack.json.counters.map(({ name, unit }): Fact => {
@@ -45,6 +63,7 @@ function factsOf(pack: ReturnType<typeof usePack>): Fact[] {
       ),
       compare: true,
     },
+    ...(pack.json.clusters && byKinds(pack.json.clusters) ? ofKinds : []),
     { name: 'score', value: (c) => c.score, show: score },
     { name: 'Eps', value: (c) => c.eps, show: (v, c) => (c.rare ? 'too rare for a density test' : plain(v)) },
     { name: 'MinPts', value: (c) => c.min_pts, show: count },

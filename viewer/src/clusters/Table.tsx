@@ -1,6 +1,6 @@
 // All clusters, in the order of any column.
 import { usePack } from '../data/context';
-import { SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
+import { byKinds, SCORE, unclustered, type CallPath, type Clusters } from '../data/clusters';
 import { briefPath } from '../data/names';
 import { cluster, count, ns, percent, score, seconds } from '../format';
 import { Panel } from '../parts/Panel';
@@ -15,20 +15,37 @@ export interface Row {
   readonly bursts: number;
   readonly mean: number; // ns
   readonly spread: number; // standard deviation / mean
+  readonly kind: number; // NaN = of none, or not known
+  readonly median: number; // ns
+  readonly core: number; // half the quartile range / median
+  readonly predicted: number;
+  readonly why: string;
   readonly score: number;
   readonly eps: number;
   readonly minPts: number;
   readonly after: CallPath | null;
 }
 
-type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'score';
+type Key = 'id' | 'seconds' | 'share' | 'bursts' | 'mean' | 'spread' | 'kind' | 'median' | 'core' | 'predicted' | 'score';
 
-const columns: readonly { key: Key; title: string; says: string; show: (r: Row) => string }[] = [
+interface Column {
+  readonly key: Key;
+  readonly title: string;
+  readonly says: string;
+  readonly show: (r: Row) => string;
+  readonly kinds?: boolean; // true: only where clusters were found by kinds; false: only where not
+}
+
+const columns: readonly Column[] = [
   { key: 'seconds', title: 'Time', says: 'total duration of its bursts', show: (r) => seconds(r.seconds) },
   { key: 'share', title: 'Share', says: 'of the computing time of all bursts', show: (r) => percent(r.share) },
   { key: 'bursts', title: 'Bursts', says: 'how many there were in the run', show: (r) => count(r.bursts) },
-  { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean) },
-  { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread) },
+  { key: 'mean', title: 'Mean', says: 'mean duration', show: (r) => ns(r.mean), kinds: false },
+  { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
+  { key: 'median', title: 'Median', says: 'median duration', show: (r) => ns(r.median), kinds: true },
+  { key: 'core', title: 'Core', says: 'half the quartile range of the durations, as part of their median', show: (r) => percent(r.core), kinds: true },
+  { key: 'kind', title: 'Kind', says: 'the cluster that stands for its kind of computation; another one: it comes in the place of that by chance', show: (r) => (Number.isNaN(r.kind) ? '' : count(r.kind)), kinds: true },
+  { key: 'predicted', title: 'Foretold', says: 'how far what comes before, after and on other ranks foretells this kind', show: (r) => percent(r.predicted), kinds: true },
   { key: 'score', title: 'Score', says: SCORE, show: (r) => score(r.score) },
 ];
 
@@ -40,6 +57,11 @@ export function rowsOf(c: Clusters): Row[] {
     bursts: k.bursts,
     mean: k.mean_ns,
     spread: k.std_ns / k.mean_ns,
+    kind: k.kind || k.id,
+    median: k.median_ns,
+    core: k.core,
+    predicted: k.predicted,
+    why: k.why,
     score: k.score,
     eps: k.eps,
     minPts: k.min_pts,
@@ -51,7 +73,7 @@ export function rowsOf(c: Clusters): Row[] {
 function restOf(c: Clusters): Row[] {
   return unclustered(c)
     .filter((r) => r.bursts > 0)
-    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, eps: NaN, minPts: NaN, after: null }));
+    .map((r) => ({ ...r, mean: (r.seconds * 1e9) / r.bursts, spread: NaN, kind: NaN, median: NaN, core: NaN, predicted: NaN, why: '', eps: NaN, minPts: NaN, after: null }));
 }
 
 export function sorted(rows: readonly Row[], by: string): Row[] {
@@ -67,9 +89,11 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
   const [by, sortBy] = useParam('sort', 'id');
   const rows = [...sorted(rowsOf(clusters), by), ...restOf(clusters)];
   const most = Math.max(...rows.map((r) => r.share), 0);
+  const kinds = byKinds(clusters);
+  const shown = columns.filter((c) => c.kinds === undefined || c.kinds === kinds);
   const table = () => ({
-    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with'],
-    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '']),
+    columns: ['cluster', 'seconds', 'share', 'bursts', 'mean_ns', 'spread', 'score', 'eps', 'min_pts', 'ends_with', 'kind', 'median_ns', 'core', 'predicted', 'why'],
+    rows: rows.map((r) => [cluster(r.id), r.seconds, r.share, r.bursts, r.mean, r.spread, r.score, r.eps, r.minPts, r.after?.name ?? '', r.kind, r.median, r.core, r.predicted, r.why]),
   });
   return (
     <Panel title="Clusters" note={`${count(clusters.clusters.length)}, of ${pack.json.manifest ? count(pack.json.manifest.bursts) : count(clusters.total.bursts)} bursts. Ctrl-click adds one to compare.${selection.level === null ? '' : ' These are the answer; drawings follow the chosen step.'}`} tools={<SaveTools name="clusters" table={table} />} class="cluster-list">
@@ -78,7 +102,7 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
           <thead>
             <tr>
               <Head title="Cluster" says="by time" name="id" by={by} sort={sortBy} />
-              {columns.map((c) => (
+              {shown.map((c) => (
                 <Head key={c.key} title={c.title} says={c.says} name={c.key} by={by} sort={sortBy} right />
               ))}
               <th scope="col">Ends with</th>
@@ -92,8 +116,8 @@ export function ClusterTable({ clusters }: { clusters: Clusters }) {
                     <Swatch id={r.id} /> {cluster(r.id)}
                   </button>
                 </th>
-                {columns.map((c) => (
-                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'}>
+                {shown.map((c) => (
+                  <td key={c.key} class={c.key === 'share' ? 'n bar' : 'n'} title={c.key === 'kind' ? r.why : undefined}>
                     {c.key === 'share' && most > 0 ? <span class="fill" style={{ width: `${(38 * r.share) / most}px` }} /> : null}
                     {c.show(r)}
                   </td>

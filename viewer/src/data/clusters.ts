@@ -80,6 +80,14 @@ const read = object({
       min_pts: count,
       rare: flag,
       score: number,
+      kind: count, // 0 in directories of older versions
+      variant_of: number,
+      median_ns: number,
+      core: number,
+      predicted: number,
+      why: text,
+      disturbed_bursts: count,
+      extra_seconds: number,
       before: list(use),
       after: list(use),
       counters: list(object({ name: text, mean: number, std: number })),
@@ -126,6 +134,11 @@ export const MISSING = -3;
 
 // What a cluster's score says.
 export const SCORE = 'share of the threads that do it where one does; 1: all do';
+
+// byKinds says that clusters were found by kinds of computation: medians and cores are known then.
+export function byKinds({ clusters }: Clusters): boolean {
+  return clusters.some((c) => c.median_ns > 0);
+}
 
 // What is in no cluster, under the id that it has instead of a cluster's.
 export interface Unclustered {

@@ -1,0 +1,117 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+func fourKinds() (*trace.Run, *rundir.Manifest, *rundir.Clusters) {
+	of := func(path uint32, bursts int) []trace.PathCount {
+		return []trace.PathCount{{Path: path, Bursts: bursts}}
+	}
+	cluster := func(id int32, bursts int, share float64, before, after uint32, k trace.Kinship) trace.Cluster {
+		return trace.Cluster{ID: id, Bursts: bursts, TimeNS: int64(share * 1e9), Share: share, Score: .9, Before: of(before, bursts), After: of(after, bursts), Kinship: k}
+	}
+	run := &trace.Run{
+		CallPaths: []trace.CallPath{{}, {Function: "MPI_Allreduce", Frames: []trace.Frame{{Function: "main", File: "app.c", Line: 38}}}, {Function: "MPI_Send"}},
+		Clusters: []trace.Cluster{
+			cluster(1, 3200, .401, 1, 1, trace.Kinship{MedianNS: 4.11e6, Core: .009, Predicted: .95, DisturbedBursts: 280, DisturbedNS: 2e9, ExtraNS: 1e9}),
+			cluster(2, 3120, .3, 1, 1, trace.Kinship{MedianNS: 3.2e6, Core: .012, Predicted: .97}),
+			cluster(3, 10, .02, 1, 2, trace.Kinship{MedianNS: 3e6, Core: .1, Predicted: -1}),
+			cluster(4, 360, .01, 1, 1, trace.Kinship{MedianNS: 6.9e6, Core: .31, VariantOf: 1, Predicted: -1}),
+			cluster(5, 400, .01, 1, 1, trace.Kinship{MedianNS: 1e6, Core: .01, Predicted: -1}),
+		},
+	}
+	m := &rundir.Manifest{Ranks: 2, Bursts: 7090}
+	c := &rundir.Clusters{By: "calls", Dimensions: []rundir.Dimension{{Name: "duration", Scale: "log"}}}
+	return run, m, c
+}
+
+func TestSummaryOfKinds(t *testing.T) {
+	run, m, c := fourKinds()
+	c.Total.Noise = .25
+	c.Score, c.Shuffled = .95, .41
+	var b strings.Builder
+	if err := Summary(&b, run, m, c, "/tmp/r", nil); err != nil {
+		t.Fatal(err)
+	}
+	want := `
+cluster  bursts   share   median     core  kind  score  between the MPI calls
+      1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38
+      2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same place; foretold to 97 %
+      3      10   2.0 %  3.00 ms  ±10.0 %     3  0.900  MPI_Allreduce@app.c:38 → MPI_Send
+      4     360   1.0 %  6.90 ms  ±31.0 %     1  0.900  variant: in place of 1 by chance, 10 % of the time
+      5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same place as 1
+
+kinds: 3 between one pair of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed
+score: 0.950 of 1 (how far the ranks do the same at the same time; 0.410 in an order drawn at random)
+`
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)
+	}
+	const hint = "hint: counters (--events) tell kinds better than time\n"
+	if !strings.Contains(b.String(), hint) {
+		t.Errorf("no hint:\n%s", b.String())
+	}
+	m.Scheduling = &rundir.Scheduling{Overcommitted: true}
+	if text := advice(m, c); text != "" {
+		t.Errorf("on a crowded machine: %s", text)
+	}
+	m.Scheduling, c.Dimensions = nil, append(c.Dimensions, rundir.Dimension{Name: "IPC"})
+	if text := advice(m, c); text != "" {
+		t.Errorf("with counters: %s", text)
+	}
+}
+
+func TestKindsAtSeveralPlaces(t *testing.T) {
+	run, _, c := fourKinds()
+	run.Clusters = append(run.Clusters, run.Clusters[2])
+	run.Clusters[5].ID = 6
+	if got, want := kinds(run, c), "5 between 2 pairs of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	c.By = "none"
+	if got := kinds(run, c); !strings.HasPrefix(got, "5, told apart by their order") {
+		t.Errorf("all together: %q", got)
+	}
+	run.Clusters = run.Clusters[2:3]
+	run.Clusters[0].ID = 1
+	if got := kinds(run, c); got != "" {
+		t.Errorf("one kind: %q", got)
+	}
+}
+
+// Two ranks, each a class of its own, are told by what differs, and not at all where nothing does.
+func TestTwoRanks(t *testing.T) {
+	k := &rundir.Kept{Classes: []rundir.Class{{Size: 1}, {Size: 1}}}
+	if text := classes(k, false); text != "" {
+		t.Errorf("nothing differs: %q", text)
+	}
+	k.Differ = "rank 1 spends 30 % more time in cluster 1 than rank 0 (1.30 s and 1.00 s)"
+	if text := classes(k, false); text != k.Differ {
+		t.Errorf("%q, want %q", text, k.Differ)
+	}
+}
+
+// Many variants of a kind are one row.
+func TestManyVariants(t *testing.T) {
+	run, m, c := fourKinds()
+	for id := int32(6); id < 10; id++ {
+		x := run.Clusters[3]
+		x.ID, x.MedianNS = id, 1e6*float64(id)
+		run.Clusters = append(run.Clusters, x)
+	}
+	var text strings.Builder
+	writeTable(&text, clusterTable(run, m, c))
+	for _, want := range []string{"      4     360   1.0 %", "      6     360   1.0 %", " 3 more   1,080   3.0 %                       1         variants of 1 too, of 7.00 ms to 9.00 ms\n"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in\n%s", want, text.String())
+		}
+	}
+	if strings.Contains(text.String(), "      7     360") {
+		t.Errorf("a variant too many:\n%s", text.String())
+	}
+}
