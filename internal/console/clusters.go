@@ -1,8 +1,8 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -32,10 +32,27 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		t.rows = append(t.rows, append(row, score, between))
 	}
 	shown, folded := tableOf(run.Clusters)
+	fold := func(kind int32) {
+		if len(folded[kind]) == 0 {
+			return
+		}
+		bursts, share, shortest, longest := 0, 0.0, math.Inf(1), 0.0
+		for _, i := range folded[kind] {
+			x := &run.Clusters[i]
+			bursts, share = bursts+x.Bursts, share+x.Share
+			shortest, longest = min(shortest, x.MedianNS), max(longest, x.MedianNS)
+		}
+		add(fmt.Sprintf("%d more", len(folded[kind])), bursts, share, "", "", fmt.Sprint(kind), "", fmt.Sprintf("variants of %d too, of %s to %s", kind, Duration(shortest), Duration(longest)))
+	}
 	names := sites(run, run.Clusters[:shown])
-	for i := range run.Clusters[:shown] {
+	order := inKinds(run.Clusters, shown)
+	for k, i := range order {
 		x := &run.Clusters[i]
+		last := k+1 == len(order) || run.Clusters[order[k+1]].Kind() != x.Kind()
 		if slices.Contains(folded[x.Kind()], i) {
+			if last {
+				fold(x.Kind())
+			}
 			continue
 		}
 		between := callsRound(run, x, names)
@@ -52,15 +69,9 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		} else {
 			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), "", score(x.Score), between)
 		}
-	}
-	for _, kind := range slices.Sorted(maps.Keys(folded)) {
-		bursts, share, shortest, longest := 0, 0.0, math.Inf(1), 0.0
-		for _, i := range folded[kind] {
-			x := &run.Clusters[i]
-			bursts, share = bursts+x.Bursts, share+x.Share
-			shortest, longest = min(shortest, x.MedianNS), max(longest, x.MedianNS)
+		if last {
+			fold(x.Kind())
 		}
-		add(fmt.Sprintf("%d more", len(folded[kind])), bursts, share, "", "", fmt.Sprint(kind), "", fmt.Sprintf("variants of %d too, of %s to %s", kind, Duration(shortest), Duration(longest)))
 	}
 	if rest := run.Clusters[shown:]; len(rest) > 0 {
 		bursts, share := 0, 0.0
@@ -106,6 +117,23 @@ func tableOf(clusters []trace.Cluster) (shown int, folded map[int32][]int) {
 	return shown, folded
 }
 
+// inKinds puts so many clusters in an order in which those of a kind are together, the one that stands for it first, and the kind with most time before others.
+func inKinds(clusters []trace.Cluster, shown int) []int {
+	time := make(map[int32]int64)
+	for i := range clusters {
+		time[clusters[i].Kind()] += clusters[i].TimeNS
+	}
+	order := make([]int, shown)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := &clusters[a], &clusters[b]
+		return cmp.Or(cmp.Compare(time[y.Kind()], time[x.Kind()]), cmp.Compare(x.Kind(), y.Kind()), cmp.Compare(min(x.VariantOf, 1), min(y.VariantOf, 1)))
+	})
+	return order
+}
+
 // A pair is the call paths round the bursts of a cluster that has one of each; else zero.
 type pair struct{ before, after uint32 }
 
@@ -140,10 +168,7 @@ func kinship(run *trace.Run, i int) string {
 	if first == i {
 		return ""
 	}
-	text := "same place"
-	if slices.ContainsFunc(run.Clusters[first:i], elsewhere) {
-		text = fmt.Sprintf("same place as %d", run.Clusters[first].ID)
-	}
+	text := fmt.Sprintf("same place as %d", run.Clusters[first].ID)
 	if x.Predicted >= 0 {
 		text += fmt.Sprintf("; foretold to %.0f %%", 100*x.Predicted)
 	}
