@@ -115,7 +115,7 @@ func (j *judge) run() *Verdict {
 // pairs are some of those among the kinds of each stratum.
 func (j *judge) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
 	for _, leaves := range j.members {
-		kinds := slices.DeleteFunc(slices.Clone(leaves), func(leaf int32) bool { return j.of[leaf] != leaf })
+		kinds := j.standing(leaves)
 		if len(kinds) < 2 {
 			continue
 		}
@@ -123,10 +123,18 @@ func (j *judge) pairs(some func(kinds []int32) [][2]int32) (list []pair) {
 			list = append(list, j.weigh(p[0], p[1]))
 		}
 	}
-	slices.SortFunc(list, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
-	})
+	slices.SortFunc(list, comparePairs)
 	return list
+}
+
+// standing are those of some leaves that stand for their kinds.
+func (j *judge) standing(leaves []int32) []int32 {
+	return slices.DeleteFunc(slices.Clone(leaves), func(leaf int32) bool { return j.of[leaf] != leaf })
+}
+
+// comparePairs puts those that are least foretold first.
+func comparePairs(x, y pair) int {
+	return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 }
 
 // nearest pairs each kind with the nearest one, on a line with the two nearest.
@@ -183,13 +191,8 @@ func (j *judge) mixed() (list []pair) {
 	if j.dims > 1 {
 		return nil
 	}
-	byStratum := make(map[int32][]int32)
-	for i, to := range j.of {
-		if int(to) == i {
-			byStratum[j.leaves[i].Stratum] = append(byStratum[j.leaves[i].Stratum], to)
-		}
-	}
-	for _, kinds := range byStratum {
+	for _, leaves := range j.members {
+		kinds := j.standing(leaves)
 		slices.SortFunc(kinds, func(a, b int32) int { return cmp.Or(cmp.Compare(j.place(a, 0), j.place(b, 0)), cmp.Compare(a, b)) })
 		quicker, bursts := new(gathered), int64(0)
 		for i, a := range kinds {
@@ -207,9 +210,7 @@ func (j *judge) mixed() (list []pair) {
 			bursts += j.bursts[a]
 		}
 	}
-	slices.SortFunc(list, func(x, y pair) int {
-		return cmp.Or(cmp.Compare(x.foretold, y.foretold), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
-	})
+	slices.SortFunc(list, comparePairs)
 	return list
 }
 
@@ -273,11 +274,6 @@ func (j *judge) differ(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
-// large says that a kind has its part of the stratum: beside what is pooled, too.
-func (j *judge) large(a int32) bool {
-	return float64(j.bursts[a]) >= apartOfAll*float64(j.all[j.leaves[a].Stratum])
-}
-
 // placed says that two kinds have a place in the order of things, which tells them from a third one: so they come in each other's place.
 func (j *judge) placed(a, b int32) bool {
 	fromAnother := func(x, but int32) bool {
@@ -312,61 +308,6 @@ func (j *judge) foretold(a, b int32) float64 {
 		j.known[key] = u
 	}
 	return u
-}
-
-// valley says that there is a valley between two kinds which is no gap by chance.
-func (j *judge) valley(a, b int32) bool {
-	if j.dims > 1 {
-		return true
-	}
-	s := j.stratum(j.leaves[a].Stratum)
-	from, to := j.place(a, 0)/j.side, j.place(b, 0)/j.side
-	if from > to {
-		from, to = to, from
-	}
-	reach := max(peakReach, (to-from)/8)
-	peakA, peakB, pass := int64(0), int64(0), int64(math.MaxInt64)
-	for at := from; at <= to; at += reach / 2 {
-		n := s.within(at-reach, at+reach)
-		if at < from+2*reach {
-			peakA = max(peakA, n)
-		}
-		if at > to-2*reach {
-			peakB = max(peakB, n)
-		}
-		pass = min(pass, n)
-	}
-	peak := float64(min(peakA, peakB))
-	v := float64(pass)
-	return peak >= leastPeak && v <= valleyDepth*peak && peak-v >= valleySure*math.Sqrt(peak+v)
-}
-
-// stratum is how all leaves of a stratum lie together.
-func (j *judge) stratum(stratum int32) *spread {
-	if s := j.strata[stratum]; s != nil {
-		return s
-	}
-	s := new(spread)
-	for _, leaf := range j.members[stratum] {
-		s.add(&j.spreads[leaf][0])
-	}
-	j.strata[stratum] = s
-	return s
-}
-
-// compact says that the slower of two kinds is not the tail of the quicker one.
-func (j *judge) compact(a, b int32) bool {
-	if j.dims > 1 {
-		return true
-	}
-	if j.place(a, 0) > j.place(b, 0) {
-		a, b = b, a
-	}
-	width := func(leaf int32) float64 {
-		s := &j.wide[leaf]
-		return (s.quantile(.75) - s.quantile(.25)) * j.side
-	}
-	return width(b) <= max(narrow, narrowToOther*width(a))
 }
 
 // choose takes the pairs that are one, least foretold first, each kind once.
@@ -423,29 +364,6 @@ func identity(n int) []int32 {
 		to[i] = int32(i)
 	}
 	return to
-}
-
-// pooled is the one of two kinds that may be disturbed bursts of several: much slower than the other and smaller, or much broader than a peak beside it. None if neither is.
-func (j *judge) pooled(p *pair) int32 {
-	quick, slow := p.a, p.b
-	if j.dims == 1 && j.place(quick, 0) > j.place(slow, 0) {
-		quick, slow = slow, quick
-	}
-	if j.dims > 1 {
-		return None
-	}
-	if p.mixed || p.distance >= poolDistance && j.bursts[slow] < j.bursts[quick] {
-		return slow
-	}
-	if p.compact || j.bursts[quick] < few {
-		return None
-	}
-	_, high := j.spreads[quick][0].peak()
-	_, low := j.spreads[slow][0].peak()
-	if high <= low {
-		return None
-	}
-	return slow
 }
 
 // tell says of the kinds in the end why they are.

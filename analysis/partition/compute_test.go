@@ -1,6 +1,7 @@
 package partition_test
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -325,9 +326,7 @@ func drawOptions(t *rapid.T) partition.Options {
 func TestComputeIsGroupByGroup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, o := drawBursts(t), drawOptions(t)
-		if o.Fixed == nil {
-			o.Fixed = &partition.Density{Eps: .1, MinPts: 4}
-		}
+		o.Fixed = cmp.Or(o.Fixed, &partition.Density{Eps: .1, MinPts: 4})
 		r := compute(t, b, o)
 		s, err := space.New(b.Columns, o.Dims)
 		if err != nil {

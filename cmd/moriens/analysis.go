@@ -17,7 +17,7 @@ type spaceFlags struct {
 	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
-	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default: 0.01 for a logarithmic duration, 0.1 with --cells)." placeholder:"R"`
+	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default, of a logarithmic duration: 0.01 where basins of density part, else 0.1)." placeholder:"R"`
 }
 
 // analysisFlags say how bursts become clusters.
@@ -25,7 +25,7 @@ type analysisFlags struct {
 	spaceFlags
 	DBSCAN    string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
 	MinPoints int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
-	Freeze    float64 `help:"Score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
+	Freeze    float64 `help:"With --cells: score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict    bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
 	Kinds     string  `help:"Who decides which clusters are one kind of computation: order, that is what comes before, after and on other ranks, or density, each cluster being one (default: order)." placeholder:"WHO"`
 	Align     bool    `name:"align-ranks" help:"Divide the durations of a rank that takes longer in everything by how much longer, before they are compared." default:"true" negatable:""`
