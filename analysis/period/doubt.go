@@ -3,7 +3,7 @@ package period
 // Two reasons not to take a repetition of tokens for a loop, where tokens are loops themselves: folding hides how often they go round.
 
 // regularBelow is where local variation says more of a clock than of chance: it is 0 where all intervals are equal, 1 where they
-// are of a Poisson process, 3/5 for trips drawn evenly from 1 to many.
+// are of a Poisson process, 3/(2n+1) for n of its intervals in one (which are gamma distributed), 3/5 for trips drawn evenly from 1 to many.
 const regularBelow = 0.5
 
 // regularOf is regularBelow for many intervals; for few, which may look regular by chance, less, and for three only what is equal.
@@ -39,18 +39,19 @@ func (f *folder) contentsOf(kind int32) map[int32]bool {
 // A doubt is about a loop of loops with next to nothing beside them. Where two kinds of bursts come at random, runs of each take turns: that is no loop; nor is one
 // loop with noise in it. Whether it is one, only what the loops within take can tell: it must vary less than by chance.
 type doubt struct {
-	any, noise bool    // there is one; nothing but noise is beside one loop
-	sum        float64 // local variation, not yet scaled, of all places where the loop is repeated
-	pairs      int     // of neighbours in there
+	any, noise bool               // there is one; nothing but noise is beside one loop
+	sum        float64            // local variation, not yet scaled, of all places where the loop is repeated
+	loops      map[int32]*float64 // the same of each kind of loop in it
+	pairs      int                // of neighbours in there
 }
 
 // doubtOf says whether there is a doubt about the body. Two different tokens side by side, always in this order, do not come by chance.
 func (f *folder) doubtOf(body []int32) doubt {
 	inside := make(map[int32]bool)
-	kinds := make(map[int32]bool)
+	kinds := make(map[int32]*float64)
 	for _, k := range body {
 		if f.isLoop(k) {
-			kinds[k] = true
+			kinds[k] = new(float64)
 			f.enter(k, inside)
 		}
 	}
@@ -66,33 +67,49 @@ func (f *folder) doubtOf(body []int32) doubt {
 		}
 		any = any || own(k)
 	}
-	return doubt{any: true, noise: !any && len(kinds) == 1}
+	return doubt{any: true, noise: !any && len(kinds) == 1, loops: kinds}
 }
 
-// add adds a place where the loop is repeated: how long its loops go on in each iteration after their first trips.
+// add adds a place where the loop is repeated: how long its loops go on in each iteration after their first trips, each and together.
 func (d *doubt) add(f *folder, r repeat) {
 	if !d.any {
 		return
 	}
 	t := f.top()
-	var again []int32
-	for i := r.begin; i+r.lag <= r.end; i += r.lag {
-		sum := int32(0)
-		for j := i; j < i+r.lag; j++ {
-			if within := t.runOf(j); within >= 0 {
-				x := &f.runs[within]
-				sum += (x.to - x.from) * (x.trips - 1) / x.trips
+	all := make([]int32, (r.end-r.begin)/r.lag)
+	for kind, own := range d.loops {
+		again := make([]int32, len(all))
+		for i := range again {
+			for j := r.begin + i*r.lag; j < r.begin+(i+1)*r.lag; j++ {
+				if within := t.runOf(j); within >= 0 && t.kind[j] == kind {
+					x := &f.runs[within]
+					again[i] += (x.to - x.from) * (x.trips - 1) / x.trips
+				}
 			}
+			all[i] += again[i]
 		}
-		again = append(again, sum)
+		*own += variation(again)
 	}
-	d.sum += variation(again)
-	d.pairs += len(again) - 1
+	d.sum += variation(all)
+	d.pairs += len(all) - 1
 }
 
-// byChance says that the loop is none.
+// byChance says that the loop is none: what its loops take varies as by chance, together and each.
 func (d *doubt) byChance() bool {
-	return d.noise || d.any && 3*d.sum/float64(d.pairs) > regularOf(d.pairs+1)
+	if d.noise || !d.any {
+		return d.noise
+	}
+	regular := func(sum, usual float64) bool { return 3*sum/float64(d.pairs) <= usual*regularOf(d.pairs+1) }
+	n := float64(len(d.loops))
+	if regular(d.sum, 3/(2*n+1)) {
+		return false
+	}
+	for _, own := range d.loops {
+		if regular(*own, 1/n) {
+			return false
+		}
+	}
+	return true
 }
 
 // enter puts the kinds that are in a loop, at any depth, into the set.
