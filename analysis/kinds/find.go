@@ -37,7 +37,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 			p.align()
 		}
 		if b.Dims == 1 && !o.Unstrated {
-			p.strata = l.stratify(c)
+			p.strata = l.stratify(c, !o.Crowded) // threads whose cores are shared differ by these
 		}
 	}
 	p.Basins, p.Of = l.basins(c, p.strata, scales(o.Least), p.tiny)

@@ -135,16 +135,69 @@ func (g *grams) foretold(a, b int32) float64 {
 	return best
 }
 
+// foretoldByProgram is how far two leaves are foretold by what no machine makes up: that a core is slow for a while makes what is slow follow what is slow, on its thread alone, and
+// where threads share a core one is slow while the other is not. Such contexts count as if the two were one.
+func (g *grams) foretoldByProgram(a, b int32) float64 {
+	best := 0.
+	for way := range g {
+		best = max(best, g.byProgram(way, a, b).foretold(a, b))
+	}
+	return best
+}
+
+// byProgram is the table of a way, or, where it is the machine's doing that leaves tell each other, their rows of it with contexts in which they are one.
+func (g *grams) byProgram(way int, a, b int32) *Table {
+	t := &g[way]
+	if way == itsCall {
+		return t
+	}
+	if alike := t.alike(a, b); way == othersNow && alike >= 0 || way != othersNow && alike <= 0 {
+		return t
+	}
+	one := func(word int64) int64 {
+		if word == int64(b) {
+			return int64(a)
+		}
+		return word
+	}
+	k := newCounter(1)
+	for _, x := range []int32{a, b} {
+		for i, end := t.of(x); i < end; i++ {
+			key := t.Keys[i]
+			k.add(t.Counts[i], int64(x)<<contextBits|one(key>>codeBits&codeMost)<<codeBits|one(key&codeMost))
+		}
+	}
+	blind := k.table()
+	return &blind
+}
+
+// alike is above 0 where two leaves are in their own contexts more than in each other's, below 0 where less.
+func (t *Table) alike(a, b int32) float64 {
+	var n [2][2]float64
+	leaves := []int32{a, b}
+	for x, leaf := range leaves {
+		for i, end := t.of(leaf); i < end; i++ {
+			for y, other := range leaves {
+				for _, word := range []int64{t.Keys[i] >> codeBits & codeMost, t.Keys[i] & codeMost} {
+					if word == int64(other) {
+						n[x][y] += float64(t.Counts[i])
+					}
+				}
+			}
+		}
+	}
+	return n[0][0]*n[1][1] - n[0][1]*n[1][0]
+}
+
 // How far other threads must tell what a thread's own order tells: where ranks share cores as much as all of it, for a machine that is busy for a while is so to all of them.
 const (
 	othersTell  = .05
 	crowdedTell = apartByOrder
 )
 
-// alone says that other threads do enough of two leaves to tell one from the other, and do not: what foretells them is the thread's own doing, or that of its core. A slow core
+// alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
 // stays slow for some bursts, on that rank; a program does the same on all.
-func (g *grams) alone(a, b int32, least float64) bool {
-	t := &g[othersNow]
+func (t *Table) alone(a, b int32, least float64) bool {
 	bursts := func(x int32) (n int64) {
 		for i, end := t.of(x); i < end; i++ {
 			n += t.Counts[i]

@@ -239,11 +239,11 @@ func (j *judge) distance(a, b int32) float64 {
 // weigh says whether two kinds are two.
 func (j *judge) weigh(a, b int32) pair {
 	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
-	least := othersTell
+	others, least := &j.grams[othersNow], othersTell
 	if j.crowded {
-		least = crowdedTell
+		others, least = j.grams.byProgram(othersNow, j.codes.leaf(a), j.codes.leaf(b)), crowdedTell
 	}
-	if p.foretold < apartSurely && j.grams.alone(j.codes.leaf(a), j.codes.leaf(b), least) {
+	if p.foretold < apartSurely && others.alone(j.codes.leaf(a), j.codes.leaf(b), least) {
 		p.foretold = 0
 	}
 	smaller, larger := min(j.bursts[a], j.bursts[b]), max(j.bursts[a], j.bursts[b])
@@ -304,7 +304,11 @@ func (j *judge) foretold(a, b int32) float64 {
 	key := [2]int32{min(a, b), max(a, b)}
 	u, known := j.known[key]
 	if !known {
-		u = j.grams.foretold(j.codes.leaf(key[0]), j.codes.leaf(key[1]))
+		tell := j.grams.foretold
+		if j.crowded {
+			tell = j.grams.foretoldByProgram
+		}
+		u = tell(j.codes.leaf(key[0]), j.codes.leaf(key[1]))
 		j.known[key] = u
 	}
 	return u

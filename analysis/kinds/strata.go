@@ -20,8 +20,8 @@ const (
 // leastContext is how many bursts a context has at least that says something, of so many contexts.
 func leastContext(contexts int) int64 { return int64(30 * (1 + math.Log(float64(max(1, contexts)))/2)) }
 
-// stratify cuts groups, first by the groups of the bursts before and after, then by thread. It returns how many strata there are.
-func (l *local) stratify(c *crew) int {
+// stratify cuts groups, first by the groups of the bursts before and after, then, if asked, by thread. It returns how many strata there are.
+func (l *local) stratify(c *crew, byThread bool) int {
 	strata := l.Groups
 	strata = l.cut(c, strata, func(thread, i int) int64 {
 		if l.begins[i] || l.begins[i+1] {
@@ -29,6 +29,9 @@ func (l *local) stratify(c *crew) int {
 		}
 		return int64(l.Group[i-1])<<codeBits | int64(l.Group[i+1])
 	})
+	if !byThread {
+		return strata
+	}
 	return l.cut(c, strata, func(thread, _ int) int64 { return int64(thread) })
 }
 
@@ -103,7 +106,7 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 			to[row] = int32(stratum)
 			s.bins = append(s.bins, bins[0][int(row)*(strataQuantiles+1):][:len(s.edges)+1])
 		}
-		for _, class := range s.classes() {
+		for _, class := range s.classes(peakDistance / l.Side) {
 			for _, at := range class {
 				to[s.row[at]] = int32(strata)
 			}
@@ -208,8 +211,9 @@ func (l *local) quantiles(c *crew, contexts []*stratumContexts) {
 	}
 }
 
-// classes are the contexts, by index in large, that become strata of their own: all but those with most bursts, which keep the stratum.
-func (s *stratumContexts) classes() [][]int {
+// classes are the contexts, by index in large, that become strata of their own: all but those with most bursts, which keep the stratum. Contexts whose medians are less
+// than near cells apart are alike: where a kind has hardly any spread its ranks differ by more than that.
+func (s *stratumContexts) classes(near float64) [][]int {
 	order, place := make([]int, len(s.large)), make([]float64, len(s.large))
 	for i, at := range s.large {
 		order[i] = i
@@ -225,9 +229,15 @@ func (s *stratumContexts) classes() [][]int {
 	for _, i := range order {
 		list = append(list, stratumClass{[]int{i}, slices.Clone(s.bins[i]), s.of[s.large[i]]})
 	}
+	distance := func(a, b *stratumClass) float64 {
+		if math.Abs(float64(s.edges[a.median()])-float64(s.edges[b.median()])) < near {
+			return 0
+		}
+		return a.distance(b)
+	}
 	var apart []float64 // each from the next
 	for i := range len(list) - 1 {
-		apart = append(apart, list[i].distance(&list[i+1]))
+		apart = append(apart, distance(&list[i], &list[i+1]))
 	}
 	for len(list) > 1 {
 		best := slices.Index(apart, slices.Min(apart))
@@ -237,10 +247,10 @@ func (s *stratumContexts) classes() [][]int {
 		list[best].join(&list[best+1])
 		list, apart = slices.Delete(list, best+1, best+2), slices.Delete(apart, best, best+1)
 		if best > 0 {
-			apart[best-1] = list[best-1].distance(&list[best])
+			apart[best-1] = distance(&list[best-1], &list[best])
 		}
 		if best < len(apart) {
-			apart[best] = list[best].distance(&list[best+1])
+			apart[best] = distance(&list[best], &list[best+1])
 		}
 	}
 	enough := max(int64(strataShare*float64(s.bursts)), 2*leastContext(len(s.key)))
@@ -280,6 +290,17 @@ func (a *stratumClass) distance(b *stratumClass) float64 {
 		most = max(most, math.Abs(float64(x)/float64(a.bursts)-float64(y)/float64(b.bursts)))
 	}
 	return most
+}
+
+// median is the edge that the middle one of the bursts is not above; the last of all edges, where it is above these.
+func (a *stratumClass) median() int {
+	sum, last := int64(0), len(a.bins)-2
+	for i, n := range a.bins[:last] {
+		if sum += n; 2*sum >= a.bursts {
+			return i
+		}
+	}
+	return last
 }
 
 func (a *stratumClass) join(b *stratumClass) {

@@ -9,7 +9,7 @@ func (m *made) strata(t *testing.T, workers int) ([]int32, int) {
 	t.Helper()
 	l, c := newLocal(&m.Bursts), alone(workers)
 	l.order(c)
-	n := l.stratify(c)
+	n := l.stratify(c, true)
 	for i, s := range l.stratum {
 		if s < 0 || int(s) >= n {
 			t.Fatalf("burst %d is in stratum %d of %d", i, s, n)
@@ -71,14 +71,16 @@ func TestNoStrata(t *testing.T) {
 	for _, c := range []struct {
 		name            string
 		threads, bursts int
-		apart           float64
+		apart, scatter  float64
 	}{
-		{"alike", 8, 300, 0}, {"too few in each context", 8, 20, 1}, {"one thread", 1, 1000, 1}, {"one burst a thread", 1000, 1, 1}, {"none", 0, 0, 0}, {"empty threads", 5, 0, 0},
+		{"alike", 8, 300, 0, .02}, {"too few in each context", 8, 20, 1, .02}, {"one thread", 1, 1000, 1, .02}, {"one burst a thread", 1000, 1, 1, .02},
+		{"none", 0, 0, 0, .02}, {"empty threads", 5, 0, 0, .02},
+		{"two threads, hardly any spread", 2, 900, .01, .0005}, {"eight of these", 8, 300, .03, .001},
 	} {
 		m := newMade(random, 1)
 		for thread := range c.threads {
 			for range c.bursts {
-				m.add(0, 10+c.apart*float64(thread%2), .02)
+				m.add(0, 10+c.apart*float64(thread%2), c.scatter)
 			}
 			m.end()
 		}
