@@ -135,14 +135,27 @@ func (g *grams) foretold(a, b int32) float64 {
 	return best
 }
 
-// foretoldByProgram is how far two leaves are foretold by what no machine makes up: that a core is slow for a while makes what is slow follow what is slow, on its thread alone, and
-// where threads share a core one is slow while the other is not. Such contexts count as if the two were one.
+// foretoldByProgram is how far two leaves are foretold by what no machine makes up: a core that is slow for a while has what is slow follow what is slow, on its thread alone, and
+// where threads share a core one is slow while the other is not. Such contexts count as if the two were one. Where nobody knows what other threads did, a thread's own order is all there is.
 func (g *grams) foretoldByProgram(a, b int32) float64 {
+	if !g.othersKnown(a, b) {
+		return g.foretold(a, b)
+	}
 	best := 0.
 	for way := range g {
 		best = max(best, g.byProgram(way, a, b).foretold(a, b))
 	}
 	return best
+}
+
+// othersKnown says that of both leaves it is mostly known what other threads did.
+func (g *grams) othersKnown(leaves ...int32) bool {
+	for _, x := range leaves {
+		if n := g[othersNow].bursts(x); n == 0 || 2*n < g[twoBefore].bursts(x) {
+			return false
+		}
+	}
+	return true
 }
 
 // byProgram is the table of a way, or, where it is the machine's doing that leaves tell each other, their rows of it with contexts in which they are one.
@@ -198,13 +211,15 @@ const (
 // alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
 // stays slow for some bursts, on that rank; a program does the same on all.
 func (t *Table) alone(a, b int32, least float64) bool {
-	bursts := func(x int32) (n int64) {
-		for i, end := t.of(x); i < end; i++ {
-			n += t.Counts[i]
-		}
-		return n
+	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < least
+}
+
+// bursts of a leaf that have a context.
+func (t *Table) bursts(x int32) (n int64) {
+	for i, end := t.of(x); i < end; i++ {
+		n += t.Counts[i]
 	}
-	return min(bursts(a), bursts(b)) >= few && t.foretold(a, b) < least
+	return n
 }
 
 func (t *Table) foretold(a, b int32) float64 {

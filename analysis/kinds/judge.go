@@ -239,9 +239,9 @@ func (j *judge) distance(a, b int32) float64 {
 // weigh says whether two kinds are two.
 func (j *judge) weigh(a, b int32) pair {
 	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
-	others, least := &j.grams[othersNow], othersTell
+	others, least := j.grams.byProgram(othersNow, j.codes.leaf(a), j.codes.leaf(b)), othersTell
 	if j.crowded {
-		others, least = j.grams.byProgram(othersNow, j.codes.leaf(a), j.codes.leaf(b)), crowdedTell
+		least = crowdedTell
 	}
 	if p.foretold < apartSurely && others.alone(j.codes.leaf(a), j.codes.leaf(b), least) {
 		p.foretold = 0
@@ -304,11 +304,7 @@ func (j *judge) foretold(a, b int32) float64 {
 	key := [2]int32{min(a, b), max(a, b)}
 	u, known := j.known[key]
 	if !known {
-		tell := j.grams.foretold
-		if j.crowded {
-			tell = j.grams.foretoldByProgram
-		}
-		u = tell(j.codes.leaf(key[0]), j.codes.leaf(key[1]))
+		u = j.grams.foretoldByProgram(j.codes.leaf(key[0]), j.codes.leaf(key[1]))
 		j.known[key] = u
 	}
 	return u

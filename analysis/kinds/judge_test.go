@@ -58,6 +58,17 @@ func TestJudge(t *testing.T) {
 		kinds  []int32 // by leaf: what stands for its kind
 		pool   []bool
 	}{
+		{"in turn, one thread after the other", 2, func(thread, i int) (int32, float64) { return at(int32((i+thread)%2), 10, 10.1) }, []int32{0, 1}, []bool{false, false}},
+		{"a while on all threads", 2, func(_, i int) (int32, float64) { return at(int32(i/100%2), 10, 10.1) }, []int32{0, 1}, []bool{false, false}},
+		{"a while on one thread", 2, func(thread, i int) (int32, float64) {
+			if thread == 2 && i/100 == 2 {
+				return at(1, 10, 10.3)
+			}
+			return at(0, 10, 10.3)
+		}, []int32{0, 0}, []bool{false, true}},
+		{"for a while on each thread in turn", 2, func(thread, i int) (int32, float64) { return at(int32((i/20+thread)%2), 10, 10.09) }, []int32{0, 0}, []bool{false, false}},
+		{"on each thread another", 2, func(thread, _ int) (int32, float64) { return at(int32(thread%2), 10, 10.09) }, []int32{0, 0}, []bool{false, false}},
+		{"on each thread another, far apart", 2, func(thread, _ int) (int32, float64) { return at(int32(thread%2), 10, 10.5) }, []int32{0, 1}, []bool{false, false}},
 		{"in turn", 2, func(_, i int) (int32, float64) { return at(int32(i%2), 10, 10.1) }, []int32{0, 1}, []bool{false, false}},
 		{"a slow mode by chance", 2, func(int, int) (int32, float64) { return at(one(.1, 0, 1), 10, 10.3) }, []int32{0, 0}, []bool{false, true}},
 		{"a quick mode by chance", 2, func(int, int) (int32, float64) { return at(one(.1, 0, 1), 10, 9.95) }, []int32{0, 0}, []bool{false, false}},
@@ -86,6 +97,14 @@ func TestJudge(t *testing.T) {
 		if len(tails) != c.leaves || len(v.Why) != c.leaves {
 			t.Errorf("%s: %d tails, %d reasons", c.name, len(tails), len(v.Why))
 		}
+	}
+}
+
+// A thread that is alone tells what its program does.
+func TestJudgeOfOneThread(t *testing.T) {
+	m := newMade(drawn(t), 1)
+	if v, _ := m.judged(1, 1, 400, 2, func(_, i int) (int32, float64) { return int32(i / 100 % 2), 10 + .1*float64(i/100%2) }); !slices.Equal(v.Of, []int32{0, 1}) {
+		t.Errorf("kinds %v: %v", v.Of, v.Why)
 	}
 }
 
