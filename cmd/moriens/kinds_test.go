@@ -24,8 +24,9 @@ type kindRow struct {
 	After  string `parquet:"call_path_after"`
 }
 
-// starved is from which share on, of the time in which they could run, ranks that are off the core have no durations of their own.
-const starved = .85
+// starved is from which share on, of the time in which they could run, ranks that are off the core have no durations of their own. Eight on two cores lose .75 to each other; with
+// .8 other processes have a fifth of the machine. What is found then is a matter of luck, here: analysis/partition asks it of written data.
+const starved = .8
 
 func readKinds(t *testing.T, dir string) []kindRow {
 	t.Helper()
