@@ -45,7 +45,12 @@ func plantOptions(r *plant.Run, by partition.By) partition.Options {
 // kindsOf clusters a run and sees that its kinds are what Result says that they are.
 func kindsOf(t testing.TB, r *plant.Run, by partition.By) []int32 {
 	t.Helper()
-	result, err := partition.Compute(r.Bursts(), plantOptions(r, by))
+	return kindsBy(t, r, plantOptions(r, by))
+}
+
+func kindsBy(t testing.TB, r *plant.Run, o partition.Options) []int32 {
+	t.Helper()
+	result, err := partition.Compute(r.Bursts(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,12 +100,13 @@ func sizesOf(kinds []int32) []int {
 
 // A target is a kind of run, and how well its kinds are found at least, in the mean over sets.
 type target struct {
-	name  string
-	sets  int
-	draw  func(seed uint64, random *rand.Rand) plant.Params
-	by    partition.By
-	count plant.Agreement
-	time  plant.Agreement // each burst weighing as long as it takes
+	name    string
+	sets    int
+	draw    func(seed uint64, random *rand.Rand) plant.Params
+	by      partition.By
+	crowded bool // and known to be
+	count   plant.Agreement
+	time    plant.Agreement // each burst weighing as long as it takes
 }
 
 // same is that a target is the same by count and by time.
@@ -133,11 +139,13 @@ func targets() []target {
 	add(target{name: "four kinds, load 4", sets: 6, draw: on(plant.Load4)}, plant.Agreement{Purity: .98, ARI: .97}, plant.Agreement{Purity: .98, ARI: .94})
 	// Of the time in a burst that waited for its core nearly all is not its own: by time the few that are taken for others weigh most.
 	crowded, crowdedTime := plant.Agreement{Purity: .95, ARI: .90}, plant.Agreement{Purity: .90, ARI: .70}
-	add(target{name: "four kinds, load 20", sets: 6, draw: on(plant.Load20)}, crowded, crowdedTime)
-	add(target{name: "four kinds, over half disturbed", sets: 6, draw: on(plant.Storm)}, crowded, crowdedTime)
-	add(target{name: "four kinds, eight ranks on two cores", sets: 6, draw: on(plant.EightRanks)}, crowded, crowdedTime)
-	add(target{name: "four kinds, twenty tasks on two cores", sets: 6, draw: on(plant.TwentyTasks)}, crowded, crowdedTime)
-
+	for _, load := range []struct {
+		name string
+		plant.Load
+	}{{"load 20", plant.Load20}, {"over half disturbed", plant.Storm}, {"eight ranks on two cores", plant.EightRanks}, {"twenty tasks on two cores", plant.TwentyTasks}} {
+		add(target{name: "four kinds, " + load.name, sets: 6, draw: on(load.Load)}, crowded, crowdedTime)
+		add(target{name: "four kinds, " + load.name + ", scheduling known", sets: 3, draw: on(load.Load), crowded: true}, crowded, crowdedTime)
+	}
 	for _, load := range []struct {
 		name string
 		plant.Load
@@ -221,7 +229,9 @@ func TestTargets(t *testing.T) {
 			for _, sets := range []int{c.sets, 4 * max(c.sets, 3)} {
 				for ; drawn < sets; drawn++ {
 					r := c.draw(random.Uint64(), random).Run()
-					found := kindsOf(t, r, c.by)
+					o := plantOptions(r, c.by)
+					o.Crowded = c.crowded
+					found := kindsBy(t, r, o)
 					byCount, byTime := plant.Compare(r.Truth, found, nil), plant.Compare(r.Truth, found, r.DurationNS)
 					t.Logf("%d bursts: purity %.3f, ARI %.3f; by time %.3f, %.3f; kinds of %v bursts", len(r.Truth), byCount.Purity, byCount.ARI, byTime.Purity, byTime.ARI, sizesOf(found))
 					for _, x := range []struct{ sum, one *plant.Agreement }{{&count, &byCount}, {&time, &byTime}} {
@@ -263,6 +273,43 @@ var oneKind = []struct {
 	{"quantum of 4 ms", plant.Quantum(.12, 4e6, .01)},
 	{"quantum of .3 ms", plant.Quantum(.12, .3e6, .01)},
 	{"slow mode by chance", plant.SlowMode(.12, 1.5, .02)},
+}
+
+// A core that is slow for a while, and two ranks that are slow in turn because they share one, make no kinds: a program would do the same on all ranks. At most a tenth of the sets is split.
+func TestSlowForAWhileIsNoKind(t *testing.T) {
+	seed := plantSeed(t)
+	for _, c := range []struct {
+		name  string
+		ranks int // most
+		slow  func(ranks int, random *rand.Rand) []plant.Slow
+	}{
+		{"one rank for a while", 16, func(ranks int, random *rand.Rand) []plant.Slow {
+			from := .7 * random.Float64()
+			return []plant.Slow{{Rank: random.IntN(ranks), Factor: 1.1 + .4*random.Float64(), From: from, To: from + .1 + .2*random.Float64()}}
+		}},
+		{"neighbours in turn", 2, func(_ int, random *rand.Rand) (list []plant.Slow) {
+			parts, factor := 4+random.IntN(8), 1.08+.1*random.Float64()
+			for i := range parts {
+				list = append(list, plant.Slow{Rank: i % 2, Factor: factor, From: float64(i) / float64(parts), To: float64(i+1) / float64(parts)})
+			}
+			return list
+		}},
+	} {
+		random := drawer(seed, c.name)
+		const sets = 20
+		split := 0
+		for range sets {
+			p := plant.One(random.Uint64(), 2+random.IntN(c.ranks-1), 200+random.IntN(400), plant.Jitter(.012, .008))
+			p.Slow = c.slow(p.Ranks, random)
+			if sizes := sizesOf(kindsOf(t, p.Run(), partition.ByCalls)); len(sizes) != 1 {
+				split++
+				t.Logf("%s: kinds of %v bursts", c.name, sizes)
+			}
+		}
+		if split*10 > sets {
+			t.Errorf("%s: %d of %d sets are split", c.name, split, sets)
+		}
+	}
 }
 
 // One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four times as many are drawn before that is held against the method.
