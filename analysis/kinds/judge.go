@@ -334,7 +334,9 @@ func (j *judge) join(joins []pair) {
 		}
 		if pooled := j.pooled(&p); pooled != None {
 			into, from = p.a+p.b-pooled, pooled
-			j.v.Pool[from] = true
+			for i, of := range j.of { // what has joined it comes in several places too
+				j.v.Pool[i] = j.v.Pool[i] || of == from
+			}
 		} else if code := j.codes.leaf(from); code < codeMost {
 			to[code], renamed = j.codes.leaf(into), true
 		}

@@ -116,11 +116,14 @@ func (s *spread) tail() int32 {
 		return math.MaxInt32
 	}
 	at, height := s.peak()
-	to := at
-	for sum, from := int64(0), at; to < len(s.cells); to++ { // the window slides on until it holds less than half
+	from, to := at, at
+	for from > 0 && int64(s.cells[from-1]) >= int64(s.cells[at])-peakReach {
+		from--
+	}
+	for ; to < len(s.cells); to++ { // the window slides on until it holds less than half
 		for ; int64(s.cells[from]) < int64(s.cells[to])-peakReach; from++ {
 		}
-		sum = 0
+		sum := int64(0)
 		for k := from; k < len(s.cells) && int64(s.cells[k]) <= int64(s.cells[to])+peakReach; k++ {
 			sum += s.counts[k]
 		}

@@ -207,3 +207,27 @@ func TestCores(t *testing.T) {
 }
 
 func newDraws(a, b uint64) *rand.Rand { return rand.New(rand.NewPCG(a, b)) }
+
+// A leaf whose peak has fewer bursts above its middle than below has the tail of its whole peak.
+func TestTailOfLopsidedPeak(t *testing.T) {
+	var s spread
+	for cell := int32(96); cell <= 120; cell++ {
+		n := int64(5)
+		switch {
+		case cell < 100:
+			n = 10
+		case cell == 100:
+			n = 1
+		case cell < 105:
+			n = 8
+		}
+		s.cells, s.counts, s.bursts = append(s.cells, cell), append(s.counts, n), s.bursts+n
+	}
+	if at, height := s.peak(); s.cells[at] != 100 || height != 73 {
+		t.Fatalf("the peak is at cell %d, of %d bursts", s.cells[at], height)
+	}
+	// Round cell 118 there are 35 bursts, less than half of 73.
+	if got, want := s.tail(), int32(100+tailBegins*(18+peakReach/2)); got != want {
+		t.Errorf("the tail begins at cell %d, want %d", got, want)
+	}
+}
