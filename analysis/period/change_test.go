@@ -1,6 +1,7 @@
 package period_test
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -76,12 +77,13 @@ func TestPhasesBetweenDelimiters(t *testing.T) {
 		}},
 	} {
 		for _, other := range []float64{0, .01, .1} {
-			for _, seed := range seeded(t, 10) {
+			mostly(t, fmt.Sprintf("%s, %g disturbed", c.name, other), func(seed uint64) string {
 				r := findPlanted(t, plantedThreads(several(seed, damage{other: other}, c.program)))
 				if got := phases(r, 10); len(got) != len(c.wanted) || got[0] != c.wanted[0] || got[len(got)-1] != c.wanted[len(got)-1] {
-					t.Errorf("%s, %g disturbed, seed %d: phases of %v iterations, want %v", c.name, other, seed, got, c.wanted)
+					return fmt.Sprintf("phases of %v iterations, want %v", got, c.wanted)
 				}
-			}
+				return ""
+			})
 		}
 	}
 }
@@ -122,17 +124,22 @@ func TestNoDelimiter(t *testing.T) {
 
 // Threads may have done nothing, or end early, or be alone.
 func TestDelimitersOfFewThreads(t *testing.T) {
-	for _, seed := range seeded(t, 10) {
-		list := plantedThreads(particles(seed, 30, damage{other: .05}, false))
-		early := particles(seed, 27, damage{other: .05}, false)[0]
-		for name, list := range map[string][]period.Thread{
-			"alone": list[:1], "one without bursts": {list[0], {}, list[1]}, "one ended early": {list[0], list[1], early.Thread},
-		} {
-			r := findPlanted(t, list)
-			p := longest(r)
+	for name, some := range map[string]func(list []period.Thread, early period.Thread) []period.Thread{
+		"alone": func(list []period.Thread, _ period.Thread) []period.Thread { return list[:1] },
+		"one without bursts": func(list []period.Thread, _ period.Thread) []period.Thread {
+			return []period.Thread{list[0], {}, list[1]}
+		},
+		"one ended early": func(list []period.Thread, early period.Thread) []period.Thread {
+			return []period.Thread{list[0], list[1], early}
+		},
+	} {
+		mostly(t, name, func(seed uint64) string {
+			d := damage{other: .05}
+			p := longest(findPlanted(t, some(plantedThreads(particles(seed, 30, d, false)), particles(seed, 27, d, false)[0].Thread)))
 			if p.Iterations != 30 {
-				t.Errorf("%s, seed %d: %d iterations of 30: %s", name, seed, p.Iterations, p.Reason)
+				return fmt.Sprintf("%d iterations of 30: %s", p.Iterations, p.Reason)
 			}
-		}
+			return ""
+		})
 	}
 }

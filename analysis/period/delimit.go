@@ -66,10 +66,10 @@ func (d *delimiter) good() bool {
 }
 
 // delimit takes iterations between delimiters, by any of the ways that were gone, where they explain clearly more than those found so far; or as much in fewer phases, where what repeats is
-// broken.
+// broken; or as much, where iterations found so far are loose.
 func (f *finder) delimit(ways []way) {
 	found := f.told(&f.way)
-	if found.phases == 1 && found.time*delimitedMore >= 1 {
+	if found.phases == 1 && found.time*delimitedMore >= 1 && !found.loose {
 		return
 	}
 	more := delimitedMore
@@ -82,7 +82,7 @@ func (f *finder) delimit(ways []way) {
 		f.findLeads(w, list)
 		d := f.delimited(w, list)
 		x := f.told(&d)
-		if x.time > found.time*more || x.phases > 0 && x.phases < found.phases && found.broken && x.time*explainedMore >= found.time {
+		if x.time > found.time*more || x.phases > 0 && x.time*explainedMore >= found.time && (found.broken && x.phases < found.phases || found.loose && x.phases <= found.phases) {
 			f.way, found, more = d, x, explainedMore
 		}
 	}
@@ -93,10 +93,11 @@ type told struct {
 	time   float64
 	phases int64
 	broken bool // what repeats has parts with damage between
+	loose  bool // iterations have nothing in common that comes as often in each: rows of steps that by chance look alike once loops within are folded
 }
 
 func (f *finder) told(w *way) told {
-	values := []int64{0, 0, 0} // bits of numbers that are not negative are in the order of these
+	values := []int64{0, 0, 0, 0} // bits of numbers that are not negative are in the order of these
 	if n := w.reference.sequence; n >= 0 && f.Mine(w.sequences[n].threads[0]) {
 		list := f.parts(w.sequences[n])
 		t := &f.threads[w.sequences[n].threads[0]]
@@ -109,9 +110,25 @@ func (f *finder) told(w *way) told {
 		values[0] = int64(math.Float64bits(float64(ns) / f.durationNS * min(1, w.reference.share)))
 		values[1] = int64(len(list))
 		values[2] = int64(truth(slices.ContainsFunc(list, func(s section) bool { return len(s.runs) > 1 })))
+		c, view := newPieces(w.symbols), &w.view[w.sequences[n].threads[0]]
+		values[3] = int64(truth(slices.ContainsFunc(list, func(s section) bool { return c.loose(view, s.begins) })))
 	}
 	f.Reduce(team.Max, values)
-	return told{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1}
+	return told{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
+}
+
+// loose says that no symbol comes as often in nearly all of some iterations: in a block from the middle.
+func (p *pieces) loose(t *Thread, begins []int32) bool {
+	n := min(len(begins)-1, blockPieces)
+	first := (len(begins) - 1 - n) / 2
+	p.count(t.Symbols, t.DurationNS, begins[first:first+n+1], 0)
+	return !slices.ContainsFunc(p.touched, func(x uint32) bool {
+		usual, as := medianCount(p.counts[x][:n]), 0
+		for _, times := range p.counts[x][:n] {
+			as += truth(times == usual)
+		}
+		return usual > 0 && float64(as) >= alikePieces*float64(n)
+	})
 }
 
 // seek gives the best one, and such as are good for other parts of the run.
