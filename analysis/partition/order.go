@@ -206,15 +206,6 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	for i, x := range p.Basins {
 		of := k.groups[x.Group]
 		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}, rows: []int32{}}
-		if !x.Alone {
-			basins[i].least = x.Eps
-			if !p.Judged() { // nobody sees whether a small or a thin one is a kind
-				basins[i].minPts = k.options.minPts(of.Bursts)
-				if basins[i].least > k.resolution && k.resolution > 0 {
-					basins[i].least = k.resolution
-				}
-			}
-		}
 	}
 	sizes := make([]int, len(basins))
 	for _, of := range p.Of {
@@ -241,7 +232,10 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		}
 		return coords
 	}
-	if err := c.prepare(basins); err != nil {
+	if err := k.findDensities(p, basins); err != nil {
+		return nil, err
+	}
+	if err := c.bring(basins); err != nil {
 		return nil, err
 	}
 	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
