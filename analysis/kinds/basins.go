@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
 )
 
@@ -25,55 +24,6 @@ type Basin struct {
 	Alone          bool    // the stratum has no other
 	Eps            float64 // at which it came apart; 0 if Alone
 	Valley         float64 // the density at the pass to the next basin as a share of its peak's; 0 if they do not meet
-}
-
-// Cells are where bursts are, all members' together.
-type Cells struct {
-	Dims   int
-	Side   float64
-	Keys   []int32 // Dims per cell, ascending
-	Counts []int64 // bursts, by cell
-}
-
-func (s *Cells) len() int { return len(s.Counts) }
-
-func (s *Cells) key(i int) []int32 { return s.Keys[i*s.Dims : (i+1)*s.Dims] }
-
-func (s *Cells) add(key []int32, bursts int64) {
-	s.Keys, s.Counts = append(s.Keys, key...), append(s.Counts, bursts)
-}
-
-// Middles are the coordinates of the cells' middles, Dims each.
-func (s *Cells) Middles() []float64 {
-	list := make([]float64, len(s.Keys))
-	for i, v := range s.Keys {
-		list[i] = (float64(v) + .5) * s.Side
-	}
-	return list
-}
-
-// strataCells counts the bursts of the strata by cell.
-func (l *local) strataCells(c *crew, strata int) []Cells {
-	list := slices.Repeat([]Cells{{Dims: l.Dims, Side: l.Side}}, strata)
-	t := c.count(1+l.Dims, l.n, func(k *counter, from, to int) {
-		key := make([]int64, 1+l.Dims)
-		for i := from; i < to; i++ {
-			key[0] = int64(l.stratum[i])
-			for j, v := range l.Cell[i*l.Dims : (i+1)*l.Dims] {
-				key[1+j] = int64(v)
-			}
-			k.add(1, key...)
-		}
-	})
-	for i, n := range t.Counts {
-		key := t.Key(i)
-		s := &list[key[0]]
-		for _, v := range key[1:] {
-			s.Keys = append(s.Keys, int32(v))
-		}
-		s.Counts = append(s.Counts, n)
-	}
-	return list
 }
 
 // A seeker seeks the basins of one stratum.
@@ -404,39 +354,28 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 		sizes[i] = list[i].len()
 	}
 	workers.Every(sizes, c.workers, func(i int) { found[i] = seek(&list[i], scales, tiny) })
-	number := newCounter(1 + l.Dims)
+	number := newCounter(l.spotWidth())
 	var basinOf []int32
-	group := make([]int64, strata)
-	for i, g := range l.Group {
-		group[l.stratum[i]] = int64(g) + 1
-	}
-	c.Reduce(team.Max, group)
-	key := make([]int64, 1+l.Dims)
+	group := l.groupsOf(c, l.stratum, strata)
+	var key []int64
 	for stratum, x := range found {
 		first := int32(len(basins))
 		for _, b := range x.basins {
-			b.Stratum, b.Group = int32(stratum), int32(group[stratum]-1)
+			b.Stratum, b.Group = int32(stratum), group[stratum]
 			basins, in = append(basins, b), append(in, Cells{Dims: l.Dims, Side: l.Side})
 		}
-		for i := range x.basinOf {
-			key[0] = int64(stratum)
-			for j, v := range x.cells.key(i) {
-				key[1+j] = int64(v)
-			}
+		for i, of := range x.basinOf {
+			key = spotOf(key[:0], int32(stratum), x.cells.key(i))
 			number.row(key...)
-			basin := first + x.basinOf[i]
-			basinOf = append(basinOf, basin)
-			in[basin].add(x.cells.key(i), x.cells.Counts[i])
+			basinOf = append(basinOf, first+of)
+			in[first+of].add(x.cells.key(i), x.cells.Counts[i])
 		}
 	}
 	of = make([]int32, l.n)
 	workers.Chunks(l.n, c.workers, func(_, from, to int) {
-		key := make([]int64, 1+l.Dims)
+		var key []int64
 		for i := from; i < to; i++ {
-			key[0] = int64(l.stratum[i])
-			for j, v := range l.Cell[i*l.Dims : (i+1)*l.Dims] {
-				key[1+j] = int64(v)
-			}
+			key = spotOf(key[:0], l.stratum[i], l.Cell[i*l.Dims:(i+1)*l.Dims])
 			of[i] = basinOf[number.row(key...)]
 		}
 	})

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"moriens/analysis/team"
@@ -42,15 +43,26 @@ type counter struct {
 	width  int
 	slots  []int32 // index of the row, plus 1
 	mask   uint64
+	shift  uint // of the hash of a key of one word
 	keys   []int64
 	counts []int64
 }
 
 func newCounter(width int) *counter {
-	return &counter{width: width, slots: make([]int32, 64), mask: 63}
+	c := &counter{width: width}
+	c.resize(64)
+	return c
 }
 
+func (c *counter) resize(slots int) {
+	c.slots, c.mask, c.shift = make([]int32, slots), uint64(slots-1), uint(64-bits.TrailingZeros(uint(slots)))
+}
+
+// hash of a key of one word is Knuth's, by multiplying: most are of one, and asked for at every burst.
 func (c *counter) hash(key []int64) uint64 {
+	if c.width == 1 {
+		return c.hashOne(key[0])
+	}
 	h := uint64(0)
 	for _, w := range key {
 		h = mix.Bits(h ^ uint64(w))
@@ -58,9 +70,13 @@ func (c *counter) hash(key []int64) uint64 {
 	return h
 }
 
+func (c *counter) hashOne(key int64) uint64 {
+	return uint64(key) * 0x9e3779b97f4a7c15 >> (c.shift & 63)
+}
+
 // find is the row of a key of one word, or -1.
 func (c *counter) find(key int64) int32 {
-	for at := mix.Bits(uint64(key)) & c.mask; c.slots[at] != 0; at = (at + 1) & c.mask {
+	for at := c.hashOne(key); c.slots[at] != 0; at = (at + 1) & c.mask {
 		if row := c.slots[at] - 1; c.keys[row] == key {
 			return row
 		}
@@ -70,6 +86,11 @@ func (c *counter) find(key int64) int32 {
 
 // row finds the row of a key, or makes it.
 func (c *counter) row(key ...int64) int32 {
+	if c.width == 1 {
+		if row := c.find(key[0]); row >= 0 {
+			return row
+		}
+	}
 	at := c.hash(key) & c.mask
 	for c.slots[at] != 0 {
 		row := c.slots[at] - 1
@@ -89,8 +110,7 @@ func (c *counter) row(key ...int64) int32 {
 }
 
 func (c *counter) grow() {
-	c.slots = make([]int32, 4*len(c.slots))
-	c.mask = uint64(len(c.slots) - 1)
+	c.resize(4 * len(c.slots))
 	for row := range c.counts {
 		at := c.hash(c.keys[row*c.width:(row+1)*c.width]) & c.mask
 		for c.slots[at] != 0 {
@@ -102,7 +122,7 @@ func (c *counter) grow() {
 
 func (c *counter) add(n int64, key ...int64) { c.counts[c.row(key...)] += n }
 
-// one counts one key of one word: the way of tables that have a key for every burst.
+// one counts a key of one word: the way of tables that have a key for every burst.
 func (c *counter) one(key int64) {
 	if row := c.find(key); row >= 0 {
 		c.counts[row]++

@@ -54,9 +54,11 @@ func (c *computation) bring(groups []*group) error {
 		sizes[i] = len(g.rows)
 	}
 	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
-	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
+	if err := workers.Each(sizes, c.workers, func(i, threads int) error {
 		g := groups[i]
-		g.points = dbscan.Points{Dims: dims, Coords: c.coordinates(g.rows)}
+		coords := make([]float64, len(g.rows)*dims)
+		workers.Chunks(len(g.rows), threads, func(_, from, to int) { c.coordinates(coords[from*dims:from*dims], g.rows[from:to]) })
+		g.points = dbscan.Points{Dims: dims, Coords: coords}
 		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
 		ranges(g.points.Coords, g.Lo, g.Hi)
 		return nil
