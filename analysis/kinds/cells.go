@@ -27,6 +27,37 @@ func (s *Cells) Middles() []float64 {
 	return list
 }
 
+// byCell are values of cells in one dimension; 0 of a cell that has none.
+type byCell struct {
+	cells, values []int32 // ascending
+	dense         []int32 // from the first cell on, if they lie close together
+}
+
+func newByCell(cells, values []int32) byCell {
+	const most = 1 << 16
+	t := byCell{cells: cells, values: values}
+	if n := len(cells); n > 0 && int64(cells[n-1])-int64(cells[0]) < most {
+		t.dense = make([]int32, cells[n-1]-cells[0]+1)
+		for i, cell := range cells {
+			t.dense[cell-cells[0]] = values[i]
+		}
+	}
+	return t
+}
+
+func (t *byCell) at(cell int32) int32 {
+	if t.dense != nil {
+		if i := int64(cell) - int64(t.cells[0]); i >= 0 && i < int64(len(t.dense)) {
+			return t.dense[i]
+		}
+		return 0
+	}
+	if i, found := slices.BinarySearch(t.cells, cell); found {
+		return t.values[i]
+	}
+	return 0
+}
+
 // spotWidth is how many words the key of a stratum and a cell has: one in one dimension, where all bursts are asked for theirs again and again.
 func (l *local) spotWidth() int {
 	if l.Dims == 1 {

@@ -25,17 +25,48 @@ func (t *Table) Key(i int) []int64 { return t.Keys[i*t.Width : (i+1)*t.Width] }
 
 // Merge adds up tables of one width. What it returns may be one of them.
 func Merge(width int, tables ...Table) Table {
-	some := slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return t.Len() == 0 })
-	if len(some) == 1 {
-		return some[0]
+	sum := Table{Width: width}
+	for _, t := range tables {
+		sum = mergeTwo(sum, t)
 	}
-	c := newCounter(width)
-	for i := range some {
-		for k, n := range some[i].Counts {
-			c.add(n, some[i].Key(k)...)
+	return sum
+}
+
+func mergeTwo(a, b Table) Table {
+	switch {
+	case b.Len() == 0:
+		return a
+	case a.Len() == 0:
+		return b
+	}
+	sum := Table{Width: a.Width, Keys: make([]int64, 0, len(a.Keys)+len(b.Keys)), Counts: make([]int64, 0, a.Len()+b.Len())}
+	for i, k := 0, 0; i < a.Len() || k < b.Len(); {
+		order := 0 // which table has the next key
+		switch {
+		case k == b.Len():
+			order = -1
+		case i == a.Len():
+			order = 1
+		default:
+			order = slices.Compare(a.Key(i), b.Key(k))
 		}
+		n := int64(0)
+		if order >= 0 {
+			n += b.Counts[k]
+		}
+		if order <= 0 {
+			n += a.Counts[i]
+			sum.Keys = append(sum.Keys, a.Key(i)...)
+			i++
+		} else {
+			sum.Keys = append(sum.Keys, b.Key(k)...)
+		}
+		if order >= 0 {
+			k++
+		}
+		sum.Counts = append(sum.Counts, n)
 	}
-	return c.table()
+	return sum
 }
 
 // A counter counts keys.
@@ -46,6 +77,7 @@ type counter struct {
 	shift  uint // of the hash of a key of one word
 	keys   []int64
 	counts []int64
+	done   Table // of keys that are less than all of these
 }
 
 func newCounter(width int) *counter {
@@ -131,8 +163,21 @@ func (c *counter) one(key int64) {
 	c.add(1, key)
 }
 
+// cut says that all keys to come are larger than those so far, which need not be looked for any more.
+func (c *counter) cut() {
+	c.finish()
+	clear(c.slots)
+	c.keys, c.counts = c.keys[:0], c.counts[:0]
+}
+
 // table is what was counted. The counter is not to be used any more.
 func (c *counter) table() Table {
+	c.finish()
+	return c.done
+}
+
+// finish puts what was counted behind what is done.
+func (c *counter) finish() {
 	order := make([]int32, 0, len(c.counts))
 	for row, n := range c.counts {
 		if n != 0 {
@@ -145,12 +190,13 @@ func (c *counter) table() Table {
 	} else {
 		slices.SortFunc(order, func(a, b int32) int { return slices.Compare(key(a), key(b)) })
 	}
-	t := Table{Width: c.width}
+	t := &c.done
+	t.Width = c.width
+	t.Keys, t.Counts = slices.Grow(t.Keys, len(order)*c.width), slices.Grow(t.Counts, len(order))
 	for _, row := range order {
 		t.Keys = append(t.Keys, key(row)...)
 		t.Counts = append(t.Counts, c.counts[row])
 	}
-	return t
 }
 
 // crew is the team at work: what a call of it finds wrong ends the work (team.Leave).

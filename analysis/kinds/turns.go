@@ -25,7 +25,7 @@ const (
 
 // A turning is a kind at work.
 type turning struct {
-	ranks map[int32]int32 // by cell: mid-rank less that of the middle, in rankUnits of all
+	ranks byCell // mid-rank less that of the middle, in rankUnits of all
 	lag   int
 	sums  [longestTurn + 1]int64
 	pairs [longestTurn + 1]int64
@@ -129,14 +129,14 @@ func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
 }
 
 func newTurning(s *spread) *turning {
-	t := &turning{ranks: make(map[int32]int32, len(s.cells))}
+	ranks := make([]int32, len(s.cells))
 	below := int64(0)
-	for i, cell := range s.cells {
+	for i := range ranks {
 		mid := (float64(below)+float64(s.counts[i])/2)/float64(s.bursts) - .5
-		t.ranks[cell] = int32(math.Round(mid * rankUnits))
+		ranks[i] = int32(math.Round(mid * rankUnits))
 		below += s.counts[i]
 	}
-	return t
+	return &turning{ranks: newByCell(s.cells, ranks)}
 }
 
 // byKind lists the bursts of the kinds at work, and among them the noise that may be of them: it has its turn too.
@@ -192,18 +192,19 @@ func (l *local) correlate(t *turning, rows, kindOf []int32) {
 		z, known := make([]int32, len(rows)), make([]int32, len(rows))
 		for k, i := range rows {
 			if kindOf[i] != None {
-				z[k], known[k] = t.ranks[l.Cell[i]], 1
+				z[k], known[k] = t.ranks.at(l.Cell[i]), 1
 				t.power += int64(z[k]) * int64(z[k])
 			}
 		}
 		for lag := 1; lag <= min(longestTurn, len(z)-1); lag++ {
-			sum, pairs := int64(0), int64(0)
+			sum, pairs := int64(0), int32(0)
+			before, knownBefore := z[:len(z)-lag], known[:len(z)-lag]
 			for k, v := range z[lag:] {
-				sum += int64(v) * int64(z[k])
-				pairs += int64(known[lag+k] & known[k])
+				sum += int64(v) * int64(before[k])
+				pairs += known[lag+k] & knownBefore[k]
 			}
 			t.sums[lag] += sum
-			t.pairs[lag] += pairs
+			t.pairs[lag] += int64(pairs)
 		}
 	})
 }
@@ -234,7 +235,7 @@ func (l *local) positions(t *turning, rows, kindOf []int32, slow []bool) {
 	l.pieces(rows, func(rows []int32) {
 		z := make([]int32, len(rows))
 		for k, i := range rows {
-			z[k] = t.ranks[l.Cell[i]]
+			z[k] = t.ranks.at(l.Cell[i])
 		}
 		whole := len(z) / t.lag * t.lag
 		medians := make([]float64, t.lag)
