@@ -54,9 +54,9 @@ func (x *Index) cluster(eps float64, minPts int) (*Result, error) {
 				return r, nil
 			}
 		}
-		if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
-			return r, err
-		}
+	}
+	if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
+		return r, err
 	}
 	if err := checkFinite(x.points); err != nil {
 		return nil, err

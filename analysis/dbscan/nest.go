@@ -59,7 +59,10 @@ func newNest(p Points, eps float64, threads int) *nest {
 
 // finestCells are those that clusterOnGrid begins with.
 func finestCells(dims int, eps float64) lattice {
-	if dims == 2 {
+	switch dims {
+	case 1:
+		return cliques(dims, 4, eps)
+	case 2:
 		return cliques(dims, 2, eps) // more cells are told apart by counting; from 3-D on there would be too many around each
 	}
 	return cliques(dims, 1, eps)

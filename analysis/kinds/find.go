@@ -5,12 +5,15 @@ import (
 	"slices"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A Proposal is what density says.
 type Proposal struct {
 	Basins []Basin
+	Cells  []Cells // by basin: where its bursts are
 	Of     []int32 // per burst: index into Basins
+	Least  float64 // Eps of the finest basins
 	// Speed is by thread how many times as long as the others it takes for everything, and Shift what a coordinate of its bursts is to be less by, ln units; nil = not compared.
 	Speed, Shift []float64
 
@@ -29,7 +32,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	if o.Least == 0 {
 		o.Least = DefaultLeast(b.Timed)
 	}
-	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups}
+	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups, Least: o.Least}
 	l, c := p.local, p.crew
 	if b.Ends != nil {
 		l.order(c)
@@ -40,7 +43,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 			p.strata = l.stratify(c, !o.Crowded) // threads whose cores are shared differ by these
 		}
 	}
-	p.Basins, p.Of = l.basins(c, p.strata, scales(o.Least), p.tiny)
+	p.Basins, p.Cells, p.Of = l.basins(c, p.strata, scales(o.Least), p.tiny)
 	return p, nil
 }
 
@@ -87,7 +90,7 @@ type Decision struct {
 	Kind []int32
 }
 
-// Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None. It is collective. The proposal is of no use any more.
+// Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None; it becomes the decision's. It is collective. The proposal is of no use any more.
 func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error) {
 	defer team.Leave("kinds", &err)
 	l, c := p.local, p.crew
@@ -95,31 +98,35 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 	if !p.Judged() {
 		return Undecided(len(leaves), leafOf), nil
 	}
-	d = &Decision{Cluster: leafOf, Kind: slices.Clone(leafOf)}
+	d = &Decision{Cluster: leafOf, Kind: make([]int32, l.n)}
 	for i := range leaves {
 		d.HalfOf = append(d.HalfOf, int32(i))
 	}
 	verdict, tails := p.judge(leaves, leafOf)
 	d.Verdict = *verdict
-	for i, leaf := range leafOf {
-		if leaf != None {
-			d.Kind[i] = d.Of[leaf]
-			if d.Pool[leaf] || l.Timed && l.Cell[i] >= tails[leaf] {
+	workers.Chunks(l.n, c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			leaf := leafOf[i]
+			if leaf == None || d.Pool[leaf] || l.Timed && l.Cell[i] >= tails[leaf] {
 				d.Kind[i] = None // until its place says what it is
+			} else {
+				d.Kind[i] = d.Of[leaf]
 			}
 		}
-	}
+	})
 	d.KindOf = slices.Clone(d.Of)
 	if l.Timed {
 		p.takeTurns(d)
 	}
 	l.codes = codes{len(d.KindOf)}
 	d.Predicted = l.place(c, d.Kind, len(d.KindOf))
-	for i, cluster := range d.Cluster {
-		if d.Kind[i] == None && cluster != None {
-			d.Kind[i] = d.KindOf[cluster]
+	workers.Chunks(l.n, c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			if cluster := d.Cluster[i]; d.Kind[i] == None && cluster != None {
+				d.Kind[i] = d.KindOf[cluster]
+			}
 		}
-	}
+	})
 	return d, nil
 }
 
@@ -175,7 +182,6 @@ func (p *Proposal) judge(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
 // takeTurns cuts kinds whose bursts take turns, and their clusters with them, and then the halves.
 func (p *Proposal) takeTurns(d *Decision) {
 	l := p.local
-	d.Cluster = slices.Clone(d.Cluster)
 	for {
 		kinds := len(d.KindOf)
 		halves := l.turns(p.crew, d.Kind, kinds)

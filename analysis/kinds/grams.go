@@ -25,21 +25,18 @@ const contextBits = 2 * codeBits
 
 // context of a burst in a way; 0 = none. It is at most contextBits long.
 func (l *local) context(way, i int) int64 {
-	var a, b int32
 	switch way {
 	case twoBefore:
-		if b = l.before(i, 2); b != 0 {
-			a = l.before(i, 1)
+		if !l.begins[i] && !l.begins[i-1] {
+			return l.pairOf(i-1, i-2)
 		}
 	case twoAfter:
-		if b = l.after(i, 2); b != 0 {
-			a = l.after(i, 1)
+		if !l.begins[i+1] && !l.begins[i+2] {
+			return l.pairOf(i+1, i+2)
 		}
 	case oneEach:
-		if a = l.before(i, 1); a != 0 {
-			if b = l.after(i, 1); b == 0 {
-				return 0
-			}
+		if !l.begins[i] && !l.begins[i+1] {
+			return l.pairOf(i-1, i+1)
 		}
 	case othersNow:
 		return l.others(i)
@@ -47,13 +44,11 @@ func (l *local) context(way, i int) int64 {
 		if l.Call != nil {
 			return int64(mix.Bits(uint64(l.Call[i]))>>(64-contextBits)) | 1
 		}
-		return 0
 	}
-	if b == 0 {
-		return 0
-	}
-	return int64(a)<<codeBits | int64(b)
+	return 0
 }
+
+func (l *local) pairOf(i, k int) int64 { return int64(l.label[i])<<codeBits | int64(l.label[k]) }
 
 // grams counts the bursts of which wanted says so by leaf and context.
 func (l *local) grams(c *crew, wanted []bool) *grams {

@@ -184,7 +184,7 @@ func (s *slots) contents() map[[2]uint64]int32 {
 func (s *slots) sums() map[uint64]int32 {
 	list := make(map[uint64]int32)
 	for slot, context := range s.contexts.keys {
-		if n := s.sum[slot]; n != 0 {
+		if n := s.at[slot].sum; n != 0 {
 			list[context] = n
 		}
 	}
@@ -278,8 +278,8 @@ func TestSlots(t *testing.T) {
 				t.Fatalf("kind %d comes %d times, want %d", kind, got, n)
 			}
 		}
-		if top := a.top(int32(slot)); top != (slotTop{best, most}) || a.sum[slot] != sum {
-			t.Fatalf("%d of %d bursts are of kind %d, want %d of %d of kind %d", top.n, a.sum[slot], top.kind, most, sum, best)
+		if top := a.top(int32(slot)); top != (slotTop{best, most}) || a.at[slot].sum != sum {
+			t.Fatalf("%d of %d bursts are of kind %d, want %d of %d of kind %d", top.n, a.at[slot].sum, top.kind, most, sum, best)
 		}
 	}
 	if a.find(9999) != -1 {

@@ -54,6 +54,31 @@ func (l *local) first(thread int) int {
 	return l.Ends[thread-1]
 }
 
+// groupsOf are the groups of n kinds, each of which has bursts of one; None of a kind without bursts.
+func (l *local) groupsOf(c *crew, kindOf []int32, n int) []int32 {
+	parts := make([][]int32, max(1, c.workers))
+	workers.Chunks(l.n, c.workers, func(w, from, to int) {
+		part := slices.Repeat([]int32{None}, n)
+		for i, k := range kindOf[from:to] {
+			if k >= 0 {
+				part[k] = l.Group[from+i]
+			}
+		}
+		parts[w] = part
+	})
+	groups, most := make([]int32, n), slices.Repeat([]int64{int64(None)}, n)
+	for _, part := range parts {
+		for k, g := range part {
+			most[k] = max(most[k], int64(g))
+		}
+	}
+	c.Reduce(team.Max, most)
+	for k, g := range most {
+		groups[k] = int32(g)
+	}
+	return groups
+}
+
 // eachThread calls work for the parts of the threads that bursts from … to-1 are of.
 func (l *local) eachThread(from, to int, work func(thread, from, to int)) {
 	if from == to {
@@ -108,9 +133,11 @@ func (l *local) order(c *crew) {
 		}
 	}
 	l.next, l.prev = make([]int32, l.n), make([]int32, l.n)
-	for i := range l.next {
-		l.next[i], l.prev[i] = -1, -1
-	}
+	workers.Chunks(l.n, c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			l.next[i], l.prev[i] = -1, -1
+		}
+	})
 	nextOf, prevOf := l.ring(c)
 	l.far = newFar(l, c, nextOf, prevOf)
 	workers.Every(lengths(l.Ends), c.workers, func(t int) {
@@ -336,32 +363,12 @@ func (l *local) relabel(c *crew, of func(i int) int32) {
 	l.far.exchange(l, c)
 }
 
-// stretchOf numbers what is known without a gap.
-func (l *local) stretchOf(i int) int {
-	k, _ := slices.BinarySearch(l.starts, int32(i)+1)
-	return k
-}
-
-// before is the label that came k bursts before; 0 = not known.
-func (l *local) before(i, k int) int32 {
-	for range k {
-		if l.begins[i] {
-			return 0
-		}
-		i--
+// after is the label that comes next; 0 = not known.
+func (l *local) after(i int) int32 {
+	if l.begins[i+1] {
+		return 0
 	}
-	return l.label[i]
-}
-
-// after is the label that comes k bursts after; 0 = not known.
-func (l *local) after(i, k int) int32 {
-	for range k {
-		i++
-		if l.begins[i] {
-			return 0
-		}
-	}
-	return l.label[i]
+	return l.label[i+1]
 }
 
 // others is what the next threads have at the same place, as a key; 0 = not known.

@@ -16,8 +16,8 @@ func (p *placing) apply(moves []change) {
 		p.label[x.burst] = p.code(int(x.burst))
 	}
 	p.far.exchange(p.local, p.c)
-	touched := p.touched(moves, was)
-	if len(touched) > p.n/anewFrom {
+	touched, few := p.touched(moves, was)
+	if !few {
 		p.begin()
 		return
 	}
@@ -42,9 +42,12 @@ func (p *placing) apply(moves []change) {
 // anewFrom is the reciprocal of the share of bursts from which on counting all is quicker than counting those that are touched twice.
 const anewFrom = 8
 
-// touched are the bursts here that have one which moved, here or elsewhere, among what is round them.
-func (p *placing) touched(moves []change, was []int32) (list []int32) {
+// touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not listed where they are more than an anewFrom-th.
+func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) {
+	const around = 7 // one that moved
+	most := p.n / anewFrom
 	noted := make([]bool, p.n)
+	list = make([]int32, 0, min(around*len(moves), most+around))
 	note := func(i int32) {
 		if i >= 0 && int(i) < p.n && !noted[i] {
 			noted[i] = true
@@ -57,6 +60,9 @@ func (p *placing) touched(moves []change, was []int32) (list []int32) {
 		}
 		note(p.next[x.burst])
 		note(p.prev[x.burst])
+		if len(list) > most {
+			return nil, false
+		}
 	}
 	moved := func(i int32) bool { return int(i) >= p.n && p.label[i] != was[int(i)-p.n] }
 	for _, t := range p.far.beside {
@@ -66,5 +72,5 @@ func (p *placing) touched(moves []change, was []int32) (list []int32) {
 			}
 		}
 	}
-	return list
+	return list, len(list) <= most
 }

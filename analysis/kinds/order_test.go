@@ -142,24 +142,24 @@ func TestContextsEndAtGaps(t *testing.T) {
 				end = min(end, at)
 			}
 		}
-		for k := 1; k <= 2; k++ {
-			want := int32(0)
-			if i-k >= begin {
-				want = label(i - k)
+		// pair is the context of two labels, if both are known.
+		pair := func(a, b int) int64 {
+			if min(a, b) < begin || max(a, b) >= end {
+				return 0
 			}
-			if got := l.before(i, k); got != want {
-				t.Errorf("%d before burst %d is %d, want %d", k, i, got, want)
-			}
-			want = 0
-			if i+k < end {
-				want = label(i + k)
-			}
-			if got := l.after(i, k); got != want {
-				t.Errorf("%d after burst %d is %d, want %d", k, i, got, want)
+			return int64(label(a))<<codeBits | int64(label(b))
+		}
+		for way, want := range map[int]int64{twoBefore: pair(i-1, i-2), twoAfter: pair(i+1, i+2), oneEach: pair(i-1, i+1)} {
+			if got := l.context(way, i); got != want {
+				t.Errorf("burst %d from %d to %d: context %d is %x, want %x", i, begin, end, way, got, want)
 			}
 		}
-		if (l.context(twoBefore, i) != 0) != (i-2 >= begin) || (l.context(twoAfter, i) != 0) != (i+2 < end) || (l.context(oneEach, i) != 0) != (i-1 >= begin && i+1 < end) {
-			t.Errorf("contexts of burst %d from %d to %d", i, begin, end)
+		want := int32(0)
+		if i+1 < end {
+			want = label(i + 1)
+		}
+		if got := l.after(i); got != want {
+			t.Errorf("after burst %d is %d, want %d", i, got, want)
 		}
 	}
 }

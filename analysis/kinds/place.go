@@ -34,26 +34,29 @@ const (
 	placeWays
 )
 
-// placeKey is a burst's context in a way; 0 = none.
-func (l *local) placeKey(way, thread, i int) uint64 {
-	var a, b int64
-	switch way {
-	case threeAround:
-		a, b = l.context(twoBefore, i), int64(l.after(i, 1))
-	case twoAndOthers:
-		a, b = l.context(twoBefore, i), l.others(i)
-	case threadOneEach:
-		a, b = l.context(oneEach, i), int64(thread)+1
-	case threadTwoBefore:
-		a, b = l.context(twoBefore, i), int64(thread)+1
-	default:
-		a, b = l.context(way, i), 1
+// placeKeys are a burst's contexts, by way; 0 = none. salts are those of its group.
+func (l *local) placeKeys(salts *[placeWays]uint64, thread, i int) (keys [placeWays]uint64) {
+	before, each, others := l.context(twoBefore, i), l.context(oneEach, i), l.others(i)
+	for way, with := range [placeWays][2]int64{
+		twoBefore: {before, 1}, twoAfter: {l.context(twoAfter, i), 1}, oneEach: {each, 1}, othersNow: {others, 1}, itsCall: {l.context(itsCall, i), 1},
+		threeAround: {before, int64(l.after(i))}, twoAndOthers: {before, others}, threadOneEach: {each, int64(thread) + 1}, threadTwoBefore: {before, int64(thread) + 1},
+	} {
+		if with[0] != 0 && with[1] != 0 {
+			keys[way] = max(mix.Bits(mix.Bits(uint64(with[0]))^uint64(with[1]))^salts[way], 1)
+		}
 	}
-	if a == 0 || b == 0 {
-		return 0
+	return keys
+}
+
+// saltsOf tells the contexts of groups apart.
+func saltsOf(groups int) [][placeWays]uint64 {
+	salts := make([][placeWays]uint64, groups)
+	for group := range salts {
+		for way := range salts[group] {
+			salts[group][way] = mix.Bits(uint64(group)<<8 | uint64(way))
+		}
 	}
-	h := mix.Bits(mix.Bits(uint64(a))^uint64(b)) ^ mix.Bits(uint64(l.Group[i])<<8|uint64(way))
-	return max(h, 1)
+	return salts
 }
 
 // A placing is the bursts of groups with several kinds, and what comes in their contexts.
@@ -61,6 +64,7 @@ type placing struct {
 	*local
 	c      *crew
 	kindOf []int32 // per burst; None = noise
+	salts  [][placeWays]uint64
 	kinds  []kindAt
 	number []int32   // by kind: among those of its group
 	of     [][]int32 // by group: its kinds
@@ -144,18 +148,13 @@ func (p *placing) measure(kinds int) {
 		columns = append(columns, func(i int) int32 { return p.Length[i] })
 	}
 	p.spread = p.spreads(p.c, func(i int) int32 { return p.kindOf[i] }, kinds, columns...)
+	p.salts = saltsOf(p.Groups)
 	p.kinds, p.number, p.of = make([]kindAt, kinds), make([]int32, kinds), make([][]int32, p.Groups)
-	groups := make([]int64, kinds)
-	for i, k := range p.kindOf {
-		if k >= 0 {
-			groups[k] = int64(p.Group[i]) + 1
-		}
-	}
-	p.c.Reduce(team.Max, groups)
+	groups := p.groupsOf(p.c, p.kindOf, kinds)
 	for k := range p.kinds {
 		x := &p.kinds[k]
 		length := len(columns) - 1 // the one coordinate, or behind all
-		x.group, x.bursts, x.length = int32(groups[k]-1), p.spread[k][0].bursts, p.spread[k][length].quantile(.5)
+		x.group, x.bursts, x.length = groups[k], p.spread[k][0].bursts, p.spread[k][length].quantile(.5)
 		for d := range p.Dims {
 			if p.Steady != nil && p.Steady[d] {
 				x.steady = append(x.steady, p.spread[k][d].quantile(.5))
@@ -225,8 +224,8 @@ func (p *placing) count(s *slots, thread, i int, n int32) {
 	if kind == None || len(p.of[p.Group[i]]) < 2 {
 		return
 	}
-	for way := range placeWays {
-		if key := p.placeKey(way, thread, i); key != 0 {
+	for _, key := range p.placeKeys(&p.salts[p.Group[i]], thread, i) {
+		if key != 0 {
 			s.add(key, p.number[kind], n)
 		}
 	}
@@ -277,15 +276,18 @@ func (p *placing) share() {
 // findTops finds what comes most often in each context that says something: most are those of many bursts.
 func (p *placing) findTops() {
 	s := p.shared
-	p.tops = make([]slotTop, len(s.sum))
-	workers.Chunks(len(s.sum), p.c.workers, func(_, from, to int) {
+	p.tops = make([]slotTop, len(s.at))
+	workers.Chunks(len(s.at), p.c.workers, func(_, from, to int) {
 		for slot := from; slot < to; slot++ {
-			if s.sum[slot] >= placeBursts {
+			if s.at[slot].sum >= placeBursts {
 				p.tops[slot] = s.top(int32(slot))
 			}
 		}
 	})
 }
+
+// fewCandidates is the reciprocal of the share of bursts up to which candidates need no second place.
+const fewCandidates = 4
 
 // candidates are the bursts that another kind of their group is quick enough for.
 func (p *placing) candidates() (list []int32) {
@@ -298,6 +300,7 @@ func (p *placing) candidates() (list []int32) {
 	}
 	parts := make([][]int32, max(1, p.c.workers))
 	workers.Chunks(p.n, p.c.workers, func(w, from, to int) {
+		parts[w] = make([]int32, 0, (to-from)/fewCandidates)
 		for i := from; i < to; i++ {
 			for _, other := range quickest[p.Group[i]] {
 				if other == p.kindOf[i] {
@@ -353,26 +356,27 @@ func (p *placing) best(i int) (kind int32, share float64) {
 	kind = None
 	group := p.of[p.Group[i]]
 	told := math.Inf(-1)
-	p.contexts(i, func(slot, n int32) {
-		top, most := p.tops[slot].kind, p.tops[slot].n
+	contexts, known := p.contexts(i)
+	for _, x := range contexts[:known] {
+		top, most := p.tops[x.slot].kind, p.tops[x.slot].n
 		if group[top] == p.kindOf[i] {
 			most--
 		}
-		v, usual := float64(most)/float64(n+placeDoubt), p.kinds[group[top]].share
+		v, usual := float64(most)/float64(x.n+placeDoubt), p.kinds[group[top]].share
 		if tells := (v - usual) * math.Abs(v-usual) / usual; tells > told {
 			kind, share, told = group[top], v, tells
 		}
-	})
+	}
 	if own := p.kindOf[i]; own != None && kind != None && kind != own {
 		most := 0.
-		p.contexts(i, func(slot, n int32) {
+		for _, x := range contexts[:known] {
 			lift := func(k, self int32) float64 {
-				return (float64(p.shared.count(slot, p.number[k])-self) + oddsDoubt) / (float64(n)*p.kinds[k].share + oddsDoubt)
+				return (float64(p.shared.count(x.slot, p.number[k])-self) + oddsDoubt) / (float64(x.n)*p.kinds[k].share + oddsDoubt)
 			}
 			if odds := math.Log(lift(kind, 0) / lift(own, 1)); math.Abs(odds) > math.Abs(most) {
 				most = odds
 			}
-		})
+		}
 		switch {
 		case most <= -placeOdds:
 			return own, 1
@@ -383,27 +387,29 @@ func (p *placing) best(i int) (kind int32, share float64) {
 	return kind, share
 }
 
-// contexts gives a burst's contexts, and how many bursts they have besides itself.
-func (p *placing) contexts(i int, do func(slot, n int32)) {
-	thread := p.threadOf(i)
-	for way := range placeWays {
-		key := p.placeKey(way, thread, i)
+// A placeContext is a context that says something, and how many bursts it has besides the one that is asked about.
+type placeContext struct{ slot, n int32 }
+
+// contexts are those of a burst that say something, and how many they are.
+func (p *placing) contexts(i int) (list [placeWays]placeContext, known int) {
+	for _, key := range p.placeKeys(&p.salts[p.Group[i]], p.threadOf(i), i) {
 		if key == 0 {
 			continue
 		}
-		s := p.shared
-		slot := s.find(key)
+		slot := p.shared.find(key)
 		if slot < 0 {
 			continue
 		}
-		n := s.sum[slot]
+		n := p.shared.at[slot].sum
 		if p.kindOf[i] != None {
 			n--
 		}
 		if n >= placeBursts {
-			do(slot, n)
+			list[known] = placeContext{slot, n}
+			known++
 		}
 	}
+	return list, known
 }
 
 // tells says that order tells two kinds apart; for noise, the kind from all others of the group.

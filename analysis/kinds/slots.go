@@ -5,11 +5,16 @@ import "moriens/internal/mix"
 // slots are how often each kind of a group comes in each context. A context is of one group, and most have few of its kinds. What is noise has no kind yet and does not
 // count.
 type slots struct {
-	contexts hashes  // by slot
-	sum      []int32 // by slot: bursts
-	first    []int32 // by slot: its first entry
-	entries  hashes  // of a slot and a kind that comes in it
+	contexts hashes
+	at       []slotAt // by slot
+	entries  hashes   // of a slot and a kind that comes in it, but for its first
 	counts   []slotCount
+}
+
+// A slotAt is a context's bursts, all and those of the kind that came first: what is asked for most lies together.
+type slotAt struct {
+	sum   int32
+	first slotCount
 }
 
 // A slotCount is how often a kind comes in a context.
@@ -23,17 +28,18 @@ func (s *slots) find(context uint64) int32 { return s.contexts.find(context) }
 func (s *slots) add(context uint64, kind, n int32) {
 	slot, fresh := s.contexts.at(context)
 	if fresh {
-		s.sum, s.first = append(s.sum, 0), append(s.first, -1)
+		s.at = append(s.at, slotAt{first: slotCount{kind: kind, next: -1}})
 	}
-	s.sum[slot] += n
-	if at := s.first[slot]; at >= 0 && s.counts[at].kind == kind {
-		s.counts[at].n += n
+	x := &s.at[slot]
+	x.sum += n
+	if x.first.kind == kind {
+		x.first.n += n
 		return
 	}
 	at, fresh := s.entries.at(entryOf(slot, kind))
 	if fresh {
-		s.counts = append(s.counts, slotCount{kind, 0, s.first[slot]})
-		s.first[slot] = at
+		s.counts = append(s.counts, slotCount{kind, 0, x.first.next})
+		x.first.next = at
 	}
 	s.counts[at].n += n
 }
@@ -42,13 +48,19 @@ func entryOf(slot, kind int32) uint64 { return mix.Bits(uint64(slot)<<32 | uint6
 
 // each gives the kinds of a slot and how often they come.
 func (s *slots) each(slot int32, do func(kind, n int32)) {
-	for at := s.first[slot]; at >= 0; at = s.counts[at].next {
-		do(s.counts[at].kind, s.counts[at].n)
+	for x := &s.at[slot].first; ; x = &s.counts[x.next] {
+		do(x.kind, x.n)
+		if x.next < 0 {
+			return
+		}
 	}
 }
 
 // count is how often a kind comes in a slot.
 func (s *slots) count(slot, kind int32) int32 {
+	if x := &s.at[slot].first; x.kind == kind {
+		return x.n
+	}
 	if at := s.entries.find(entryOf(slot, kind)); at >= 0 {
 		return s.counts[at].n
 	}

@@ -32,9 +32,10 @@ func (l *local) speeds(c *crew) []int32 {
 		l.eachThread(from, to, func(thread, from, to int) {
 			for i := from; i < to; i++ {
 				if j := number[l.Group[i]]; j >= 0 {
-					k.one(int64(j)<<56 | int64(thread)<<32 | int64(uint32(floorDiv(l.Cell[i], perCell)+1<<30)))
+					k.one(int64(thread)<<40 | int64(j)<<32 | int64(uint32(floorDiv(l.Cell[i], perCell)+1<<30)))
 				}
 			}
+			k.cut()
 		})
 	})
 	return newPaces(&t, len(l.Ends)).shifts(c.workers)
@@ -86,7 +87,7 @@ func newPaces(t *Table, threads int) *paces {
 			i++
 		}
 		cell := func(k int) int { return int(uint32(t.Keys[k])) - 1<<30 }
-		x := pace{thread: int(head & (1<<24 - 1)), first: cell(from) - 2}
+		x := pace{thread: int(head >> 8), first: cell(from) - 2}
 		x.shares = make([]float64, cell(i-1)-x.first+3)
 		for k := from; k < i; k++ {
 			n := float64(t.Counts[k])
@@ -99,7 +100,7 @@ func newPaces(t *Table, threads int) *paces {
 			x.shares[k] /= 9 * x.bursts
 		}
 		p.total[x.thread] += x.bursts
-		group := head >> 24
+		group := head & (1<<8 - 1)
 		p.of[group] = append(p.of[group], x)
 	}
 	return p

@@ -62,13 +62,15 @@ func (l *local) spreads(c *crew, leaf func(i int) int32, leaves int, columns ...
 
 func spreadsOf(c *crew, n int, leaf func(i int) int32, leaves int, columns ...func(i int) int32) [][]spread {
 	t := c.count(1, n, func(k *counter, from, to int) {
+		windows := newWindows(k, leaves*len(columns))
 		for i := from; i < to; i++ {
 			if x := leaf(i); x >= 0 {
 				for j, column := range columns {
-					k.one(int64(x)<<36 | int64(j)<<32 | int64(uint32(column(i))^1<<31))
+					windows.one(int(x)*len(columns)+j, int64(x)<<36|int64(j)<<32, column(i))
 				}
 			}
 		}
+		windows.flush()
 	})
 	list := make([][]spread, leaves)
 	for x := range list {
@@ -80,6 +82,48 @@ func spreadsOf(c *crew, n int, leaf func(i int) int32, leaves int, columns ...fu
 		s.cells, s.counts, s.bursts = append(s.cells, int32(uint32(key)^1<<31)), append(s.counts, n), s.bursts+n
 	}
 	return list
+}
+
+// windows count keys that lie close together, each set of them in an array of its own as far as they fit there: a counter's search takes several times as long.
+type windows struct {
+	counter *counter
+	of      []window
+}
+
+// windowSize is how many keys a window has.
+const windowSize = 1 << 10
+
+// A window is the keys round the first one of a set, by their last words.
+type window struct {
+	head   int64 // of the keys
+	first  int64 // last word
+	counts []int32
+}
+
+func newWindows(k *counter, sets int) *windows { return &windows{k, make([]window, sets)} }
+
+// one counts the key of a head and a last word, of a set that has one head.
+func (w *windows) one(set int, head int64, last int32) {
+	x := &w.of[set]
+	if x.counts == nil {
+		*x = window{head, int64(last) - windowSize/4, make([]int32, windowSize)}
+	}
+	if at := int64(last) - x.first; at >= 0 && at < windowSize {
+		x.counts[at]++
+		return
+	}
+	w.counter.one(head | int64(uint32(last)^1<<31))
+}
+
+// flush gives the counter what was counted.
+func (w *windows) flush() {
+	for _, x := range w.of {
+		for at, n := range x.counts {
+			if n > 0 {
+				w.counter.add(int64(n), x.head|int64(uint32(int32(x.first+int64(at)))^1<<31))
+			}
+		}
+	}
 }
 
 // within is how many bursts lie between two places, in sides.

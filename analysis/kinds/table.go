@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"moriens/analysis/team"
@@ -24,17 +25,48 @@ func (t *Table) Key(i int) []int64 { return t.Keys[i*t.Width : (i+1)*t.Width] }
 
 // Merge adds up tables of one width. What it returns may be one of them.
 func Merge(width int, tables ...Table) Table {
-	some := slices.DeleteFunc(slices.Clone(tables), func(t Table) bool { return t.Len() == 0 })
-	if len(some) == 1 {
-		return some[0]
+	sum := Table{Width: width}
+	for _, t := range tables {
+		sum = mergeTwo(sum, t)
 	}
-	c := newCounter(width)
-	for i := range some {
-		for k, n := range some[i].Counts {
-			c.add(n, some[i].Key(k)...)
+	return sum
+}
+
+func mergeTwo(a, b Table) Table {
+	switch {
+	case b.Len() == 0:
+		return a
+	case a.Len() == 0:
+		return b
+	}
+	sum := Table{Width: a.Width, Keys: make([]int64, 0, len(a.Keys)+len(b.Keys)), Counts: make([]int64, 0, a.Len()+b.Len())}
+	for i, k := 0, 0; i < a.Len() || k < b.Len(); {
+		order := 0 // which table has the next key
+		switch {
+		case k == b.Len():
+			order = -1
+		case i == a.Len():
+			order = 1
+		default:
+			order = slices.Compare(a.Key(i), b.Key(k))
 		}
+		n := int64(0)
+		if order >= 0 {
+			n += b.Counts[k]
+		}
+		if order <= 0 {
+			n += a.Counts[i]
+			sum.Keys = append(sum.Keys, a.Key(i)...)
+			i++
+		} else {
+			sum.Keys = append(sum.Keys, b.Key(k)...)
+		}
+		if order >= 0 {
+			k++
+		}
+		sum.Counts = append(sum.Counts, n)
 	}
-	return c.table()
+	return sum
 }
 
 // A counter counts keys.
@@ -42,15 +74,27 @@ type counter struct {
 	width  int
 	slots  []int32 // index of the row, plus 1
 	mask   uint64
+	shift  uint // of the hash of a key of one word
 	keys   []int64
 	counts []int64
+	done   Table // of keys that are less than all of these
 }
 
 func newCounter(width int) *counter {
-	return &counter{width: width, slots: make([]int32, 64), mask: 63}
+	c := &counter{width: width}
+	c.resize(64)
+	return c
 }
 
+func (c *counter) resize(slots int) {
+	c.slots, c.mask, c.shift = make([]int32, slots), uint64(slots-1), uint(64-bits.TrailingZeros(uint(slots)))
+}
+
+// hash of a key of one word is Knuth's, by multiplying: most are of one, and asked for at every burst.
 func (c *counter) hash(key []int64) uint64 {
+	if c.width == 1 {
+		return c.hashOne(key[0])
+	}
 	h := uint64(0)
 	for _, w := range key {
 		h = mix.Bits(h ^ uint64(w))
@@ -58,9 +102,13 @@ func (c *counter) hash(key []int64) uint64 {
 	return h
 }
 
+func (c *counter) hashOne(key int64) uint64 {
+	return uint64(key) * 0x9e3779b97f4a7c15 >> (c.shift & 63)
+}
+
 // find is the row of a key of one word, or -1.
 func (c *counter) find(key int64) int32 {
-	for at := mix.Bits(uint64(key)) & c.mask; c.slots[at] != 0; at = (at + 1) & c.mask {
+	for at := c.hashOne(key); c.slots[at] != 0; at = (at + 1) & c.mask {
 		if row := c.slots[at] - 1; c.keys[row] == key {
 			return row
 		}
@@ -70,6 +118,11 @@ func (c *counter) find(key int64) int32 {
 
 // row finds the row of a key, or makes it.
 func (c *counter) row(key ...int64) int32 {
+	if c.width == 1 {
+		if row := c.find(key[0]); row >= 0 {
+			return row
+		}
+	}
 	at := c.hash(key) & c.mask
 	for c.slots[at] != 0 {
 		row := c.slots[at] - 1
@@ -89,8 +142,7 @@ func (c *counter) row(key ...int64) int32 {
 }
 
 func (c *counter) grow() {
-	c.slots = make([]int32, 4*len(c.slots))
-	c.mask = uint64(len(c.slots) - 1)
+	c.resize(4 * len(c.slots))
 	for row := range c.counts {
 		at := c.hash(c.keys[row*c.width:(row+1)*c.width]) & c.mask
 		for c.slots[at] != 0 {
@@ -102,7 +154,7 @@ func (c *counter) grow() {
 
 func (c *counter) add(n int64, key ...int64) { c.counts[c.row(key...)] += n }
 
-// one counts one key of one word: the way of tables that have a key for every burst.
+// one counts a key of one word: the way of tables that have a key for every burst.
 func (c *counter) one(key int64) {
 	if row := c.find(key); row >= 0 {
 		c.counts[row]++
@@ -111,8 +163,21 @@ func (c *counter) one(key int64) {
 	c.add(1, key)
 }
 
+// cut says that all keys to come are larger than those so far, which need not be looked for any more.
+func (c *counter) cut() {
+	c.finish()
+	clear(c.slots)
+	c.keys, c.counts = c.keys[:0], c.counts[:0]
+}
+
 // table is what was counted. The counter is not to be used any more.
 func (c *counter) table() Table {
+	c.finish()
+	return c.done
+}
+
+// finish puts what was counted behind what is done.
+func (c *counter) finish() {
 	order := make([]int32, 0, len(c.counts))
 	for row, n := range c.counts {
 		if n != 0 {
@@ -125,12 +190,13 @@ func (c *counter) table() Table {
 	} else {
 		slices.SortFunc(order, func(a, b int32) int { return slices.Compare(key(a), key(b)) })
 	}
-	t := Table{Width: c.width}
+	t := &c.done
+	t.Width = c.width
+	t.Keys, t.Counts = slices.Grow(t.Keys, len(order)*c.width), slices.Grow(t.Counts, len(order))
 	for _, row := range order {
 		t.Keys = append(t.Keys, key(row)...)
 		t.Counts = append(t.Counts, c.counts[row])
 	}
-	return t
 }
 
 // crew is the team at work: what a call of it finds wrong ends the work (team.Leave).

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"hash/fnv"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -103,6 +104,84 @@ func TestWorkersCountAlike(t *testing.T) {
 	for workers := 2; workers <= 8; workers++ {
 		if got := count(workers); !slices.Equal(got.Keys, want.Keys) || !slices.Equal(got.Counts, want.Counts) {
 			t.Errorf("%d workers count otherwise", workers)
+		}
+	}
+}
+
+// A counter that is told which keys are done counts as one that is not.
+func TestDoneKeysCount(t *testing.T) {
+	random := drawn(t)
+	whole, cut := newCounter(1), newCounter(1)
+	for begin := range int64(20) {
+		for range random.IntN(300) {
+			key := begin<<32 | random.Int64N(40)
+			whole.one(key)
+			cut.one(key)
+		}
+		cut.cut()
+	}
+	if got, want := cut.table(), whole.table(); !slices.Equal(got.Keys, want.Keys) || !slices.Equal(got.Counts, want.Counts) {
+		t.Errorf("%d keys, want %d", got.Len(), want.Len())
+	}
+}
+
+// Values of cells are found however far these are from each other.
+func TestValuesByCell(t *testing.T) {
+	random := drawn(t)
+	for _, reach := range []int32{1, 100, 1 << 15, 1 << 29} {
+		want := make(map[int32]int32)
+		for range 200 {
+			want[random.Int32N(2*reach)-reach] = random.Int32()
+		}
+		var values []int32
+		cells := slices.Sorted(maps.Keys(want))
+		for _, cell := range cells {
+			values = append(values, want[cell])
+		}
+		got := newByCell(cells, values)
+		for cell := range want {
+			for _, near := range []int32{cell, cell - 1, cell + 1, -cell} {
+				if got.at(near) != want[near] {
+					t.Errorf("reach %d, cell %d: %d, want %d", reach, near, got.at(near), want[near])
+				}
+			}
+		}
+	}
+}
+
+// Spreads are what counting gives, wherever the values lie.
+func TestSpreadsOfAnyReach(t *testing.T) {
+	random := drawn(t)
+	for _, reach := range []int32{10, windowSize, 4 * windowSize, math.MaxInt32 / 2} {
+		const n, leaves = 3000, 5
+		leafOf, values := make([]int32, n), [2][]int32{make([]int32, n), make([]int32, n)}
+		want := make(map[[3]int32]int64)
+		for i := range n {
+			leafOf[i] = random.Int32N(leaves+1) - 1
+			for j := range values {
+				values[j][i] = random.Int32N(2*reach) - reach + int32(j)
+				if leafOf[i] >= 0 {
+					want[[3]int32{leafOf[i], int32(j), values[j][i]}]++
+				}
+			}
+		}
+		column := func(j int) func(int) int32 { return func(i int) int32 { return values[j][i] } }
+		found := 0
+		for leaf, spreads := range spreadsOf(alone(3), n, func(i int) int32 { return leafOf[i] }, leaves, column(0), column(1)) {
+			for j, s := range spreads {
+				if !slices.IsSorted(s.cells) {
+					t.Errorf("reach %d: cells %v", reach, s.cells)
+				}
+				for i, cell := range s.cells {
+					found++
+					if s.counts[i] != want[[3]int32{int32(leaf), int32(j), cell}] {
+						t.Errorf("reach %d, leaf %d, column %d: %d in cell %d, want %d", reach, leaf, j, s.counts[i], cell, want[[3]int32{int32(leaf), int32(j), cell}])
+					}
+				}
+			}
+		}
+		if found != len(want) {
+			t.Errorf("reach %d: %d cells, want %d", reach, found, len(want))
 		}
 	}
 }

@@ -25,7 +25,7 @@ const (
 
 // A turning is a kind at work.
 type turning struct {
-	ranks map[int32]int32 // by cell: mid-rank less that of the middle, in rankUnits of all
+	ranks byCell // mid-rank less that of the middle, in rankUnits of all
 	lag   int
 	sums  [longestTurn + 1]int64
 	pairs [longestTurn + 1]int64
@@ -35,22 +35,16 @@ type turning struct {
 
 // noiseOf is, by group, the kind of which its noise may be: that which most of its bursts are of; None where none has turnNoise of them.
 func (l *local) noiseOf(kindOf []int32, spreads [][]spread, c *crew) []int32 {
-	group := make([]int64, len(spreads))
-	for i, k := range kindOf {
-		if k >= 0 {
-			group[k] = int64(l.Group[i]) + 1
-		}
-	}
-	c.Reduce(team.Max, group)
+	group := l.groupsOf(c, kindOf, len(spreads))
 	all, of := make([]int64, l.Groups), slices.Repeat([]int32{None}, l.Groups)
 	for k, g := range group {
-		if g > 0 {
-			all[g-1] += spreads[k][0].bursts
+		if g >= 0 {
+			all[g] += spreads[k][0].bursts
 		}
 	}
 	for k, g := range group {
-		if g > 0 && float64(spreads[k][0].bursts) >= turnNoise*float64(all[g-1]) {
-			of[g-1] = int32(k)
+		if g >= 0 && float64(spreads[k][0].bursts) >= turnNoise*float64(all[g]) {
+			of[g] = int32(k)
 		}
 	}
 	return of
@@ -135,14 +129,14 @@ func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
 }
 
 func newTurning(s *spread) *turning {
-	t := &turning{ranks: make(map[int32]int32, len(s.cells))}
+	ranks := make([]int32, len(s.cells))
 	below := int64(0)
-	for i, cell := range s.cells {
+	for i := range ranks {
 		mid := (float64(below)+float64(s.counts[i])/2)/float64(s.bursts) - .5
-		t.ranks[cell] = int32(math.Round(mid * rankUnits))
+		ranks[i] = int32(math.Round(mid * rankUnits))
 		below += s.counts[i]
 	}
-	return t
+	return &turning{ranks: newByCell(s.cells, ranks)}
 }
 
 // byKind lists the bursts of the kinds at work, and among them the noise that may be of them: it has its turn too.
@@ -179,10 +173,15 @@ func (l *local) pieces(rows []int32, do func(rows []int32)) {
 		return
 	}
 	from := 0
+	next, _ := slices.BinarySearch(l.starts, rows[0]+1)
 	for k, i := range rows {
-		if k > 0 && l.stretchOf(int(i)) != l.stretchOf(int(rows[k-1])) {
-			do(rows[from:k])
-			from = k
+		if next == len(l.starts) || i < l.starts[next] {
+			continue
+		}
+		do(rows[from:k])
+		from = k
+		for next < len(l.starts) && l.starts[next] <= i {
+			next++
 		}
 	}
 	do(rows[from:])
@@ -190,21 +189,22 @@ func (l *local) pieces(rows []int32, do func(rows []int32)) {
 
 func (l *local) correlate(t *turning, rows, kindOf []int32) {
 	l.pieces(rows, func(rows []int32) {
-		z, known := make([]int64, len(rows)), make([]int64, len(rows))
+		z, known := make([]int32, len(rows)), make([]int32, len(rows))
 		for k, i := range rows {
 			if kindOf[i] != None {
-				z[k], known[k] = int64(t.ranks[l.Cell[i]]), 1
-				t.power += z[k] * z[k]
+				z[k], known[k] = t.ranks.at(l.Cell[i]), 1
+				t.power += int64(z[k]) * int64(z[k])
 			}
 		}
 		for lag := 1; lag <= min(longestTurn, len(z)-1); lag++ {
-			sum, pairs := int64(0), int64(0)
+			sum, pairs := int64(0), int32(0)
+			before, knownBefore := z[:len(z)-lag], known[:len(z)-lag]
 			for k, v := range z[lag:] {
-				sum += v * z[k]
-				pairs += known[lag+k] * known[k]
+				sum += int64(v) * int64(before[k])
+				pairs += known[lag+k] & knownBefore[k]
 			}
 			t.sums[lag] += sum
-			t.pairs[lag] += pairs
+			t.pairs[lag] += int64(pairs)
 		}
 	})
 }
@@ -235,7 +235,7 @@ func (l *local) positions(t *turning, rows, kindOf []int32, slow []bool) {
 	l.pieces(rows, func(rows []int32) {
 		z := make([]int32, len(rows))
 		for k, i := range rows {
-			z[k] = t.ranks[l.Cell[i]]
+			z[k] = t.ranks.at(l.Cell[i])
 		}
 		whole := len(z) / t.lag * t.lag
 		medians := make([]float64, t.lag)

@@ -7,6 +7,7 @@ import (
 	"moriens/analysis/dbscan"
 	"moriens/analysis/space"
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // Compute clusters bursts. Columns that do not fit each other, dimensions that the bursts lack, and
@@ -22,11 +23,11 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	c.kinds = o.byKinds() && o.Sample == 0
-	c.coordinates = func(rows []int32) []float64 { return c.space.Coordinates(nil, rows) }
 	var err error
 	if c.space, err = space.NewShared(c.team, b.Columns, o.Dims); err != nil {
 		return nil, err
 	}
+	c.coordinates = c.space.Coordinates
 	selection, err := c.space.Select(o.Filter)
 	if err != nil {
 		return nil, err
@@ -78,15 +79,17 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	found := foundIn(groups)
 	ids := r.Assemble(found)
 	for i, g := range groups {
-		for _, row := range g.rows {
-			if label := r.Labels[row]; label >= 0 {
-				r.Labels[row] = ids[i][label]
+		workers.Chunks(len(g.rows), c.workers, func(_, from, to int) {
+			for _, row := range g.rows[from:to] {
+				if label := r.Labels[row]; label >= 0 {
+					r.Labels[row] = ids[i][label]
+				}
 			}
-		}
+		})
 	}
 	r.Kinds = r.Labels
 	if c.kindOf != nil {
-		r.adoptKinds(c.kindOf, ids)
+		r.adoptKinds(c.kindOf, ids, c.workers)
 	}
 	r.Warn(c.chosen(selection), found)
 	return r, nil
@@ -102,8 +105,8 @@ type computation struct {
 	spread     spread
 	stopped    bool // the refinement was
 	kinds      bool // clusters are found by package kinds
-	// coordinates are those that bursts are clustered by.
-	coordinates func(rows []int32) []float64
+	// coordinates appends those that bursts are clustered by.
+	coordinates func(to []float64, rows []int32) []float64
 	kindOf      []kindOf // per burst: found by package kinds, else nil
 }
 
@@ -114,8 +117,6 @@ type group struct {
 	place  int     // the member that clusters it, or everywhere
 	at     []int32 // rows of its bursts that are clustered here, ascending
 	points dbscan.Points
-	least  float64        // Eps, if above 0, in place of the resolution
-	minPts int            // if above 0, in place of that of the options
 	index  *dbscan.Shared // nil if there are fewer than MinPts, and where it is clustered elsewhere
 }
 

@@ -1,9 +1,7 @@
 package partition
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 
@@ -11,6 +9,7 @@ import (
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // A kindOf is the cluster that stands for a burst's kind: index of the group and place among its clusters. group < 0 is one of the labels, less by one.
@@ -47,10 +46,11 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 
 // describeAll describes the clusters of the groups, by the labels of their bursts in their groups.
 func (k *kinding) describeAll(r *Result) error {
-	tallies := make([]*groupTally, len(k.groups))
+	tallies, sizes := make([]*groupTally, len(k.groups)), make([]int, len(k.groups))
 	for i, g := range k.groups {
-		tallies[i] = k.tally(g, r.Labels)
+		sizes[i] = len(g.rows)
 	}
+	workers.Every(sizes, k.workers, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
 	return k.describe(k.groups, tallies)
 }
 
@@ -70,15 +70,13 @@ type decided struct {
 // count counts the clusters' bursts, of all members.
 func (x *decided) count() error {
 	n := len(x.KindOf)
-	sums := make([]int64, 2*n+2)
-	for i, cluster := range x.Cluster {
-		if cluster == kinds.None {
-			cluster = int32(n)
+	sums, err := x.sums(n+1, func(i int) int32 {
+		if x.Cluster[i] == kinds.None {
+			return int32(n)
 		}
-		sums[2*cluster]++
-		sums[2*cluster+1] += x.computation.bursts.DurationNS[x.rows[i]]
-	}
-	if err := x.team.AllReduce(sums, team.Sum); err != nil {
+		return x.Cluster[i]
+	})
+	if err != nil {
 		return err
 	}
 	for cluster := range n {
@@ -95,6 +93,28 @@ func (x *decided) count() error {
 		x.root = append(x.root, most[kind])
 	}
 	return nil
+}
+
+// sums are how many bursts, of all members, are of each of n things, and how long they take. of says of which a burst here is; none below 0.
+func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
+	parts := make([][]int64, max(1, x.workers))
+	workers.Chunks(len(x.rows), x.workers, func(w, from, to int) {
+		part := make([]int64, 2*n)
+		for i := from; i < to; i++ {
+			if k := of(i); k >= 0 {
+				part[2*k]++
+				part[2*k+1] += x.computation.bursts.DurationNS[x.rows[i]]
+			}
+		}
+		parts[w] = part
+	})
+	sums := make([]int64, 2*n)
+	for _, part := range parts {
+		for k, v := range part {
+			sums[k] += v
+		}
+	}
+	return sums, x.team.AllReduce(sums, team.Sum)
 }
 
 // variantShare is the share of the bursts of its kind that makes a variant a cluster though it has little time.
@@ -127,12 +147,13 @@ func (x *decided) dissolve() {
 	if !some {
 		return
 	}
-	x.Cluster = slices.Clone(x.Cluster)
-	for i, cluster := range x.Cluster {
-		if cluster != kinds.None && gone[cluster] {
-			x.Cluster[i] = kinds.None
+	workers.Chunks(len(x.Cluster), x.workers, func(_, from, to int) {
+		for i, cluster := range x.Cluster[from:to] {
+			if cluster != kinds.None && gone[cluster] {
+				x.Cluster[from+i] = kinds.None
+			}
 		}
-	}
+	})
 }
 
 // groupOf is the group of a cluster.
@@ -198,12 +219,12 @@ func (x *decided) score(r *Result) error {
 		return nil
 	}
 	labels, durations := make([]int32, len(x.rows)), make([]int64, len(x.rows))
-	for i, row := range x.rows {
-		durations[i] = c.bursts.DurationNS[row]
-		if kind := x.Kind[i]; kind != kinds.None {
-			labels[i] = kind + 1
+	workers.Chunks(len(x.rows), c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			durations[i] = c.bursts.DurationNS[x.rows[i]]
+			labels[i] = x.Kind[i] + 1 // none is refine.Noise
 		}
-	}
+	})
 	b := &x.kinding.bursts
 	threads := sequence.Threads{
 		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: c.team, Halt: c.options.Halt,
@@ -265,14 +286,14 @@ func (x *decided) measure() error {
 	if err != nil {
 		return err
 	}
-	disturbed := make([]int64, 2*n)
-	for i, kind := range x.Kind {
-		if cluster := x.Cluster[i]; kind != kinds.None && (cluster == kinds.None || x.KindOf[cluster] != x.KindOf[kind]) {
-			disturbed[2*kind]++
-			disturbed[2*kind+1] += duration(i)
+	disturbed, err := x.sums(n, func(i int) int32 {
+		kind, cluster := x.Kind[i], x.Cluster[i]
+		if kind != kinds.None && cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] {
+			return kinds.None
 		}
-	}
-	if err := c.team.AllReduce(disturbed, team.Sum); err != nil {
+		return kind
+	})
+	if err != nil {
 		return err
 	}
 	for cluster := range n {
@@ -302,18 +323,23 @@ func (x *decided) cluster(cluster int32) *Cluster {
 func (x *decided) label(r *Result) {
 	c := x.computation
 	c.kindOf = make([]kindOf, len(r.Labels))
-	for row, label := range r.Labels {
-		c.kindOf[row] = kindOf{group: label - 1}
-	}
-	for i, row := range x.rows {
-		r.Labels[row], c.kindOf[row] = LabelNoise, kindOf{group: LabelNoise - 1}
-		if cluster := x.Cluster[i]; cluster != kinds.None {
-			r.Labels[row] = x.at[cluster].cluster
+	workers.Chunks(len(r.Labels), c.workers, func(_, from, to int) {
+		for row := from; row < to; row++ {
+			c.kindOf[row] = kindOf{group: r.Labels[row] - 1}
 		}
-		if kind := x.Kind[i]; kind != kinds.None {
-			c.kindOf[row] = x.at[x.root[kind]]
+	})
+	workers.Chunks(len(x.rows), c.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			row := x.rows[i]
+			r.Labels[row], c.kindOf[row] = LabelNoise, kindOf{group: LabelNoise - 1}
+			if cluster := x.Cluster[i]; cluster != kinds.None {
+				r.Labels[row] = x.at[cluster].cluster
+			}
+			if kind := x.Kind[i]; kind != kinds.None {
+				c.kindOf[row] = x.at[x.root[kind]]
+			}
 		}
-	}
+	})
 	for cluster, root := range x.root {
 		if x.bursts[cluster] > 0 {
 			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers
@@ -321,125 +347,20 @@ func (x *decided) label(r *Result) {
 	}
 }
 
-// adoptKinds gives bursts and clusters the numbers of their kinds: ids are those of the clusters, by group.
-func (r *Result) adoptKinds(of []kindOf, ids [][]int32) {
+// adoptKinds gives bursts and clusters the numbers of their kinds: ids are those of the clusters, by group. So many workers do.
+func (r *Result) adoptKinds(of []kindOf, ids [][]int32, n int) {
 	r.Kinds = make([]int32, len(of))
-	for row, k := range of {
-		if k.group < 0 {
-			r.Kinds[row] = k.group + 1
-		} else {
-			r.Kinds[row] = ids[k.group][k.cluster]
+	workers.Chunks(len(of), n, func(_, from, to int) {
+		for i, k := range of[from:to] {
+			if k.group < 0 {
+				r.Kinds[from+i] = k.group + 1
+			} else {
+				r.Kinds[from+i] = ids[k.group][k.cluster]
+			}
 		}
-	}
+	})
 	for i := range r.Clusters {
 		k := &r.Clusters[i]
 		k.Kind = ids[k.Group][k.Kind]
 	}
-}
-
-// tree tells the clusters of density, and then the kinds that order made of them.
-func (x *decided) tree(score float64) *refine.Tree {
-	clusters, kindCount := 0, 0
-	for cluster, n := range x.bursts {
-		if n > 0 {
-			clusters++
-			if x.root[cluster] == int32(cluster) {
-				kindCount++
-			}
-		}
-	}
-	t := &refine.Tree{Chosen: make([]int, len(x.groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
-	t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount)
-	own := make([]int32, len(x.KindOf))
-	for cluster := range own {
-		own[cluster] = int32(cluster) + 1
-	}
-	t.Levels = []refine.Level{x.level(own, nil)}
-	if kindCount < clusters {
-		t.Levels = append(t.Levels, x.level(x.kindNodes(), own))
-	}
-	t.Levels[len(t.Levels)-1].Score = score
-	if x.scores != nil && x.scores.Defined() {
-		t.Merged = refine.Alternatives(x.scores, t.Levels[len(t.Levels)-1].Nodes)
-	}
-	return t
-}
-
-// kindNodes is, by cluster, the node of its kind.
-func (x *decided) kindNodes() []int32 {
-	of := make([]int32, len(x.KindOf))
-	for cluster, root := range x.root {
-		of[cluster] = root + 1
-	}
-	return of
-}
-
-// level is the nodes that clusters are in, which were others before; nil = nothing was.
-func (x *decided) level(at, before []int32) refine.Level {
-	l := refine.Level{Score: math.NaN()}
-	for _, g := range x.groups {
-		l.Eps = append(l.Eps, g.Eps)
-	}
-	byID := make(map[int32]*refine.Node)
-	from := make(map[int32]map[int32]int)
-	for cluster, id := range at {
-		if x.bursts[cluster] == 0 {
-			continue
-		}
-		n := byID[id]
-		if n == nil {
-			leaf := &x.nodes[x.HalfOf[cluster]]
-			n = &refine.Node{ID: id, Group: int(x.groupOf(int32(cluster))), Eps: leaf.Eps, MinPts: leaf.MinPts, Score: math.NaN()}
-			byID[id], from[id] = n, make(map[int32]int)
-		}
-		n.Bursts += int(x.bursts[cluster])
-		n.TimeNS += x.timeNS[cluster]
-		n.Score = x.scoreOf(int32(cluster))
-		if before != nil {
-			from[id][before[cluster]] += int(x.bursts[cluster])
-		}
-	}
-	if x.noise[0] > 0 {
-		n := refine.Node{ID: refine.Noise, Group: -1, Bursts: int(x.noise[0]), TimeNS: x.noise[1], Score: math.NaN()}
-		if before != nil {
-			n.Parents = []refine.Parent{{ID: refine.Noise, Bursts: n.Bursts}}
-		}
-		l.Nodes = append(l.Nodes, n)
-	}
-	for id, n := range byID {
-		for parent, bursts := range from[id] {
-			n.Parents = append(n.Parents, refine.Parent{ID: parent, Bursts: bursts})
-		}
-		slices.SortFunc(n.Parents, func(a, b refine.Parent) int { return cmp.Compare(a.ID, b.ID) })
-		l.Nodes = append(l.Nodes, *n)
-	}
-	slices.SortFunc(l.Nodes, func(a, b refine.Node) int { return cmp.Compare(a.ID, b.ID) })
-	return l
-}
-
-// lineage gives each of so many bursts here the way that its cluster took.
-func (x *decided) lineage(bursts int, t *refine.Tree) []uint32 {
-	of := make([]uint32, len(x.KindOf))
-	add := func(cluster, level int, node int32) {
-		t.Lineages = append(t.Lineages, refine.Lineage{From: of[cluster], Level: level, Node: node})
-		of[cluster] = uint32(len(t.Lineages) - 1)
-	}
-	for cluster, root := range x.root {
-		if x.bursts[cluster] > 0 {
-			add(cluster, 0, int32(cluster)+1)
-			if int(root) != cluster {
-				add(cluster, 1, root+1)
-			}
-		}
-	}
-	noise := uint32(len(t.Lineages))
-	t.Lineages = append(t.Lineages, refine.Lineage{Node: refine.Noise})
-	list := make([]uint32, bursts)
-	for i, row := range x.rows {
-		list[row] = noise
-		if cluster := x.Cluster[i]; cluster != kinds.None {
-			list[row] = of[cluster]
-		}
-	}
-	return list
 }

@@ -205,31 +205,17 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	basins := make([]*group, len(p.Basins))
 	for i, x := range p.Basins {
 		of := k.groups[x.Group]
-		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}, rows: []int32{}}
-		if !x.Alone {
-			basins[i].least = x.Eps
-			if !p.Judged() { // nobody sees whether a small or a thin one is a kind
-				basins[i].minPts = k.options.minPts(of.Bursts)
-				if basins[i].least > k.resolution && k.resolution > 0 {
-					basins[i].least = k.resolution
-				}
-			}
-		}
+		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}}
 	}
-	sizes := make([]int, len(basins))
-	for _, of := range p.Of {
-		sizes[of]++
-	}
-	for i, g := range basins {
-		g.rows = make([]int32, 0, sizes[i])
-	}
-	for i, of := range p.Of {
-		basins[of].rows = append(basins[of].rows, k.rows[i])
+	for i, rows := range k.rowsOf(p.Of, len(basins)) {
+		basins[i].rows = rows
 	}
 	c := k.computation
-	c.coordinates = func(rows []int32) []float64 {
-		coords := k.coordinates(nil, rows)
+	c.coordinates = func(to []float64, rows []int32) []float64 {
+		first := len(to)
+		to = k.coordinates(to, rows)
 		if p.Shift != nil {
+			coords := to[first:]
 			for at := 0; at < len(rows); {
 				thread := c.threadOf(rows[at])
 				n, _ := slices.BinarySearch(rows[at:], int32(c.bursts.ThreadEnds[thread]))
@@ -239,9 +225,12 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 				at += n
 			}
 		}
-		return coords
+		return to
 	}
-	if err := c.prepare(basins); err != nil {
+	if err := k.findDensities(p, basins); err != nil {
+		return nil, err
+	}
+	if err := c.bring(basins); err != nil {
 		return nil, err
 	}
 	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
@@ -265,10 +254,40 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		leaf[n.ID] = int32(i)
 		k.leaves = append(k.leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
 	}
-	for i, row := range k.rows {
-		k.leafOf[i] = leaf[refined.Labels[row]]
-	}
+	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
+		for i, row := range k.rows[from:to] {
+			k.leafOf[from+i] = leaf[refined.Labels[row]]
+		}
+	})
 	return basins, nil
+}
+
+// rowsOf lists the bursts by what each is of, one of n.
+func (k *kinding) rowsOf(of []int32, n int) [][]int32 {
+	next := make([][]int32, max(1, k.workers)) // by worker and what bursts are of: first how many there are, then where the next one goes
+	workers.Chunks(len(of), k.workers, func(w, from, to int) {
+		next[w] = make([]int32, n)
+		for _, x := range of[from:to] {
+			next[w][x]++
+		}
+	})
+	lists := make([][]int32, n)
+	for x := range lists {
+		sum := int32(0)
+		for w := range next {
+			if next[w] != nil {
+				next[w][x], sum = sum, sum+next[w][x]
+			}
+		}
+		lists[x] = make([]int32, sum)
+	}
+	workers.Chunks(len(of), k.workers, func(w, from, to int) {
+		for i, x := range of[from:to] {
+			lists[x][next[w][x]] = k.rows[from+i]
+			next[w][x]++
+		}
+	})
+	return lists
 }
 
 func lastNode(nodes []refine.Node) (last int32) {

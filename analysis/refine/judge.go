@@ -255,8 +255,10 @@ func (r *refinement) result() (*Result, error) {
 	t.Lineages = r.ways.all
 	result := &Result{Labels: r.past[most], Lineage: r.ways.of, Score: r.scores[most]}
 	for g, level := range t.Chosen {
-		for _, row := range r.bursts.Groups[g].Rows {
-			result.Labels[row] = r.past[level][row]
+		if level != most {
+			for _, row := range r.bursts.Groups[g].Rows {
+				result.Labels[row] = r.past[level][row]
+			}
 		}
 		for _, n := range t.Levels[level].Nodes {
 			if n.ID != Noise && n.Group == g {

@@ -109,11 +109,16 @@ func (r *refinement) agree(err error) error {
 // begin puts every burst where it is before the first step: in no cluster.
 func (r *refinement) begin() error {
 	r.labels = make([]int32, len(r.bursts.DurationNS))
-	r.ways = newLineages(r.own)
-	r.noise = make([]Node, len(r.bursts.Groups))
-	for i := range r.labels {
-		r.labels[i] = Absent
+	workers.Chunks(len(r.labels), r.options.Workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			r.labels[i] = Absent
+		}
+	})
+	r.ways = newLineages(0)
+	if !r.options.Unscored {
+		r.ways = newLineages(r.own)
 	}
+	r.noise = make([]Node, len(r.bursts.Groups))
 	sums, err := r.place()
 	if err := team.Explain(r.bursts.Team, err); err != nil {
 		return err

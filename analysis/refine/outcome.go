@@ -6,6 +6,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // An outcome is what a step did in one group, of all members together.
@@ -25,31 +26,24 @@ type gained struct {
 
 // sumUp adds up the moves of all members.
 func (r *refinement) sumUp(step int, moves []move) ([]outcome, error) {
+	sizes := make([]int, len(moves))
+	for i := range moves {
+		if moves[i].moved {
+			sizes[i] = len(moves[i].density.labels)
+		}
+	}
+	here := make([][]gained, len(moves))
+	workers.Every(sizes, r.options.Workers, func(i int) {
+		if moves[i].moved {
+			here[i] = r.gains(step, &moves[i])
+		}
+	})
 	var words []int64 // per group that was moved: its index, how many clusters; noise, and the clusters
-	for i, m := range moves {
-		if !m.moved {
+	for i, all := range here {
+		if !moves[i].moved {
 			continue
 		}
-		all := make([]gained, 1+len(m.density.minPts))
-		for k, minPts := range m.density.minPts {
-			all[1+k].minPts = minPts
-		}
-		for k := range all {
-			all[k].from = make(map[int32]int)
-		}
-		for j, k := range m.density.labels {
-			x := &all[0]
-			if k != dbscan.Noise {
-				x = &all[1+k]
-			}
-			row, bursts := m.part.row(j), m.part.burstsOf(j)
-			x.bursts += bursts
-			x.timeNS += r.bursts.DurationNS[row]
-			if step > 0 {
-				x.from[r.labels[row]] += bursts
-			}
-		}
-		words = append(words, int64(i), int64(len(m.density.minPts)))
+		words = append(words, int64(i), int64(len(all)-1))
 		for k := range all {
 			words = all[k].encode(words)
 		}
@@ -73,6 +67,30 @@ func (r *refinement) sumUp(step int, moves []move) ([]outcome, error) {
 		}
 	}
 	return outcomes, nil
+}
+
+// gains are what noise, and then the new clusters, have got here of one group.
+func (r *refinement) gains(step int, m *move) []gained {
+	all := make([]gained, 1+len(m.density.minPts))
+	for k, minPts := range m.density.minPts {
+		all[1+k].minPts = minPts
+	}
+	for k := range all {
+		all[k].from = make(map[int32]int)
+	}
+	for j, k := range m.density.labels {
+		x := &all[0]
+		if k != dbscan.Noise {
+			x = &all[1+k]
+		}
+		row, bursts := m.part.row(j), m.part.burstsOf(j)
+		x.bursts += bursts
+		x.timeNS += r.bursts.DurationNS[row]
+		if step > 0 {
+			x.from[r.labels[row]] += bursts
+		}
+	}
+	return all
 }
 
 func (x *gained) encode(words []int64) []int64 {

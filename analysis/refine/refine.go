@@ -82,7 +82,7 @@ type Options struct {
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
 	// Unscored leaves out the score: the clusters of the first step are the answer, and somebody else judges them. Of those that two neighbours made such stay
-	// of which all threads have as many bursts.
+	// of which all threads have as many bursts. There is no Lineage then.
 	Unscored bool
 	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.
 	Stop func() bool

@@ -8,21 +8,18 @@ import (
 	"moriens/analysis/team"
 )
 
-// leaveUnscored ends the refinement with the clusters of its first step.
+// leaveUnscored ends the refinement with the clusters of its first step. Nobody asks how bursts came to them.
 func (r *refinement) leaveUnscored(level *Level) error {
 	even, err := r.even(level)
 	if err != nil {
 		return err
 	}
 	r.dissolve(level, even)
-	if err := r.ways.extend(r.bursts.Team, 0, r.labels[:r.own], r.order); err != nil {
-		return err
-	}
 	level.Score = math.NaN()
 	for i := range level.Nodes {
 		level.Nodes[i].Score = math.NaN()
 	}
-	r.past, r.scores = append(r.past, slices.Clone(r.labels)), append(r.scores, &sequence.Score{Global: math.NaN()})
+	r.past, r.scores = append(r.past, r.labels), append(r.scores, &sequence.Score{Global: math.NaN()})
 	r.parts = append(r.parts, make([]float64, len(r.noise)))
 	return nil
 }
