@@ -2,8 +2,10 @@ package retention
 
 import (
 	"fmt"
+	"math"
 
 	"moriens/analysis/period"
+	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -20,8 +22,11 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	k.How = "everything"
 	if r.periods != nil {
 		k.Phases = nil
+		computing := r.computing()
 		for i := range r.periods.Phases {
-			k.Phases = append(k.Phases, describePhase(&r.periods.Phases[i], r.times[i]))
+			d := describePhase(&r.periods.Phases[i], r.times[i])
+			d.Computing = computing[i]
+			k.Phases = append(k.Phases, d)
 		}
 	}
 	m.Reduction.Missing = append(append(m.Reduction.Missing, r.missing...), r.lacking...)
@@ -53,6 +58,23 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	}
 	x, budget := &m.Reduction, int64(o.Budget)
 	x.BudgetBytes, x.FullBytes, x.FullMeasured, x.Error = &budget, r.sizes.Full, r.sizes.Measured, r.fidelity
+}
+
+// computing is how long all threads computed in each phase, in seconds.
+func (r *Reduction) computing() []rundir.Number {
+	list := make([]rundir.Number, len(r.periods.Phases))
+	if r.exact == nil {
+		for i := range list {
+			list[i] = rundir.Number(math.NaN())
+		}
+		return list
+	}
+	for i := range r.exact.Rows {
+		if row := &r.exact.Rows[i]; row.Kind == profile.Computation && row.Phase >= 0 {
+			list[row.Phase] += rundir.Number(float64(row.Time.Total) / 1e9)
+		}
+	}
+	return list
 }
 
 func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
