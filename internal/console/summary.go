@@ -26,6 +26,11 @@ const (
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nmoriens: %s\n", headline(m))
+	warning := ""
+	if m.Scheduling != nil && m.Scheduling.Warning != "" {
+		warning = m.Scheduling.Warning
+		fmt.Fprintf(&b, "warning: %s\n", warning)
+	}
 	if text := incomplete(m); text != "" {
 		fmt.Fprintf(&b, "incomplete: %s\n", text)
 	}
@@ -52,7 +57,9 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	}
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
+		if n != warning {
+			fmt.Fprintf(&b, "note: %s\n", n)
+		}
 	}
 	if text := advice(m, c); text != "" {
 		fmt.Fprintf(&b, "hint: %s\n", text)
