@@ -26,13 +26,13 @@ const (
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nmoriens: %s\n", headline(m))
+	if text := incomplete(m); text != "" {
+		fmt.Fprintf(&b, "incomplete: %s\n", text)
+	}
 	warning := ""
 	if m.Scheduling != nil && m.Scheduling.Warning != "" {
 		warning = m.Scheduling.Warning
 		fmt.Fprintf(&b, "warning: %s\n", warning)
-	}
-	if text := incomplete(m); text != "" {
-		fmt.Fprintf(&b, "incomplete: %s\n", text)
 	}
 	b.WriteByte('\n')
 	if m.Empty == "" {

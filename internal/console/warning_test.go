@@ -17,8 +17,13 @@ func TestWarningComesFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if lines[2] != "warning: "+shared || lines[3] != "incomplete: a rank is missing" || strings.Count(b.String(), shared) != 1 || !strings.Contains(b.String(), "note: another\n") {
+	if lines[2] != "incomplete: a rank is missing" || lines[3] != "warning: "+shared || strings.Count(b.String(), shared) != 1 || !strings.Contains(b.String(), "note: another\n") {
 		t.Error(b.String())
+	}
+	m.Incomplete = nil
+	b.Reset()
+	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil || !strings.HasPrefix(strings.Split(b.String(), "\n")[2], "warning: ") {
+		t.Errorf("error %v\n%s", err, b.String())
 	}
 	m.Scheduling = &rundir.Scheduling{}
 	b.Reset()
