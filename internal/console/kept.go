@@ -115,7 +115,11 @@ func classes(k *rundir.Kept, worlds bool) string {
 	text := count(len(k.Classes), "class")
 	var sizes []string
 	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
-		sizes = append(sizes, fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds)))
+		like := fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds))
+		if c.Differs != "" {
+			like += " with " + c.Differs
+		}
+		sizes = append(sizes, like)
 	}
 	text += " (" + strings.Join(sizes, ", ")
 	if rest := len(k.Classes) - mostSaid; rest > 0 {

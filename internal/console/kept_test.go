@@ -23,7 +23,7 @@ func TestKept(t *testing.T) {
 					rundir.Inner{Depth: 1, PeriodBursts: 2, Trips: 4, MinTrips: 3, MaxTrips: 7}, rundir.Inner{Depth: 2, PeriodBursts: 1, Trips: 90, MinTrips: 90, MaxTrips: 90}),
 			},
 			Classes: []rundir.Class{
-				{Size: 6, Exemplar: rundir.ThreadName{Rank: 1}}, {Size: 1, Exemplar: rundir.ThreadName{Rank: 7, Thread: 2}}, {Size: 1}, {Size: 1},
+				{Size: 6, Exemplar: rundir.ThreadName{Rank: 1}}, {Size: 1, Exemplar: rundir.ThreadName{Rank: 7, Thread: 2}, Differs: "30 % more time in cluster 2 (1.30 s instead of 1.00 s)"}, {Size: 1}, {Size: 1},
 			},
 			Outliers: []rundir.Outlier{{ThreadName: rundir.ThreadName{Rank: 3}, Reason: "is slow"}, {Reason: "is fast"}, {Reason: "waits"}, {Reason: "sends"}},
 			Windows:  []rundir.Window{{Why: "representative"}, {Why: "anomaly"}, {Why: "representative"}},
@@ -39,7 +39,7 @@ func TestKept(t *testing.T) {
 	var b strings.Builder
 	writeKept(&b, m)
 	want := `iterations: 1,000 steps of 2.00 ms in phase 1 (in each 6 bursts, 4 × 1 of them in a loop), 500 steps of 3.00 ms in phase 4 (in each 6 bursts, 3 to 7 × 2 of them in a loop), 4 steps of 5.00 ms in phase 3 (in each 6 bursts), 1 shorter phase
-ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2, 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more unlike their class
+ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2 with 30 % more time in cluster 2 (1.30 s instead of 1.00 s), 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more unlike their class
 kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; of the other bursts a sample of 2,000; no room for 8 more
 reduction: all files have 293 KiB; how much that saves cannot be said, because of what is missing
 error: rebuilt from kept bursts and the sample it is off by 0.1 % of the computing time; from windows alone by 3.1 % of the computing time, at worst cluster 4 by 10.0 % of its own and rank 6 by 4.2 %; windows represent 99.5 % of the time

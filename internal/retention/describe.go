@@ -107,7 +107,7 @@ func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
 	k.Grouped, k.Differ = r.classes.Method, r.classes.Differ
 	for i := range r.classes.Classes {
 		c := &r.classes.Classes[i]
-		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile}
+		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile, Differs: c.Differs}
 		for _, thread := range c.Threads {
 			if n := len(d.Threads); n > 0 && d.Threads[n-1][1]+1 == int(thread) {
 				d.Threads[n-1][1]++

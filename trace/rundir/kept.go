@@ -59,7 +59,8 @@ type Class struct {
 	Threads  [][2]int   `json:"threads"` // numbers of its threads in the order of world, rank and thread, from 0: first and last of each run
 	Exemplar ThreadName `json:"exemplar"`
 	Reason   string     `json:"reason"`
-	Profile  string     `json:"profile"` // what its threads spend their time on
+	Profile  string     `json:"profile"`           // what its threads spend their time on
+	Differs  string     `json:"differs,omitempty"` // in what they differ most from the first class; empty: it is that
 }
 
 // An Outlier is a thread that is unlike its class.
