@@ -67,7 +67,7 @@ func compareCurve(exact *profile.Curve, rebuilt []float64) Curve {
 		mean += float64(ns) / float64(c.Points)
 	}
 	for i, ns := range exact.Computing {
-		off := part(math.Abs(rebuilt[i]-float64(ns)), mean)
+		off := partOf(math.Abs(rebuilt[i]-float64(ns)), mean)
 		c.Mean += off / float64(c.Points)
 		if off > c.Worst {
 			c.Worst, c.At = off, i*exact.Group

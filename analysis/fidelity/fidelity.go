@@ -1,17 +1,20 @@
 // Package fidelity says how wrong a run is that was reduced: the run is rebuilt from what was kept and judged by the exact sums.
 //
-// In come the exact profile (level 1), the symbols that each thread went through (level 2: a cluster and the calls round it), and the bursts that were kept. The
-// time of a thread's bursts of a symbol is rebuilt as their number, of level 2, times the mean duration of bursts like them:
+// In come the exact profile (level 1), the symbols that each thread went through (level 2: a kind and the calls round it), and the bursts that were kept. The bursts of a
+// kind have parts, each with a mean of its own: its core, which is the cluster that stands for it, each variant, and those that were disturbed, wherever density puts these. How many of
+// each part a thread has is known exactly, so the parts are weighed by that (post-stratification: Cochran, Sampling Techniques, 3rd ed., section 5A.9). The time of a
+// thread's bursts of a symbol is rebuilt as their number, of level 2, times the mean duration of bursts like them, part by part:
 //
 //   - of the symbol in kept windows: of the thread itself, else of its class, else of all;
-//   - of the symbol's cluster there, likewise;
-//   - of the cluster in the weighted sample, likewise.
+//   - of the kind there, likewise;
+//   - by weights, of kept windows and sample together: of the thread if the weights add up to its bursts, else of its class if they do there, else of all.
 //
-// Bursts in no cluster are not alike, nor those of Input.Unlike: a single long one, such as a start-up, makes their mean. They are rebuilt from kept windows and sample together, by weights: of the thread if
-// the weights add up to its bursts, else of its class if they do there, else of all. In the curves, which are about the many, the geometric mean of those between the same calls
-// stands for each.
+// A window holds few bursts, and what it says of disturbed ones is by chance. So where windows and weights say different things of a kind, its parts go by weights,
+// those first that differ most for the time that they have, until what is left to windows differs by agreed of the kind's time at most: windows are wrong by hardly more than
+// that where weights are right. Bursts of no kind are not alike, and go by weights: a single long one, such as a start-up, makes their mean. In the curves, which are about the
+// many, the geometric mean of those between the same calls stands for each of these.
 //
-// Level 1 is only what the answer is compared with. Out come relative errors, 0 = none, 1 = all of it, and distances between distributions. The package never
+// The times of level 1 are only what the answer is compared with. Out come relative errors, 0 = none, 1 = all of it, and distances between distributions. The package never
 // changes its input.
 package fidelity
 
@@ -21,8 +24,7 @@ import "moriens/analysis/profile"
 type Input struct {
 	Exact    *profile.Profile
 	Counters int      // of the run
-	Clusters []int32  // of the symbols, by symbol
-	Unlike   []int32  // clusters whose bursts are not alike either
+	Clusters []int32  // of the symbols, by symbol: those that stand for their kinds
 	Threads  []Thread // by thread
 	Phases   []Phase  // of iterations, as in Exact.Curves; nil = no curves are compared
 }
@@ -39,6 +41,7 @@ type Thread struct {
 // Bursts are some bursts, a row each; the columns have one length.
 type Bursts struct {
 	Symbol     []uint32
+	Cluster    []int32 // as of the rows of the profile; nil = that of the symbol
 	DurationNS []int64
 	Counters   [][]int64 // profile.NotRead where a value is missing
 	Weight     []float64 // how many bursts each stands for; nil = one
@@ -74,14 +77,24 @@ type Errors struct {
 	ExactNS   int64 // computing time
 	RebuiltNS float64
 	Time      float64   // relative error of that
-	Clusters  []Cluster // by label, ascending; those in no cluster (below 1) first
+	Clusters  []Cluster // of kinds, by label, ascending; those of none (below 1) first
 	Worst     int32     // the cluster, of those from 1 on, with the largest error of time; 0 = there is none
 	WorstTime float64   // that error
 	Counters  []float64 // relative error of each counter's sum over the run
 	Curves    []Curve   // by phase of iterations
+	Threads   []Time    // by thread; none where it is taken by weights
 }
 
-// A Cluster compares the bursts of one cluster.
+// A Time compares computing times.
+type Time struct {
+	ExactNS   int64
+	RebuiltNS float64
+}
+
+// Error is the relative one.
+func (t Time) Error() float64 { return relative(t.RebuiltNS, float64(t.ExactNS)) }
+
+// A Cluster compares the bursts of one cluster, with those of its kind.
 type Cluster struct {
 	Label       int32
 	ExactNS     int64

@@ -1,10 +1,7 @@
 package fidelity
 
 import (
-	"errors"
-	"fmt"
 	"math"
-	"slices"
 
 	"moriens/analysis/profile"
 )
@@ -84,92 +81,14 @@ const (
 	ofRun
 )
 
-// A stock is the sources of kept windows, of the sample, or of both.
-type stock struct {
-	symbols, clusters map[place]*source
-}
+// A stock is the sources of kept windows, or of those and the sample.
+type stock map[place]*source
 
+// A place is a part of a kind, and what of it.
 type place struct {
 	owner
-	what int32 // symbol, or cluster by its place in labels
+	symbol int32 // anySymbol: all of the part
+	part   int32
 }
 
-func newStock() stock { return stock{make(map[place]*source), make(map[place]*source)} }
-
-// labels are the clusters of a run, in the order of profile.Histograms.
-type labels struct {
-	ofSymbol []int32 // -1: of a cluster that is not in the profile
-	alike    []bool  // by label: its bursts are
-	exact    []profile.Histogram
-	rulers   []profile.Ruler
-	counters int
-}
-
-func newLabels(in *Input) *labels {
-	l := &labels{exact: in.Exact.Histograms, counters: in.Counters}
-	number := make(map[int32]int32)
-	for k := range l.exact {
-		number[l.exact[k].Cluster] = int32(k)
-		l.rulers = append(l.rulers, l.exact[k].Ruler())
-		l.alike = append(l.alike, l.exact[k].Cluster > 0 && !slices.Contains(in.Unlike, l.exact[k].Cluster))
-	}
-	for _, cluster := range in.Clusters {
-		k, ok := number[cluster]
-		if !ok {
-			k = -1
-		}
-		l.ofSymbol = append(l.ofSymbol, k)
-	}
-	return l
-}
-
-// cluster gives the place of a symbol's cluster.
-func (l *labels) cluster(symbol uint32) (int32, error) {
-	if int(symbol) >= len(l.ofSymbol) || l.ofSymbol[symbol] < 0 {
-		return 0, fmt.Errorf("symbol %d is of no cluster in the profile", symbol)
-	}
-	return l.ofSymbol[symbol], nil
-}
-
-func (l *labels) newSource() *source { return &source{counters: make([]count, l.counters)} }
-
-// fill adds the bursts of a thread to the sources of several stocks: its own, those of its class and those of the run.
-func (l *labels) fill(b *Bursts, sampled bool, thread, class int32, to ...stock) error {
-	n := len(b.Symbol)
-	if len(b.DurationNS) != n || b.Weight != nil && len(b.Weight) != n || len(b.Counters) != l.counters && n > 0 {
-		return errors.New("columns of the kept bursts differ in length")
-	}
-	for _, column := range b.Counters {
-		if len(column) != n {
-			return errors.New("columns of the kept bursts differ in length")
-		}
-	}
-	for k, symbol := range b.Symbol {
-		cluster, err := l.cluster(symbol)
-		if err != nil {
-			return err
-		}
-		weight := 1.
-		if b.Weight != nil {
-			weight = b.Weight[k]
-		}
-		if !(weight > 0) || math.IsInf(weight, 1) {
-			return fmt.Errorf("burst %d has weight %v: want one above 0 and finite", k, weight)
-		}
-		number := int32(l.rulers[cluster].Bucket(b.DurationNS[k]))
-		put := func(in map[place]*source, at place) {
-			if in[at] == nil {
-				in[at] = l.newSource()
-			}
-			in[at].add(b, k, weight, number)
-			in[at].sampled = in[at].sampled || sampled
-		}
-		for _, s := range to {
-			for _, o := range []owner{{ofThread, thread}, {ofClass, class}, {ofRun, 0}} {
-				put(s.symbols, place{o, int32(symbol)})
-				put(s.clusters, place{o, cluster})
-			}
-		}
-	}
-	return nil
-}
+const anySymbol = -1

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"moriens/analysis/team"
 )
 
 // A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in most of nine iterations behind, compared with most of nine
@@ -161,30 +163,134 @@ func (c *changes) border(at int) int {
 	return min(max(best, around), n-around)
 }
 
-// part makes phases of the sections of the reference that change.
+// part makes phases of the sections of the reference that change on most threads: what changes on one alone is that thread's.
 func (f *finder) part() {
-	if n := f.reference.sequence; n >= 0 && len(f.delimiters) > 0 {
-		s := f.sequences[n]
-		s.sections = f.parts(s)
+	if n := f.reference.sequence; n >= 0 {
+		f.sequences[n].sections = f.sequences[n].parts(f.turns(&f.way))
 	}
 }
 
-func (f *finder) parts(s *sequence) []section {
-	var list []section
-	for _, x := range s.sections {
-		first := 0
-		if x.whole != nil {
-			for _, next := range newChanges(&f.threads[s.threads[0]], x.whole).find() {
-				list = append(list, x.portion(first, next))
-				first = next
+// turns are the iterations with which phases begin, of one section of the reference. Sections of other threads are the same if they are between the same delimiters, and as many.
+type turns struct {
+	delimiter, iterations int
+	at                    []int
+}
+
+// turns finds those of all sections; none where repetition alone tells iterations. It is collective.
+func (f *finder) turns(w *way) []turns {
+	n := w.reference.sequence
+	if n < 0 || len(w.delimiters) == 0 {
+		return nil
+	}
+	s := w.sequences[n]
+	first := s.threads[0]
+	var told []int64
+	if f.Mine(first) {
+		for i := range s.sections {
+			x, at := &s.sections[i], []int(nil)
+			if x.whole != nil {
+				at = newChanges(&f.threads[first], x.whole).find()
 			}
+			told = append(told, int64(x.delimiter), int64(len(x.whole)), int64(len(at)))
+			for _, k := range at {
+				told = append(told, int64(k))
+			}
+		}
+	}
+	if !f.Alone() {
+		told = team.Must(team.Gather(f.Threads, told))[f.Owner(first)]
+	}
+	var list []turns
+	for len(told) > 0 {
+		x := turns{delimiter: int(told[0]), iterations: int(told[1])}
+		for _, k := range told[3 : 3+told[2]] {
+			x.at = append(x.at, int(k))
+		}
+		list, told = append(list, x), told[3+told[2]:]
+	}
+	f.vote(w, list)
+	return list
+}
+
+// vote leaves the turns that threads with half of the time or more have too, of those that have the section.
+func (f *finder) vote(w *way, list []turns) {
+	n := 0
+	for i := range list {
+		n += len(list[i].at)
+	}
+	votes := make([]int64, 2*n) // by turn: the time of those that have it, and of all
+	for _, s := range w.sequences {
+		if !f.Mine(s.threads[0]) {
+			continue
+		}
+		left := votes
+		for i := range list {
+			if x := s.same(&list[i]); x != nil && len(list[i].at) > 0 {
+				for k, has := range newChanges(&f.threads[s.threads[0]], x.whole).at(list[i].at) {
+					left[2*k] += int64(truth(has)) * s.timeNS
+					left[2*k+1] += s.timeNS
+				}
+			}
+			left = left[2*len(list[i].at):]
+		}
+	}
+	f.Reduce(team.Sum, votes)
+	for i := range list {
+		var kept []int
+		for _, at := range list[i].at {
+			if 2*votes[0] >= votes[1] {
+				kept = append(kept, at)
+			}
+			votes = votes[2:]
+		}
+		list[i].at = kept
+	}
+}
+
+// same is the section that has the turns; nil: there is none.
+func (s *sequence) same(x *turns) *section {
+	for i := range s.sections {
+		if y := &s.sections[i]; y.whole != nil && y.delimiter == x.delimiter && len(y.whole) == x.iterations {
+			return y
+		}
+	}
+	return nil
+}
+
+// parts are the sections of the reference, each in as many parts as it has turns.
+func (s *sequence) parts(list []turns) []section {
+	if list == nil {
+		return s.sections
+	}
+	var parted []section
+	for i, x := range s.sections {
+		first := 0
+		for _, next := range list[i].at {
+			parted = append(parted, x.portion(first, next))
+			first = next
 		}
 		if first > 0 {
 			x = x.portion(first, x.iterations())
 		}
-		list = append(list, x)
+		parted = append(parted, x)
 	}
-	return list
+	return parted
+}
+
+// at says which changes, by the iterations with which something else begins, this thread has too.
+func (c *changes) at(list []int) []bool {
+	has := make([]bool, len(list))
+	for k, at := range list {
+		from, to := 0, len(c.begins)-1
+		if k > 0 {
+			from = list[k-1]
+		}
+		if k+1 < len(list) {
+			to = list[k+1]
+		}
+		has[k] = c.distance(c.most(max(from, at-blockPieces), at), c.most(at, min(to, at+blockPieces))) >= changedBy
+	}
+	return has
 }
 
 // portion is the section from one iteration to before another.

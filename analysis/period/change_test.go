@@ -88,6 +88,37 @@ func TestPhasesBetweenDelimiters(t *testing.T) {
 	}
 }
 
+// What changes on one thread of several is no phase of the run, though that thread is told by.
+func TestOneThreadChangesAlone(t *testing.T) {
+	for _, seed := range seeded(t, 10) {
+		var list []*planted
+		for thread := range uint64(5) {
+			p, alike := &planted{random: rand.New(rand.NewPCG(seed, 1+thread))}, rand.New(rand.NewPCG(seed, 0))
+			p.do("ABCABD", 1)
+			for k := range 60 {
+				p.step(10, 4+alike.IntN(2), alike.IntN(2) == 0)
+				slow := int64(20_000)
+				kind := uint32(27)
+				if thread == 3 { // in another cluster for a third of the run
+					slow += 20_000 // so it is the one that takes most time
+					if k >= 20 && k < 40 {
+						kind += otherCluster
+					}
+				}
+				for range 8 {
+					p.burstOf(kind, slow)
+				}
+			}
+			p.do("E", 1)
+			list = append(list, p)
+		}
+		r := findPlanted(t, plantedThreads(list))
+		if got := phases(r, 10); len(got) != 1 || got[0] != 60 {
+			t.Errorf("seed %d: phases of %v iterations, want 60", seed, got)
+		}
+	}
+}
+
 // lookedRegular is a seed of TestNoDelimiter of which runs of two tasks take, one of each together, less various times than by chance.
 const lookedRegular = 17191470114780184381
 

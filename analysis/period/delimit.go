@@ -97,9 +97,10 @@ type told struct {
 }
 
 func (f *finder) told(w *way) told {
+	turns := f.turns(w)
 	values := []int64{0, 0, 0, 0} // bits of numbers that are not negative are in the order of these
 	if n := w.reference.sequence; n >= 0 && f.Mine(w.sequences[n].threads[0]) {
-		list := f.parts(w.sequences[n])
+		list := w.sequences[n].parts(turns)
 		t := &f.threads[w.sequences[n].threads[0]]
 		ns, floor := int64(0), int32(0)
 		for i := range list {

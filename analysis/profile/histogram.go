@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// newHistograms makes empty histograms of all clusters, from the shortest to the longest burst of each.
-func newHistograms(rows []Row, buckets int) []Histogram {
+// newHistograms makes empty histograms of all labels that rows have, from the shortest to the longest burst of each.
+func newHistograms(rows []Row, buckets int, label func(*Key) int32) []Histogram {
 	at := make(map[int32]int)
 	var list []Histogram
 	for i := range rows {
@@ -16,11 +16,12 @@ func newHistograms(rows []Row, buckets int) []Histogram {
 		if r.Kind != Computation {
 			continue
 		}
-		k, ok := at[r.Cluster]
+		of := label(&r.Key)
+		k, ok := at[of]
 		if !ok {
 			k = len(list)
-			at[r.Cluster] = k
-			list = append(list, Histogram{Cluster: r.Cluster, MinNS: r.Time.Min, MaxNS: r.Time.Max})
+			at[of] = k
+			list = append(list, Histogram{Cluster: of, MinNS: r.Time.Min, MaxNS: r.Time.Max})
 		}
 		list[k].MinNS, list[k].MaxNS = min(list[k].MinNS, r.Time.Min), max(list[k].MaxNS, r.Time.Max)
 	}
@@ -77,8 +78,8 @@ func (h *Histogram) Edge(bucket int) float64 {
 	return math.Exp(logarithm(h.MinNS) + h.Step()*float64(bucket))
 }
 
-// fillHistograms adds a thread's bursts, the clusters of which all have one.
-func fillHistograms(all []Histogram, t *Thread, mu *sync.Mutex) {
+// fillHistograms adds a thread's bursts, the labels of which all have one.
+func fillHistograms(all []Histogram, labels []int32, durationNS []int64, mu *sync.Mutex) {
 	if len(all) == 0 {
 		return
 	}
@@ -93,8 +94,8 @@ func fillHistograms(all []Histogram, t *Thread, mu *sync.Mutex) {
 		rulers[k] = h.Ruler()
 		own[k] = Histogram{Count: make([]int64, len(h.Count)), TimeNS: make([]int64, len(h.Count))}
 	}
-	for i, d := range t.DurationNS {
-		k := place[t.Cluster[i]-first]
+	for i, d := range durationNS {
+		k := place[labels[i]-first]
 		b := rulers[k].Bucket(d)
 		own[k].Count[b]++
 		own[k].TimeNS[b] += d

@@ -23,6 +23,7 @@ type Thread struct {
 	StartNS, DurationNS []int64
 	After               []uint32  // the call path that ends each burst
 	Cluster             []int32   // 1…: a cluster; 0 and below: in none, and why
+	OfKind              []int32   // the cluster that stands for each burst's kind, labels like those; nil = clusters are kinds
 	Region              []int32   // where in the program, any numbers; nil = all in 0
 	Counters            [][]int64 // one column per counter of the run, NotRead where a value is missing
 	Calls               Calls
@@ -63,8 +64,9 @@ const (
 
 // A Profile is the sum of a run.
 type Profile struct {
-	Rows       []Row       // by thread, kind, path, cluster, region, phase
+	Rows       []Row       // by thread, kind, path, cluster, kind of computation, region, phase
 	Histograms []Histogram // by cluster, ascending; those of labels below 1 first
+	Kinds      []Histogram // by kind of computation, likewise
 	Curves     []Curve     // by phase; of phases without iterations an empty one
 }
 
@@ -83,6 +85,7 @@ type Key struct {
 	Kind    Kind
 	Path    uint32 // of a burst: the call that ends it
 	Cluster int32  // of a burst
+	OfKind  int32  // of a burst: the cluster that stands for its kind
 	Region  int32
 	Phase   int32 // index of the phase of iterations; -1 = none
 }
@@ -105,7 +108,7 @@ type Counter struct {
 // A Histogram says how the durations of a cluster's bursts are distributed: in buckets of equal width in ln(duration), from the shortest to the
 // longest. A duration of 0 counts as 1 ns.
 type Histogram struct {
-	Cluster      int32
+	Cluster      int32   // or a kind
 	MinNS, MaxNS int64   // bounds of the buckets
 	Count        []int64 // per bucket; one bucket where all durations are equal
 	TimeNS       []int64 // per bucket

@@ -16,6 +16,7 @@ import (
 // random draws threads with two counters; phases has the number of iterations of each phase.
 func random(t *rapid.T, phases []int) []Thread {
 	threads := make([]Thread, rapid.IntRange(0, 4).Draw(t, "threads"))
+	kinds := rapid.Bool().Draw(t, "kinds")
 	for i := range threads {
 		th := &threads[i]
 		th.Counters = make([][]int64, 2)
@@ -26,6 +27,9 @@ func random(t *rapid.T, phases []int) []Thread {
 			th.StartNS, th.DurationNS = append(th.StartNS, now), append(th.DurationNS, d)
 			th.After = append(th.After, rapid.Uint32Range(0, 2).Draw(t, "path"))
 			th.Cluster = append(th.Cluster, rapid.Int32Range(-2, 2).Draw(t, "cluster"))
+			if kinds {
+				th.OfKind = append(th.OfKind, rapid.Int32Range(-2, 2).Draw(t, "kind"))
+			}
 			if regions {
 				th.Region = append(th.Region, rapid.Int32Range(0, 1).Draw(t, "region"))
 			}
@@ -79,7 +83,7 @@ func TestRows(t *testing.T) {
 		}
 		for i, th := range threads {
 			for k, d := range th.DurationNS {
-				key := Key{int32(i), Computation, th.After[k], th.Cluster[k], 0, -1}
+				key := Key{int32(i), Computation, th.After[k], th.Cluster[k], th.kinds()[k], 0, -1}
 				if th.Region != nil {
 					key.Region = th.Region[k]
 				}
@@ -101,7 +105,7 @@ func TestRows(t *testing.T) {
 			}
 			c := th.Calls
 			for k, enter := range c.EnterNS {
-				r := at(Key{int32(i), MPI, c.Path[k], 0, 0, c.Phase[k]}, 0)
+				r := at(Key{int32(i), MPI, c.Path[k], 0, 0, 0, c.Phase[k]}, 0)
 				r.Count += c.Count[k]
 				r.Time.Add(c.ExitNS[k] - enter)
 				r.Sent += c.Sent[k]

@@ -39,7 +39,12 @@ func Sum(threads []Thread, o Options) (*Profile, error) {
 	if p.Rows, err = gather(o.Team, slices.Concat(rows...)); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
-	p.Histograms = newHistograms(p.Rows, o.Buckets)
+	p.Histograms = newHistograms(p.Rows, o.Buckets, func(k *Key) int32 { return k.Cluster })
+	kinds := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.OfKind != r.Cluster })
+	p.Kinds = p.Histograms
+	if kinds {
+		p.Kinds = newHistograms(p.Rows, o.Buckets, func(k *Key) int32 { return k.OfKind })
+	}
 	if p.Curves, err = newCurves(threads, o.Points); err != nil {
 		return nil, fmt.Errorf("profile: %w", err)
 	}
@@ -48,12 +53,16 @@ func Sum(threads []Thread, o Options) (*Profile, error) {
 		if !o.Team.Mine(i) {
 			return
 		}
-		fillHistograms(p.Histograms, &threads[i], &mu)
+		t := &threads[i]
+		fillHistograms(p.Histograms, t.Cluster, t.DurationNS, &mu)
+		if kinds {
+			fillHistograms(p.Kinds, t.kinds(), t.DurationNS, &mu)
+		}
 		for k := range p.Curves {
-			p.Curves[k].add(&threads[i], k, &mu)
+			p.Curves[k].add(t, k, &mu)
 		}
 	})
-	return p, p.addUp(o.Team)
+	return p, p.addUp(o.Team, kinds)
 }
 
 // gather puts the rows of all members in the order of their threads.
@@ -68,10 +77,14 @@ func gather(t team.Team, own []Row) ([]Row, error) {
 }
 
 // addUp adds what the members have in histograms and curves, which are of one form at all.
-func (p *Profile) addUp(t team.Team) error {
+func (p *Profile) addUp(t team.Team, kinds bool) error {
 	var lists [][]int64
-	for k := range p.Histograms {
-		lists = append(lists, p.Histograms[k].Count, p.Histograms[k].TimeNS)
+	histograms := p.Histograms
+	if kinds {
+		histograms = slices.Concat(histograms, p.Kinds)
+	}
+	for k := range histograms {
+		lists = append(lists, histograms[k].Count, histograms[k].TimeNS)
 	}
 	for k := range p.Curves {
 		lists = append(lists, p.Curves[k].Computing, p.Curves[k].Elapsed)
@@ -88,7 +101,7 @@ func (p *Profile) addUp(t team.Team) error {
 
 func (t *Thread) check(counters int) error {
 	n := len(t.DurationNS)
-	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.Region != nil && len(t.Region) != n || len(t.Counters) != counters {
+	if len(t.StartNS) != n || len(t.After) != n || len(t.Cluster) != n || t.OfKind != nil && len(t.OfKind) != n || t.Region != nil && len(t.Region) != n || len(t.Counters) != counters {
 		return errors.New("columns of the bursts differ in length")
 	}
 	for _, column := range t.Counters {
@@ -145,7 +158,7 @@ type table struct {
 }
 
 func (t *table) row(k Key, counters int) *Row {
-	recent := &t.recent[(k.Path*31+uint32(k.Cluster)*7+uint32(k.Region)*131+uint32(k.Phase)*17+uint32(k.Kind))%uint32(len(t.recent))]
+	recent := &t.recent[(k.Path*31+uint32(k.Cluster)*7+uint32(k.OfKind)*59+uint32(k.Region)*131+uint32(k.Phase)*17+uint32(k.Kind))%uint32(len(t.recent))]
 	if i := *recent; int(i) < len(t.rows) && t.rows[i].Key == k {
 		return &t.rows[i]
 	}
@@ -159,11 +172,18 @@ func (t *table) row(k Key, counters int) *Row {
 	return &t.rows[i]
 }
 
+func (t *Thread) kinds() []int32 {
+	if t.OfKind == nil {
+		return t.Cluster
+	}
+	return t.OfKind
+}
+
 func (t *Thread) rows(number int32, counters int) []Row {
 	sums := table{of: make(map[Key]int32)}
-	phase := 0
+	phase, kinds := 0, t.kinds()
 	for i, d := range t.DurationNS {
-		k := Key{Thread: number, Kind: Computation, Path: t.After[i], Cluster: t.Cluster[i], Phase: -1}
+		k := Key{Thread: number, Kind: Computation, Path: t.After[i], Cluster: t.Cluster[i], OfKind: kinds[i], Phase: -1}
 		if t.Region != nil {
 			k.Region = t.Region[i]
 		}
@@ -214,6 +234,6 @@ func (t *Thread) rows(number int32, counters int) []Row {
 func (k Key) compare(o Key) int {
 	return cmp.Or(
 		cmp.Compare(k.Thread, o.Thread), cmp.Compare(k.Kind, o.Kind), cmp.Compare(k.Path, o.Path),
-		cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.Region, o.Region), cmp.Compare(k.Phase, o.Phase),
+		cmp.Compare(k.Cluster, o.Cluster), cmp.Compare(k.OfKind, o.OfKind), cmp.Compare(k.Region, o.Region), cmp.Compare(k.Phase, o.Phase),
 	)
 }

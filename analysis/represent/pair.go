@@ -3,6 +3,7 @@ package represent
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // pairDiffers is by which share of the larger value two threads differ in what is worth telling.
@@ -10,16 +11,7 @@ const pairDiffers = .15
 
 // pairOf says in what two threads differ most, those that are alone in the run; "" where in nothing that matters.
 func pairOf(r *Ranks, v *vectors) string {
-	best, most := -1, 0.
-	for q, of := range r.Quantities {
-		a, b := r.row(0)[q], r.row(1)[q]
-		scale := v.scale[of.scale()]
-		d := math.Abs(a - b)
-		if of.Kind == CausedNS || of.Kind == SufferedNS || d < pairDiffers*max(a, b) || d < minShare*scale || d/scale <= most {
-			continue
-		}
-		best, most = q, d/scale
-	}
+	best := farthest(r.Quantities, v, r.row(0), r.row(1), pairDiffers)
 	if best < 0 {
 		return ""
 	}
@@ -40,4 +32,49 @@ func pairOf(r *Ranks, v *vectors) string {
 		return fmt.Sprintf("%s %s %s%s, %s none", r.Name.name(high), verb, of.amount(value), in, r.Name.name(low))
 	}
 	return fmt.Sprintf("%s %s %s %s (%s and %s)", r.Name.name(high), verb, compared(value, other, what), r.Name.name(low), of.amount(value), of.amount(other))
+}
+
+// farthest is the quantity in which two rows differ most for its scale, by a share of the larger value at least; -1: there is none.
+func farthest(quantities []Quantity, v *vectors, one, other []float64, share float64) int {
+	best, most := -1, 0.
+	for q, of := range quantities {
+		a, b := one[q], other[q]
+		scale := v.scale[of.scale()]
+		d := math.Abs(a - b)
+		if of.Kind == CausedNS || of.Kind == SufferedNS || d < share*max(a, b) || d < minShare*scale || d/scale <= most {
+			continue
+		}
+		best, most = q, d/scale
+	}
+	return best
+}
+
+// differs says in what a class differs most from another; "" where in nothing that matters.
+func differs(quantities []Quantity, v *vectors, median, other []float64) string {
+	best := farthest(quantities, v, median, other, 0)
+	if best < 0 {
+		return ""
+	}
+	of := quantities[best]
+	a, b := median[best], other[best]
+	what, in := "time in "+of.place(), " in "+of.place()
+	switch of.Kind {
+	case SentBytes:
+		what, in = "bytes sent", " sent"
+	case ReceivedBytes:
+		what, in = "bytes received", " received"
+	}
+	switch {
+	case b == 0:
+		return of.amount(a) + in + " instead of none"
+	case a == 0:
+		return "no " + what + " instead of " + of.amount(b)
+	}
+	return fmt.Sprintf("%s (%s instead of %s)", than(a, b, what), of.amount(a), of.amount(b))
+}
+
+// than is compared without what it is compared with.
+func than(value, other float64, of string) string {
+	text := compared(value, other, of)
+	return text[:strings.LastIndex(text, " ")]
 }

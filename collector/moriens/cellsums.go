@@ -40,12 +40,14 @@ func (a *account) takeSums(agent uint64, m *moriensv1.CellsSums) error {
 			a.sums[ring] = s
 		}
 		row := profile.Row{
-			Key:   profile.Key{Kind: profile.Computation, Path: a.frozen.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], Phase: -1},
+			Key: profile.Key{
+				Kind: profile.Computation, Path: a.frozen.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], OfKind: m.Label[i], Phase: -1,
+			},
 			Count: whole(m.Count[i]),
 			Time:  sumOf(m.Records[i], whole(m.TotalNs[i]), m.SquaresHigh[i], m.SquaresLow[i], whole(m.MinNs[i]), whole(m.MaxNs[i])),
 		}
 		if m.Call[i] {
-			row.Kind, row.Cluster = profile.MPI, 0
+			row.Kind, row.Cluster, row.OfKind = profile.MPI, 0, 0
 			s.callNS[retention.CallClass(mpicall.ID(m.Function[i]).String())] += row.Time.Total
 			s.records += row.Time.N
 		} else {

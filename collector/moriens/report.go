@@ -31,9 +31,8 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 			JournalBytesCut:   int64(f.Collector.CutBytes),
 		},
 	}
-	var overcommitted string
-	if m.Scheduling, overcommitted = describeScheduling(h.worlds, f.Agents); overcommitted != "" {
-		m.Notes = slices.Insert(m.Notes, 0, overcommitted)
+	if m.Scheduling = describeScheduling(h.worlds, f.Agents); m.Scheduling != nil && m.Scheduling.Overcommitted {
+		m.Notes = slices.Insert(m.Notes, 0, m.Scheduling.Warning)
 	}
 	if c := f.Collector; c.Restarts > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("the collector was killed and started again, %s; cut off: %s that it had not finished to write, nothing that it had acknowledged",

@@ -15,16 +15,14 @@ import (
 const (
 	// mostScheduled is how many ranks' figures the manifest has, those that lost most.
 	mostScheduled = 1024
-	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's. docs/overhead.md has what is lost where nothing else runs.
-	lostMuch = .1
-	// crowdedShare is from which share on, of the time in which all ranks could run, order alone tells kinds.
-	crowdedShare = .05
+	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and order alone tells kinds. docs/overhead.md has what is lost where nothing else runs.
+	lostMuch = .05
 	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
 	lostLeast = .2
 )
 
-// describeScheduling says how the kernel has scheduled the ranks, and in words where that makes their durations something else than the program's; nil and "" where no agent has told.
-func describeScheduling(worlds []*world, agents []*store.Agent) (*rundir.Scheduling, string) {
+// describeScheduling says how the kernel has scheduled the ranks, and warns where that makes their durations something else than the program's; nil where no agent has told.
+func describeScheduling(worlds []*world, agents []*store.Agent) *rundir.Scheduling {
 	s := &rundir.Scheduling{Hosts: []rundir.HostScheduling{}, Ranks: []rundir.RankScheduling{}}
 	hosts := make(map[*store.Agent]int)
 	for _, a := range agents {
@@ -40,7 +38,7 @@ func describeScheduling(worlds []*world, agents []*store.Agent) (*rundir.Schedul
 		})
 	}
 	if len(s.Hosts) == 0 {
-		return nil, ""
+		return nil
 	}
 	for i, w := range worlds {
 		for _, p := range w.ranks() {
@@ -69,8 +67,8 @@ func describeScheduling(worlds []*world, agents []*store.Agent) (*rundir.Schedul
 		run, wait = run+h.RunSeconds, wait+h.WaitSeconds
 	}
 	s.LostShare = part(float64(wait), float64(run))
-	text := overcommitted(s)
-	s.Overcommitted = text != ""
+	s.Warning = overcommitted(s)
+	s.Overcommitted = s.Warning != ""
 	if s.MoreRanks = max(0, len(s.Ranks)-mostScheduled); s.MoreRanks > 0 {
 		slices.SortStableFunc(s.Ranks, func(a, b rundir.RankScheduling) int { return cmp.Compare(b.WaitSeconds, a.WaitSeconds) })
 		s.Ranks = s.Ranks[:mostScheduled]
@@ -78,11 +76,24 @@ func describeScheduling(worlds []*world, agents []*store.Agent) (*rundir.Schedul
 			return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank))
 		})
 	}
-	return s, text
+	return s
 }
 
-// crowds says that ranks have lost so much of the time in which they could run that durations with two modes are the scheduler's rather than two computations'.
-func crowds(s *rundir.Scheduling) bool { return s != nil && float64(s.LostShare) >= crowdedShare }
+// crowds says that durations with two modes may be the scheduler's rather than two computations': ranks have lost much of the time in which they could run, or nobody knows and they share cores, or
+// others had much of a host's hardware.
+func crowds(s *rundir.Scheduling) bool {
+	return s != nil && (float64(s.LostShare) >= lostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
+		return stolen(&h) || shared(&h) && math.IsNaN(float64(h.LostShare))
+	}))
+}
+
+// shared says that a host's ranks were more at once than the cores that they may run on.
+func shared(h *rundir.HostScheduling) bool { return h.Cores > 0 && h.RanksAtOnce > h.Cores }
+
+// stolen says that other machines had much of a host's hardware.
+func stolen(h *rundir.HostScheduling) bool {
+	return float64(h.StealShare) >= lostMuch && h.StealSeconds >= lostLeast
+}
 
 // part is what share of both the first is; NaN where there is nothing.
 func part(of, rest float64) rundir.Number {
@@ -92,64 +103,75 @@ func part(of, rest float64) rundir.Number {
 	return rundir.Number(of / (of + rest))
 }
 
-// overcommitted says in one line what the ranks have lost to others; "" where that is little.
+// overcommitted says in one line that ranks share cores, with whom, and what that has cost them; "" where they do not and hardly lost anything.
 func overcommitted(s *rundir.Scheduling) string {
-	var causes, details []string
-	var run, wait rundir.Number
-	var switches int64
-	lost := make(map[string]bool) // hosts
-	ranks := 0
-	for _, r := range s.Ranks {
-		if r.LostShare >= lostMuch && r.WaitSeconds >= lostLeast {
-			run, wait, switches = run+r.RunSeconds, wait+r.WaitSeconds, switches+r.Involuntary
-			lost[r.Host] = true
-			ranks++
-		}
-	}
-	if ranks > 0 {
-		who := "ranks"
-		if ranks < len(s.Ranks) {
-			who = fmt.Sprintf("%s of %s ranks", units.Integer(ranks), units.Integer(len(s.Ranks)))
-		}
-		causes = append(causes, fmt.Sprintf("%s lost %s of the time in which they could run to other processes", who, percent(part(float64(wait), float64(run)))))
-	}
-	var crowded, stolen, unknown []rundir.HostScheduling
+	var crowded, robbed []rundir.HostScheduling
 	for _, h := range s.Hosts {
-		told := !math.IsNaN(float64(h.LostShare))
-		switch more := h.Cores > 0 && h.RanksAtOnce > h.Cores; {
-		case more && !told:
-			unknown = append(unknown, h)
-		case more && lost[h.Host]:
+		if shared(&h) {
 			crowded = append(crowded, h)
 		}
-		if h.StealShare >= lostMuch && h.StealSeconds >= lostLeast {
-			stolen = append(stolen, h)
+		if stolen(&h) {
+			robbed = append(robbed, h)
 		}
 	}
-	atOnce := func(h rundir.HostScheduling) string {
-		return fmt.Sprintf("%s at once on %s of %s", units.Integer(h.RanksAtOnce), units.Count(h.Cores, "core"), h.Host)
+	var run, wait rundir.Number
+	var switches int64
+	beside, known := 0, false // ranks beside others that are none, and whether it is known what was lost
+	for _, r := range s.Ranks {
+		at := slices.ContainsFunc(crowded, func(h rundir.HostScheduling) bool { return h.Host == r.Host })
+		if !at && (r.LostShare < lostMuch || r.WaitSeconds < lostLeast) {
+			continue
+		}
+		if !at {
+			beside++
+		}
+		run, wait, switches = run+r.RunSeconds, wait+r.WaitSeconds, switches+r.Involuntary
+		known = known || !math.IsNaN(float64(r.LostShare))
 	}
-	if len(unknown) > 0 {
-		causes = append(causes, "ranks share cores, and how much they lost is not known")
-		details = append(details, most(unknown, func(h rundir.HostScheduling) float64 { return float64(h.RanksAtOnce) / float64(h.Cores) }, atOnce))
+	var who, causes []string
+	if len(crowded) > 0 {
+		who = append(who, most(crowded, func(h rundir.HostScheduling) float64 { return float64(h.RanksAtOnce) / float64(h.Cores) }, func(h rundir.HostScheduling) string {
+			text := fmt.Sprintf("%s ranks share %s", units.Integer(h.RanksAtOnce), units.Count(h.Cores, "core"))
+			if len(s.Hosts) > 1 {
+				text += " of " + h.Host
+			}
+			return text
+		}))
 	}
-	if len(stolen) > 0 {
-		causes = append(causes, most(stolen, func(h rundir.HostScheduling) float64 { return float64(h.StealShare) }, func(h rundir.HostScheduling) string {
+	if beside > 0 {
+		some, share := "ranks", "share their cores"
+		if beside < len(s.Ranks) {
+			some = fmt.Sprintf("%s of %s ranks", units.Integer(beside), units.Integer(len(s.Ranks)))
+		} else if beside == 1 {
+			some = "the rank"
+		}
+		if beside == 1 {
+			share = "shares its core"
+		}
+		who = append(who, some+" "+share+" with other processes")
+	}
+	if len(who) > 0 {
+		causes = append(causes, strings.Join(who, ", and ")+": "+offTheCore(run, wait, switches, known))
+	}
+	if len(robbed) > 0 {
+		causes = append(causes, most(robbed, func(h rundir.HostScheduling) float64 { return float64(h.StealShare) }, func(h rundir.HostScheduling) string {
 			return fmt.Sprintf("host %s lost %s of its cores' time to other machines on its hardware", h.Host, percent(h.StealShare))
 		}))
 	}
 	if len(causes) == 0 {
 		return ""
 	}
-	if len(crowded) > 0 {
-		details = append(details, most(crowded, func(h rundir.HostScheduling) float64 { return float64(h.RanksAtOnce) / float64(h.Cores) }, atOnce))
+	return strings.Join(causes, "; ") + "; durations and waits are those of the scheduler"
+}
+
+// offTheCore says how much of the time in which ranks could run they did not.
+func offTheCore(run, wait rundir.Number, switches int64, known bool) string {
+	if !known {
+		return "how long they were off the core is not known"
 	}
+	text := percent(part(float64(wait), float64(run))) + " of the time in which they could run was spent off the core"
 	if switches > 0 {
-		details = append(details, units.Integer(int(switches))+" involuntary "+units.Plural(int(switches), "switch"))
-	}
-	text := strings.Join(causes, "; ") + ": durations are not the program's"
-	if len(details) > 0 {
-		text += " (" + strings.Join(details, "; ") + ")"
+		text += fmt.Sprintf(" (%s involuntary %s)", units.Integer(int(switches)), units.Plural(int(switches), "switch"))
 	}
 	return text
 }
@@ -160,7 +182,7 @@ func most(list []rundir.HostScheduling, of func(rundir.HostScheduling) float64, 
 	if len(list) == 1 {
 		return say(first)
 	}
-	return fmt.Sprintf("%s, and %s like it", say(first), units.Count(len(list)-1, "host"))
+	return fmt.Sprintf("%s (and %s like it)", say(first), units.Count(len(list)-1, "host"))
 }
 
 func percent(share rundir.Number) string { return fmt.Sprintf("%.0f %%", 100*float64(share)) }

@@ -20,7 +20,7 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	if x := m.Cells; x != nil && x.RanksInSum+x.RanksSilent > 0 {
 		of = " (ranks in full)" // all else is told of all ranks
 	}
-	if text := iterations(k.Phases); text != "" {
+	if text := iterations(k.Phases, float64(m.ComputingSeconds)); text != "" {
 		fmt.Fprintf(b, "iterations%s: %s\n", of, text)
 	}
 	if text := classes(k, len(m.Worlds) > 1); text != "" {
@@ -30,7 +30,7 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 		fmt.Fprintf(b, "kept%s: %s\n", of, windows(k))
 		fmt.Fprintf(b, "reduction%s: %s\n", of, reduction(&m.Reduction))
 		if e := m.Reduction.Error; e != nil {
-			fmt.Fprintf(b, "error%s: %s\n", of, errorOf(e))
+			fmt.Fprintf(b, "error%s: %s\n", of, errorOf(e, len(m.Worlds) > 1))
 		}
 	}
 	for _, text := range m.Reduction.Missing {
@@ -38,11 +38,11 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
-// smallPhase is the share of the run that the iterations of a phase take at least to be told, and shortIteration what one of them takes.
+// smallPhase is the share of the computing time that a phase has at least to be told, and shortIteration that of the run which one of its iterations takes.
 const smallPhase, shortIteration = .05, .001
 
-// iterations tells the phases, the one whose iterations took longest first; those that are next to nothing in one clause.
-func iterations(phases []rundir.Iterations) string {
+// iterations tells the phases, the one with most computing time first; those that are next to nothing in one clause.
+func iterations(phases []rundir.Iterations, computing float64) string {
 	var order []int
 	begin, end := int64(math.MaxInt64), int64(0)
 	for i := range phases {
@@ -57,12 +57,16 @@ func iterations(phases []rundir.Iterations) string {
 		}
 		return ""
 	}
-	took := func(i int) int64 { return int64(phases[i].Iterations) * phases[i].MedianNS }
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(took(b), took(a)) })
-	run := float64(end - begin)
-	short := func(i int) bool {
-		return float64(took(i)) < smallPhase*run || float64(phases[i].MedianNS) < shortIteration*run
+	run := max(float64(end-begin), 1)
+	share := func(i int) float64 {
+		p := &phases[i]
+		if computed := float64(p.Computing); computed > 0 && computing > 0 {
+			return computed / computing
+		}
+		return float64(p.Iterations) * float64(p.MedianNS) / run
 	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(share(b), share(a)) })
+	short := func(i int) bool { return share(i) < smallPhase || float64(phases[i].MedianNS) < shortIteration*run }
 	var parts []string
 	stretches, shorter := 0, 0
 	for n, i := range order {
@@ -72,8 +76,8 @@ func iterations(phases []rundir.Iterations) string {
 		case len(parts) == mostSaid:
 			shorter++
 		default:
-			parts = append(parts, fmt.Sprintf("%s of %s in phase %d (%s each%s)",
-				units.Integer(p.Iterations), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
+			parts = append(parts, fmt.Sprintf("%s of %s in phase %d (in each %s%s)",
+				count(p.Iterations, "step"), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
 		}
 	}
 	if shorter > 0 {
@@ -97,11 +101,7 @@ func within(loops []rundir.Inner) string {
 	if l.MaxTrips > l.MinTrips {
 		trips += " to " + units.Integer(l.MaxTrips)
 	}
-	verb := "come"
-	if l.PeriodBursts == 1 {
-		verb = "comes"
-	}
-	return fmt.Sprintf(", in which %s %s %s times", count(l.PeriodBursts, "burst"), verb, trips)
+	return fmt.Sprintf(", %s × %s of them in a loop", trips, units.Integer(l.PeriodBursts))
 }
 
 // classes tells how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what they differ.
@@ -115,7 +115,11 @@ func classes(k *rundir.Kept, worlds bool) string {
 	text := count(len(k.Classes), "class")
 	var sizes []string
 	for _, c := range k.Classes[:min(len(k.Classes), mostSaid)] {
-		sizes = append(sizes, fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds)))
+		like := fmt.Sprintf("%s like %s", units.Integer(c.Size), c.Exemplar.Short(worlds))
+		if c.Differs != "" {
+			like += " with " + c.Differs
+		}
+		sizes = append(sizes, like)
 	}
 	text += " (" + strings.Join(sizes, ", ")
 	if rest := len(k.Classes) - mostSaid; rest > 0 {
@@ -173,7 +177,7 @@ func reduction(r *rundir.Reduction) string {
 }
 
 // errorOf tells how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
-func errorOf(e *rundir.Fidelity) string {
+func errorOf(e *rundir.Fidelity, worlds bool) string {
 	off := func(x *rundir.Errors) string {
 		text := percent(float64(x.Time)) + " of the computing time"
 		if x.WorstCluster > 0 {
@@ -183,10 +187,14 @@ func errorOf(e *rundir.Fidelity) string {
 	}
 	from := "windows alone"
 	if sampled := float64(e.Sources.Sample); sampled > 0 {
-		from = fmt.Sprintf("windows, and the sample for clusters with %s of the time that are in none or of mixed durations,", percent(sampled))
+		from = fmt.Sprintf("windows, and the sample for %s of the time that they do not represent,", percent(sampled))
 	}
-	return fmt.Sprintf("rebuilt from kept bursts and the sample it is off by %s; from %s by %s; clusters with %s of the time are in windows",
-		off(&e.Weighted), from, off(&e.Windows), percent(float64(e.Represented)))
+	rank := ""
+	if w := e.Ranks.Worst; w != nil {
+		rank = fmt.Sprintf(" and %s by %s", rundir.ThreadName{World: w.World, Rank: w.Rank}.Short(worlds), percent(float64(w.Time)))
+	}
+	return fmt.Sprintf("rebuilt from kept bursts and the sample it is off by %s; from %s by %s%s; windows represent %s of the time",
+		off(&e.Weighted), from, off(&e.Windows), rank, percent(float64(e.Represented)))
 }
 
 // figure is a number with as many digits as matter.

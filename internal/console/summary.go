@@ -29,6 +29,11 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	if text := incomplete(m); text != "" {
 		fmt.Fprintf(&b, "incomplete: %s\n", text)
 	}
+	warning := ""
+	if m.Scheduling != nil && m.Scheduling.Warning != "" {
+		warning = m.Scheduling.Warning
+		fmt.Fprintf(&b, "warning: %s\n", warning)
+	}
 	b.WriteByte('\n')
 	if m.Empty == "" {
 		writeTable(&b, clusterTable(run, m, c))
@@ -52,7 +57,9 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	}
 	fmt.Fprintf(&b, "losses: %s\n", losses(m))
 	for _, n := range m.Notes {
-		fmt.Fprintf(&b, "note: %s\n", n)
+		if n != warning {
+			fmt.Fprintf(&b, "note: %s\n", n)
+		}
 	}
 	if text := advice(m, c); text != "" {
 		fmt.Fprintf(&b, "hint: %s\n", text)

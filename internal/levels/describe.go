@@ -20,7 +20,7 @@ func ProfileRows(run *trace.Run, p *profile.Profile) *parquet.Profile {
 		r := &p.Rows[i]
 		t := &run.Threads[r.Thread]
 		row := parquet.ProfileRow{
-			Kind: parquet.ProfileComputation, World: int32(t.World), Rank: int32(t.Rank), Thread: int32(t.Thread), CallPath: names[r.Path], Cluster: r.Cluster,
+			Kind: parquet.ProfileComputation, World: int32(t.World), Rank: int32(t.Rank), Thread: int32(t.Thread), CallPath: names[r.Path], Cluster: r.Cluster, OfKind: r.OfKind,
 			Iterations: r.Phase, Count: r.Count, Records: r.Time.N, TimeNS: r.Time.Total, MinNS: r.Time.Min, MaxNS: r.Time.Max, SquaresNS2: r.Time.Squares.Float(),
 			SentBytes: r.Sent, ReceivedBytes: r.Received,
 		}

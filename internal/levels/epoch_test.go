@@ -69,7 +69,7 @@ func TestEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Judge(run, kept, spans, nil, profileOf(t, ByKind(run), phases, 2), s, table, phases, 2)
+	f, err := Judge(run, kept, spans, nil, p, s, table, phases, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,9 @@
 package levels
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"moriens/analysis/fidelity"
 	"moriens/analysis/loops"
@@ -11,31 +13,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// mixedMuch is from which share on of a kind's time disturbed bursts and those of variants make its mean duration depend on which were kept.
-const mixedMuch = .05
-
-// unlike are the kinds of which that holds.
-func unlike(clusters []trace.Cluster) (list []int32) {
-	time, off := make([]float64, len(clusters)), make([]float64, len(clusters))
-	for i := range clusters {
-		c := &clusters[i]
-		kind := c.Kind() - 1
-		time[kind] += float64(c.TimeNS) + float64(c.DisturbedNS)
-		off[kind] += float64(c.DisturbedNS)
-		if c.VariantOf != 0 {
-			off[kind] += float64(c.Bursts) * max(c.MeanNS, clusters[kind].MeanNS)
-		}
-	}
-	for kind := range clusters {
-		if off[kind] > mixedMuch*time[kind] {
-			list = append(list, clusters[kind].ID)
-		}
-	}
-	return list
-}
-
-// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is
-// the profile of ByKind, as structure and table are.
+// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
 func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
 	structure *loops.Structure, table *Table, phases []period.Phase, threadsAtWork int,
 ) (*rundir.Fidelity, error) {
@@ -43,7 +21,7 @@ func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []
 	if len(kept) != n || len(spans) != n || classes != nil && len(classes) != n || len(structure.Of) != n {
 		return nil, fmt.Errorf("bursts of %d threads, spans of %d, classes of %d, structure of %d, the run has %d", len(kept), len(spans), len(classes), len(structure.Of), n)
 	}
-	in := fidelity.Input{Exact: exact, Counters: len(run.Counters), Unlike: unlike(run.Clusters), Threads: make([]fidelity.Thread, n)}
+	in := fidelity.Input{Exact: exact, Counters: len(run.Counters), Threads: make([]fidelity.Thread, n)}
 	numbers := make(map[Symbol]uint32, len(table.Symbols))
 	for k, s := range table.Symbols {
 		in.Clusters = append(in.Clusters, s.Cluster)
@@ -84,6 +62,7 @@ func divide(b *trace.Bursts, spans []trace.Span, numbers map[Symbol]uint32) (kep
 		for k := from; k < until; k++ {
 			to.Symbol = append(to.Symbol, numbers[Symbol{kinds[k], b.Before[k], b.After[k]}])
 		}
+		to.Cluster = append(to.Cluster, b.Cluster[from:until]...)
 		to.DurationNS = append(to.DurationNS, b.DurationNS[from:until]...)
 		to.Weight = append(to.Weight, b.Weight[from:until]...)
 		for c := range b.Counters {
@@ -133,5 +112,43 @@ func describeFidelity(run *trace.Run, r *fidelity.Result) *rundir.Fidelity {
 		Sources: rundir.Sources{
 			Thread: rundir.Number(s.Thread), Class: rundir.Number(s.Class), Run: rundir.Number(s.Run), Sample: rundir.Number(s.Sample), Nothing: rundir.Number(s.Nothing),
 		},
+		Ranks: rankErrors(run, r.Windows.Threads),
 	}
+}
+
+// mostRanks is how many ranks' errors are told.
+const mostRanks = 256
+
+// rankErrors adds up the threads of each rank.
+func rankErrors(run *trace.Run, threads []fidelity.Time) rundir.RankErrors {
+	type rank struct{ world, rank int }
+	times := make(map[rank]fidelity.Time)
+	for i, t := range threads {
+		at := rank{run.Threads[i].World, run.Threads[i].Rank}
+		sum := times[at]
+		times[at] = fidelity.Time{ExactNS: sum.ExactNS + t.ExactNS, RebuiltNS: sum.RebuiltNS + t.RebuiltNS}
+	}
+	e := rundir.RankErrors{List: []rundir.RankError{}}
+	byPlace := func(a, b rundir.RankError) int {
+		return cmp.Or(cmp.Compare(a.World, b.World), cmp.Compare(a.Rank, b.Rank))
+	}
+	for at, t := range times {
+		e.List = append(e.List, rundir.RankError{
+			World: at.world, Rank: at.rank, Time: rundir.Number(t.Error()), ExactSeconds: rundir.Number(float64(t.ExactNS) / 1e9), RebuiltSeconds: rundir.Number(t.RebuiltNS / 1e9),
+		})
+	}
+	if len(e.List) == 0 {
+		return e
+	}
+	slices.SortFunc(e.List, byPlace)
+	for _, r := range e.List {
+		e.Mean += r.Time / rundir.Number(len(e.List))
+	}
+	slices.SortStableFunc(e.List, func(a, b rundir.RankError) int { return cmp.Compare(b.Time, a.Time) })
+	worst := e.List[0]
+	e.Worst = &worst
+	e.More = max(0, len(e.List)-mostRanks)
+	e.List = e.List[:len(e.List)-e.More]
+	slices.SortFunc(e.List, byPlace)
+	return e
 }

@@ -23,7 +23,7 @@ func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []in
 		threads[i] = sample.Thread{
 			// Distinct below 2^20 worlds, 2^24 ranks and 2^20 threads a rank.
 			Key:     uint64(t.World)<<44 | uint64(t.Rank)<<20 | uint64(t.Thread),
-			Cluster: strata(&t.Bursts, int32(len(run.Clusters))), DurationNS: t.Bursts.DurationNS, Kept: within(&t.Bursts, kept[i]),
+			Cluster: strata(&t.Bursts, run.Clusters), DurationNS: t.Bursts.DurationNS, Kept: within(&t.Bursts, kept[i]),
 		}
 		if classes != nil {
 			threads[i].Class = classes[i]
@@ -38,19 +38,22 @@ func Keep(run *trace.Run, owners team.Threads, kept [][]trace.Span, classes []in
 	return all, s, nil
 }
 
-// strata are what the sample is drawn by: clusters, and noise by its kind, if it has one, for the run is rebuilt by kinds.
-func strata(b *trace.Bursts, clusters int32) []int32 {
+// strata are what the sample is drawn by: clusters, and those of their bursts that are of another kind by that, for the run is rebuilt by kinds.
+func strata(b *trace.Bursts, clusters []trace.Cluster) []int32 {
 	if b.Kind == nil {
 		return b.Cluster
 	}
 	list := slices.Clone(b.Cluster)
 	for i, label := range list {
-		if label <= 0 && b.Kind[i] > 0 {
-			list[i] = clusters + b.Kind[i]
+		if kind := b.Kind[i]; kind > 0 && (label < 1 || clusters[label-1].Kind() != kind) {
+			list[i] += kind * int32(len(clusters)+farLabels)
 		}
 	}
 	return list
 }
+
+// farLabels is more than what the labels of bursts in no cluster are below 1.
+const farLabels = 1 - int(trace.LabelMissing)
 
 // within finds the bursts that lie in spans. One of no length where two spans meet is in the first.
 func within(b *trace.Bursts, spans []trace.Span) []sample.Range {

@@ -126,20 +126,6 @@ func (t *Table) calls() (of []uint32, pairs []Symbol) {
 	return of, pairs
 }
 
-// ByKind is a run whose bursts are in the clusters that stand for their kinds, as those of a Table are: the run itself where kinds are clusters. It is the same
-// at all members of a team.
-func ByKind(run *trace.Run) *trace.Run {
-	if !slices.ContainsFunc(run.Clusters, func(c trace.Cluster) bool { return c.Known() }) {
-		return run
-	}
-	view := *run
-	view.Threads = slices.Clone(run.Threads)
-	for i := range view.Threads {
-		view.Threads[i].Bursts.Cluster = view.Threads[i].Bursts.Kinds()
-	}
-	return &view
-}
-
 // each does work for every thread of a run.
 func each(run *trace.Run, threadsAtWork int, work func(i int)) {
 	sizes := make([]int, len(run.Threads))

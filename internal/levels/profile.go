@@ -34,7 +34,7 @@ const outside = 0
 
 func profileThread(t *trace.Thread, number int, phases []period.Phase, transfers bool) profile.Thread {
 	b, c := &t.Bursts, &t.Calls
-	p := profile.Thread{StartNS: b.StartNS, DurationNS: b.DurationNS, After: b.After, Cluster: b.Cluster, Counters: b.Counters}
+	p := profile.Thread{StartNS: b.StartNS, DurationNS: b.DurationNS, After: b.After, Cluster: b.Cluster, OfKind: b.Kind, Counters: b.Counters}
 	p.Calls = profile.Calls{Path: c.Path, EnterNS: c.EnterNS, ExitNS: c.ExitNS, Count: c.Count}
 	if len(t.Phases) > 0 {
 		locateRegions(t, &p)

@@ -2,8 +2,10 @@ package retention
 
 import (
 	"fmt"
+	"math"
 
 	"moriens/analysis/period"
+	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -20,8 +22,11 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	k.How = "everything"
 	if r.periods != nil {
 		k.Phases = nil
+		computing := r.computing()
 		for i := range r.periods.Phases {
-			k.Phases = append(k.Phases, describePhase(&r.periods.Phases[i], r.times[i]))
+			d := describePhase(&r.periods.Phases[i], r.times[i])
+			d.Computing = computing[i]
+			k.Phases = append(k.Phases, d)
 		}
 	}
 	m.Reduction.Missing = append(append(m.Reduction.Missing, r.missing...), r.lacking...)
@@ -55,6 +60,23 @@ func (r *Reduction) describe(c *rundir.Content, o Options) {
 	x.BudgetBytes, x.FullBytes, x.FullMeasured, x.Error = &budget, r.sizes.Full, r.sizes.Measured, r.fidelity
 }
 
+// computing is how long all threads computed in each phase, in seconds.
+func (r *Reduction) computing() []rundir.Number {
+	list := make([]rundir.Number, len(r.periods.Phases))
+	if r.exact == nil {
+		for i := range list {
+			list[i] = rundir.Number(math.NaN())
+		}
+		return list
+	}
+	for i := range r.exact.Rows {
+		if row := &r.exact.Rows[i]; row.Kind == profile.Computation && row.Phase >= 0 {
+			list[row.Phase] += rundir.Number(float64(row.Time.Total) / 1e9)
+		}
+	}
+	return list
+}
+
 func describePhase(p *period.Phase, time trace.Span) rundir.Iterations {
 	d := rundir.Iterations{
 		BeginNS: time.BeginNS, EndNS: time.EndNS,
@@ -85,7 +107,7 @@ func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
 	k.Grouped, k.Differ = r.classes.Method, r.classes.Differ
 	for i := range r.classes.Classes {
 		c := &r.classes.Classes[i]
-		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile}
+		d := rundir.Class{Size: len(c.Threads), Exemplar: rundir.NameOf(&run.Threads[c.Exemplar]), Reason: c.Reason, Profile: c.Profile, Differs: c.Differs}
 		for _, thread := range c.Threads {
 			if n := len(d.Threads); n > 0 && d.Threads[n-1][1]+1 == int(thread) {
 				d.Threads[n-1][1]++

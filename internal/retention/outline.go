@@ -56,9 +56,11 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 		without = rundir.ProfileFile + " tells neither clusters nor iterations apart, nor is it known how wrong the kept part is"
 	}
 	p := o.Outline.profile
-	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profiles, error) { return r.profiles(run, o.Workers) })
+	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profile.Profile, error) {
+		return levels.Profile(run, r.owners, r.phases(), o.Workers)
+	})
 	if made != nil {
-		p, r.exact = made.byCluster, made.byKind
+		p, r.exact = made, made
 	}
 	switch {
 	case r.owners.Rank() != 0: // the first one alone writes it
@@ -67,19 +69,6 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 	case p != nil:
 		r.Levels.Profile = levels.ProfileRows(run, p)
 	}
-}
-
-// profiles are level 1 by clusters, as it is written, and by kinds, as level 2 is: what the kept part is compared with.
-type profiles struct{ byCluster, byKind *profile.Profile }
-
-func (r *Reduction) profiles(run *trace.Run, workers int) (*profiles, error) {
-	p, err := levels.Profile(run, r.owners, r.phases(), workers)
-	view := levels.ByKind(run)
-	if err != nil || view == run {
-		return &profiles{p, p}, err
-	}
-	kinds, err := levels.Profile(view, r.owners, r.phases(), workers)
-	return &profiles{p, kinds}, err
 }
 
 // findStructure makes level 2 by kinds; without time for that, or without clusters, it is the outline's.

@@ -196,22 +196,28 @@ func (r *Reduction) alike() []int32 {
 	return list
 }
 
-// disturbedOften is from which share of a kind's bursts on it is usual that one is disturbed.
+// disturbedOften is from which share of a kind's bursts on it is usual that one is disturbed, or of a variant.
 const disturbedOften = .01
 
-// disturbed says which bursts are longer than their kind is, as others of it often are; nil where kinds are clusters. They are summed by kind, and none is unusual by
+// disturbed says which bursts are longer than their kind is, or of its variants, as others of it often are; nil where kinds are clusters. They are summed by kind, and none is unusual by
 // itself. One of few is.
 func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
 	if b.Kind == nil {
 		return nil
 	}
+	all, off := make([]int, len(clusters)), make([]int, len(clusters))
+	for i := range clusters {
+		c := &clusters[i]
+		kind := c.Kind() - 1
+		all[kind] += c.Bursts + c.DisturbedBursts
+		off[kind] += c.DisturbedBursts
+		if c.VariantOf != 0 {
+			off[kind] += c.Bursts
+		}
+	}
 	list := make([]bool, b.Len())
 	for k, kind := range b.Kind {
-		label := b.Cluster[k]
-		if label > 0 {
-			label = clusters[label-1].Kind()
-		}
-		list[k] = label != kind && kind > 0 && float64(clusters[kind-1].DisturbedBursts) >= disturbedOften*float64(clusters[kind-1].Bursts)
+		list[k] = kind > 0 && b.Cluster[k] != kind && float64(off[kind-1]) >= disturbedOften*float64(all[kind-1])
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -32,6 +33,7 @@ type ProfileRow struct {
 	World, Rank, Thread int32  // of computation and MPI; of traffic but for Thread
 	CallPath            string // of MPI and traffic; of computation the one that ends the burst
 	Cluster             int32  // of computation and durations
+	OfKind              int32  // of computation: the cluster that stands for the kind of the bursts
 	InPhase             bool   // a phase that the program named, and its
 	Phase               string // name: of computation and MPI
 	Iterations          int32  // index of a phase of iterations, -1 = none; of all kinds but durations
@@ -64,6 +66,7 @@ type profileColumn struct {
 	has  func(r *ProfileRow) bool // nil = every row, and the column is required
 	get  func(r *ProfileRow) pq.Value
 	set  func(r *ProfileRow, v pq.Value)
+	late bool // it came after format 1 did: files may lack it
 }
 
 func ofThread(r *ProfileRow) bool { return r.Kind == ProfileComputation || r.Kind == ProfileMPI }
@@ -114,6 +117,7 @@ func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 		int32Column("thread", ofThread, func(r *ProfileRow) *int32 { return &r.Thread }),
 		textColumn("call_path", &pq.RLEDictionary, ofRank, func(r *ProfileRow) *string { return &r.CallPath }),
 		int32Column("cluster", ofCluster, func(r *ProfileRow) *int32 { return &r.Cluster }),
+		late(int32Column("of_kind", ofBursts, func(r *ProfileRow) *int32 { return &r.OfKind })),
 		textColumn("phase", &pq.RLEDictionary, func(r *ProfileRow) bool { return r.InPhase }, func(r *ProfileRow) *string { return &r.Phase }),
 		int32Column("iterations", func(r *ProfileRow) bool { return r.Iterations >= 0 }, func(r *ProfileRow) *int32 { return &r.Iterations }),
 		int64Column("first", "", ofIterations, func(r *ProfileRow) *int64 { return &r.First }),
@@ -149,6 +153,11 @@ func profileColumns(counters []trace.Counter) ([]profileColumn, error) {
 		)
 	}
 	return list, nil
+}
+
+func late(c profileColumn) profileColumn {
+	c.late = true
+	return c
 }
 
 func ofTimes(r *ProfileRow) bool { return r.Kind != ProfileIterations && r.Kind != ProfileTraffic }
@@ -241,6 +250,10 @@ func readProfile(f *pq.File) (*Profile, error) {
 	if err != nil {
 		return nil, err
 	}
+	columns = slices.DeleteFunc(columns, func(c profileColumn) bool {
+		_, ok := f.Schema().Lookup(c.name)
+		return c.late && !ok
+	})
 	places := make([]int, len(columns))
 	for i, c := range columns {
 		column, ok := f.Schema().Lookup(c.name)

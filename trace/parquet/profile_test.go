@@ -32,7 +32,7 @@ func profileRows(t *rapid.T, counters int) []ProfileRow {
 		}
 		switch r.Kind {
 		case ProfileComputation:
-			r.Cluster = rapid.Int32Range(-3, 9).Draw(t, "cluster")
+			r.Cluster, r.OfKind = rapid.Int32Range(-3, 9).Draw(t, "cluster"), rapid.Int32Range(-3, 9).Draw(t, "kind")
 			for range counters {
 				r.Counters = append(r.Counters, ProfileCounter{number.Draw(t, "sum"), number.Draw(t, "min"), number.Draw(t, "max"), rapid.Float64().Draw(t, "squares"), number.Draw(t, "missing")})
 			}

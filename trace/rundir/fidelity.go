@@ -2,11 +2,12 @@ package rundir
 
 // A Fidelity says how wrong a run is that is rebuilt from what was kept of it: docs/format/fidelity.md. All errors are relative, 0 = none, 1 = all of it.
 type Fidelity struct {
-	Represented Number  `json:"represented_share"` // of the computing time, in clusters of which a kept window has a burst
-	Inside      Number  `json:"inside_share"`      // of the computing time, in the bursts of kept windows
-	Windows     Errors  `json:"windows"`           // rebuilt from structure.json and the bursts of kept windows
-	Weighted    Errors  `json:"weighted"`          // bursts.parquet with its weights
-	Sources     Sources `json:"sources"`           // of Windows
+	Represented Number     `json:"represented_share"` // of the computing time, in clusters of which a kept window has a burst
+	Inside      Number     `json:"inside_share"`      // of the computing time, in the bursts of kept windows
+	Windows     Errors     `json:"windows"`           // rebuilt from structure.json and the bursts of kept windows
+	Weighted    Errors     `json:"weighted"`          // bursts.parquet with its weights
+	Sources     Sources    `json:"sources"`           // of Windows
+	Ranks       RankErrors `json:"ranks"`             // of Windows
 }
 
 // Sources are shares of the computing time by what it is rebuilt from.
@@ -16,6 +17,23 @@ type Sources struct {
 	Run     Number `json:"run"`     // those of any thread
 	Sample  Number `json:"sample"`  // the sample in bursts.parquet
 	Nothing Number `json:"nothing"` // not rebuilt: nothing of the cluster was kept
+}
+
+// RankErrors are about the computing time of each rank.
+type RankErrors struct {
+	Mean  Number      `json:"mean"`  // of all ranks
+	Worst *RankError  `json:"worst"` // nil = there are no ranks
+	List  []RankError `json:"list"`  // by world and rank; those with the largest errors where there are many
+	More  int         `json:"more"`  // ranks that are not in List
+}
+
+// A RankError is about the computing time of a rank.
+type RankError struct {
+	World          int    `json:"world"`
+	Rank           int    `json:"rank"`
+	Time           Number `json:"time"`
+	ExactSeconds   Number `json:"exact_seconds"`
+	RebuiltSeconds Number `json:"rebuilt_seconds"`
 }
 
 // Errors compare the rebuilt run with the whole one.

@@ -32,11 +32,12 @@ type Iterations struct {
 	BeginNS         int64   `json:"begin_ns"`
 	EndNS           int64   `json:"end_ns"`
 	Iterations      int     `json:"iterations"`
-	Threads         int     `json:"threads"`         // that have them
-	PeriodBursts    int     `json:"period_bursts"`   // of one iteration of one thread, median
-	MedianNS        int64   `json:"median_ns"`       // of one iteration
-	Agreement       Number  `json:"agreement"`       // share of the bursts that are what their place in the iteration mostly has
-	Autocorrelation Number  `json:"autocorrelation"` // of burst durations at one iteration; NaN = they do not vary
+	Threads         int     `json:"threads"`           // that have them
+	PeriodBursts    int     `json:"period_bursts"`     // of one iteration of one thread, median
+	MedianNS        int64   `json:"median_ns"`         // of one iteration
+	Computing       Number  `json:"computing_seconds"` // of all threads, in bursts; NaN = not known
+	Agreement       Number  `json:"agreement"`         // share of the bursts that are what their place in the iteration mostly has
+	Autocorrelation Number  `json:"autocorrelation"`   // of burst durations at one iteration; NaN = they do not vary
 	Inner           []Inner `json:"inner"`
 	Reason          string  `json:"reason"`
 }
@@ -58,7 +59,8 @@ type Class struct {
 	Threads  [][2]int   `json:"threads"` // numbers of its threads in the order of world, rank and thread, from 0: first and last of each run
 	Exemplar ThreadName `json:"exemplar"`
 	Reason   string     `json:"reason"`
-	Profile  string     `json:"profile"` // what its threads spend their time on
+	Profile  string     `json:"profile"`           // what its threads spend their time on
+	Differs  string     `json:"differs,omitempty"` // in what they differ most from the first class; empty: it is that
 }
 
 // An Outlier is a thread that is unlike its class.

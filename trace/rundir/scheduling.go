@@ -4,7 +4,8 @@ package rundir
 type Scheduling struct {
 	// LostShare is of the time in which they could run, of all ranks, 0–1; NaN: not known.
 	LostShare     Number           `json:"lost_share"`
-	Overcommitted bool             `json:"overcommitted"` // so much is lost somewhere that durations are not the program's; Notes says it
+	Overcommitted bool             `json:"overcommitted"` // so much is lost somewhere that durations are not the program's, or ranks are more than their cores
+	Warning       string           `json:"warning"`       // says so, and is the first of Notes; empty where nothing is to be said
 	Hosts         []HostScheduling `json:"hosts"`
 	Ranks         []RankScheduling `json:"ranks"`      // those that lost most where there are many
 	MoreRanks     int              `json:"more_ranks"` // that are not in Ranks

@@ -1,0 +1,33 @@
+package console
+
+import (
+	"strings"
+	"testing"
+
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// What makes all times doubtful is said before them, and once.
+func TestWarningComesFirst(t *testing.T) {
+	const shared = "8 ranks share 2 cores: 31 % of the time in which they could run was spent off the core; durations and waits are those of the scheduler"
+	m := &rundir.Manifest{Scheduling: &rundir.Scheduling{Overcommitted: true, Warning: shared}, Notes: []string{shared, "another"}, Incomplete: []string{"a rank is missing"}}
+	var b strings.Builder
+	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if lines[2] != "incomplete: a rank is missing" || lines[3] != "warning: "+shared || strings.Count(b.String(), shared) != 1 || !strings.Contains(b.String(), "note: another\n") {
+		t.Error(b.String())
+	}
+	m.Incomplete = nil
+	b.Reset()
+	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil || !strings.HasPrefix(strings.Split(b.String(), "\n")[2], "warning: ") {
+		t.Errorf("error %v\n%s", err, b.String())
+	}
+	m.Scheduling = &rundir.Scheduling{}
+	b.Reset()
+	if err := Summary(&b, &trace.Run{}, m, new(rundir.Clusters), "dir", nil); err != nil || strings.Contains(b.String(), "warning") {
+		t.Errorf("error %v\n%s", err, b.String())
+	}
+}
