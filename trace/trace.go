@@ -224,6 +224,9 @@ type Cluster struct {
 // Kind is the ID of the cluster that stands for its kind of computation: its own, or that of the one of which it is a variant.
 func (c *Cluster) Kind() int32 { return cmp.Or(c.VariantOf, c.ID) }
 
+// A Stretch is a part of the run's time.
+type Stretch struct{ BeginNS, EndNS int64 }
+
 // A Kinship is what is known of a cluster as a kind of computation; zero where nothing is.
 type Kinship struct {
 	VariantOf int32   // the cluster in whose place it comes by chance; 0 = it is a kind of its own
@@ -232,7 +235,10 @@ type Kinship struct {
 	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
 	Predicted float64
 	Valley    float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
-	Why       string  // why it is a kind, or a variant of one
+	ToldBy    string  // what tells it from the nearest other kind: a word of kinds.Cause; "" = not known
+	ToldFrom  int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
+	Why       string  // both, in words
+	InTime    Stretch // nearly all of its bursts lie in it, though those of ToldFrom do elsewhere; zero = there is no such stretch
 	// Bursts of the kind that are longer than its clusters, and belong to it by their place; how much longer than the median they are together.
 	DisturbedBursts      int
 	DisturbedNS, ExtraNS int64

@@ -24,6 +24,7 @@ type Basin struct {
 	Alone          bool    // the stratum has no other
 	Eps            float64 // at which it came apart; 0 if Alone
 	Valley         float64 // the density at the pass to the next basin as a share of its peak's; 0 if they do not meet
+	From, To       []int32 // cells that it lies in, along each dimension; To is behind the last
 }
 
 // A seeker seeks the basins of one stratum.
@@ -66,9 +67,16 @@ func (x *seeker) part(at []int32, scale int, whole Basin) {
 		}
 		return
 	}
-	for _, i := range at {
+	for k, i := range at {
 		whole.Bursts += x.cells.Counts[i]
 		x.basinOf[i] = int32(len(x.basins))
+		key := x.cells.key(int(i))
+		if k == 0 {
+			whole.From, whole.To = slices.Clone(key), slices.Clone(key)
+		}
+		for d, v := range key {
+			whole.From[d], whole.To[d] = min(whole.From[d], v), max(whole.To[d], v+1)
+		}
 	}
 	x.basins = append(x.basins, whole)
 }

@@ -132,9 +132,9 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 
 // Undecided is the decision that each of so many leaves is a kind.
 func Undecided(leaves int, leafOf []int32) *Decision {
-	v := Verdict{Of: make([]int32, leaves), Pool: make([]bool, leaves), Why: make([]string, leaves)}
+	v := Verdict{Of: make([]int32, leaves), Pool: make([]bool, leaves), Why: make([]Reason, leaves)}
 	for i := range v.Of {
-		v.Of[i], v.Why[i] = int32(i), "density alone"
+		v.Of[i], v.Why[i] = int32(i), Reason{By: Unjudged, Other: None}
 	}
 	return &Decision{Verdict: v, Cluster: leafOf, KindOf: slices.Clone(v.Of), HalfOf: slices.Clone(v.Of), Kind: slices.Clone(leafOf)}
 }

@@ -2,7 +2,6 @@ package kinds
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 )
@@ -34,8 +33,7 @@ type Leaf struct {
 type Join struct {
 	Round    int   // from 0
 	From, To int32 // leaves that stood for the kinds; To stands for both
-	Foretold float64
-	Why      string
+	Reason
 }
 
 // A Verdict is what the judge says of the leaves.
@@ -44,7 +42,7 @@ type Verdict struct {
 	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where that is not known, that which Of says.
 	Pool   []bool
 	Joins  []Join
-	Why    []string // per leaf: why it is a kind of its own, or what it is a variant of and why
+	Why    []Reason // per leaf: why it is a kind of its own, or what it is a variant of and why
 	Rounds int
 }
 
@@ -84,7 +82,7 @@ type pair struct {
 
 func (j *judge) run() *Verdict {
 	n := len(j.leaves)
-	j.v = &Verdict{Of: make([]int32, n), Pool: make([]bool, n), Why: make([]string, n)}
+	j.v = &Verdict{Of: make([]int32, n), Pool: make([]bool, n), Why: make([]Reason, n)}
 	j.of, j.strata, j.members = j.v.Of, make(map[int32]*spread), make(map[int32][]int32)
 	j.places, j.known = placesOf(j.spreads, j.dims, j.side), make(map[[2]int32]float64)
 	for i := range j.of {
@@ -271,6 +269,11 @@ func (j *judge) differ(a, b int32) bool {
 			return true
 		}
 	}
+	return j.otherCalls(a, b)
+}
+
+// otherCalls says that no burst of one of two kinds is between the calls of a burst of the other.
+func (j *judge) otherCalls(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
@@ -341,8 +344,9 @@ func (j *judge) join(joins []pair) {
 			to[code], renamed = j.codes.leaf(into), true
 		}
 		joined[from] = into
-		why := fmt.Sprintf("in place of another by chance: foretold to %.0f %%", 100*p.foretold)
-		j.v.Joins = append(j.v.Joins, Join{Round: j.v.Rounds, From: from, To: into, Foretold: p.foretold, Why: why})
+		why := j.reason(&p)
+		why.Other, why.Pool = into, j.v.Pool[from]
+		j.v.Joins = append(j.v.Joins, Join{Round: j.v.Rounds, From: from, To: into, Reason: why})
 		j.v.Why[from] = why
 		if !j.v.Pool[from] {
 			j.bursts[into] += j.bursts[from]
@@ -370,22 +374,17 @@ func identity(n int) []int32 {
 
 // tell says of the kinds in the end why they are.
 func (j *judge) tell(pairs []pair) {
-	least := make(map[int32]float64)
+	for i := range j.v.Why {
+		if j.of[i] == int32(i) {
+			j.v.Why[i] = Reason{Other: None}
+		}
+	}
 	for _, p := range pairs {
 		for _, leaf := range []int32{p.a, p.b} {
-			if u, known := least[leaf]; !known || p.foretold < u {
-				least[leaf], j.v.Why[leaf] = p.foretold, p.why()
+			if why := &j.v.Why[leaf]; why.Other == None || p.foretold < why.Foretold {
+				*why = j.reason(&p)
+				why.Other = p.a + p.b - leaf
 			}
 		}
 	}
-}
-
-func (p *pair) why() string {
-	if p.foretold == 1 {
-		return "other calls or other instructions"
-	}
-	if p.foretold >= apartByOrder {
-		return fmt.Sprintf("its place foretells it: to %.0f %%", 100*p.foretold)
-	}
-	return fmt.Sprintf("large, narrow and far from the next: %.0f %% of both, %.0f %% apart; foretold to %.0f %%", 100*p.share, 100*(math.Exp(p.distance)-1), 100*p.foretold)
 }

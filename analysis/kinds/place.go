@@ -116,14 +116,17 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 	return predicted
 }
 
-// predict finds how far places tell each kind from the nearest others of its group.
+// predict finds how far places tell each kind from the nearest others of its group. Where other calls or instructions tell two apart nobody asks order.
 func (p *placing) predict(predicted []float64) {
-	j := judge{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side)}
+	j := &judge{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {
 		if len(group) < 2 {
 			continue
 		}
 		for _, pair := range j.nearest(group) {
+			if j.differ(pair[0], pair[1]) {
+				continue
+			}
 			u := p.foretold(pair[0], pair[1])
 			for _, k := range pair {
 				if math.IsNaN(predicted[k]) || u < predicted[k] {

@@ -32,6 +32,7 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	}
 	x.dissolve()
 	x.number(basins)
+	x.computation.account = x.account
 	if err := x.score(r); err != nil {
 		return err
 	}
@@ -59,12 +60,14 @@ type decided struct {
 	*kinding
 	*kinds.Decision
 	basins []kinds.Basin
-	bursts []int64  // by cluster
-	timeNS []int64  // likewise
-	noise  [2]int64 // bursts, ns
-	root   []int32  // by cluster: the one with most bursts of its kind
-	at     []kindOf // by cluster: where it is among those of its group
-	scores *sequence.Score
+	bursts []int64 // by cluster
+	timeNS []int64 // likewise
+	// leafBursts are the bursts by cluster before some were dissolved.
+	leafBursts []int64
+	noise      [2]int64 // bursts, ns
+	root       []int32  // by cluster: the one with most bursts of its kind
+	at         []kindOf // by cluster: where it is among those of its group
+	scores     *sequence.Score
 }
 
 // count counts the clusters' bursts, of all members.
@@ -82,7 +85,7 @@ func (x *decided) count() error {
 	for cluster := range n {
 		x.bursts, x.timeNS = append(x.bursts, sums[2*cluster]), append(x.timeNS, sums[2*cluster+1])
 	}
-	x.noise = [2]int64(sums[2*n:])
+	x.noise, x.leafBursts = [2]int64(sums[2*n:]), slices.Clone(x.bursts)
 	most := make(map[int32]int32)
 	for cluster, kind := range x.KindOf {
 		if best, known := most[kind]; !known || x.bursts[cluster] > x.bursts[best] {
@@ -179,7 +182,7 @@ func (x *decided) number(basins []*group) {
 		}
 		g.Clusters = append(g.Clusters, Cluster{
 			Node: int32(cluster) + 1, Eps: node.Eps, MinPts: node.MinPts,
-			Kinship: Kinship{Valley: valley, Predicted: math.NaN(), Why: x.Why[x.HalfOf[cluster]]},
+			Kinship: Kinship{Valley: valley, Predicted: math.NaN()},
 		})
 	}
 	of := make([][]*group, len(x.groups))
@@ -288,7 +291,7 @@ func (x *decided) measure() error {
 	}
 	disturbed, err := x.sums(n, func(i int) int32 {
 		kind, cluster := x.Kind[i], x.Cluster[i]
-		if kind != kinds.None && cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] {
+		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] || float64(duration(i)) <= median[x.root[kind]] {
 			return kinds.None
 		}
 		return kind

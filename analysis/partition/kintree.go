@@ -23,7 +23,9 @@ func (x *decided) tree(score float64) *refine.Tree {
 		}
 	}
 	t := &refine.Tree{Chosen: make([]int, len(x.groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
-	t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount)
+	if t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount); x.Predicted == nil {
+		t.Why = fmt.Sprintf("density proposes %d clusters, each a kind: order was not asked", clusters)
+	}
 	own := make([]int32, len(x.KindOf))
 	for cluster := range own {
 		own[cluster] = int32(cluster) + 1

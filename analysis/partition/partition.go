@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"math"
 
+	"moriens/analysis/kinds"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
@@ -209,6 +210,8 @@ type Result struct {
 	// Speed is by thread how many times as long as the others it takes for everything; coordinates were compared after dividing by that. nil = not compared.
 	Speed      []float64
 	Tree       *refine.Tree // how the clusters came about; its groups are Groups
+	Basins     []Basin      // of density, by group; nil where clusters are not found by kinds
+	Joins      []Join       // that made one kind of two clusters, in their order
 	Resolution float64      // the least Eps that is chosen by itself, in units of the coordinates
 	// Stopped says that the refinement has ended before its last step, Unscored that there was no time for the score, so that it is not defined.
 	Stopped, Unscored bool
@@ -255,8 +258,10 @@ type Kinship struct {
 	// Predicted is how far the place of a burst foretells whether it is of this kind or of the next one, 0–1: the least of the nearest neighbours'. NaN where the kind
 	// has none, and in a variant.
 	Predicted float64
-	Valley    float64 // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
-	Why       string  // why it is a kind, or a variant of one
+	Valley    float64     // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
+	By        kinds.Cause // what tells it from the nearest other kind, or makes it a variant
+	Other     int32       // the ID of that kind, or of the cluster in whose place a variant comes; 0 = none
+	Why       string      // both, in words
 	// Disturbed are the bursts of the kind that are longer than its clusters are, and belong to it by their place; ExtraNS is how much longer than the median all of them
 	// together took. Of the cluster that stands for the kind; 0 in its variants.
 	Disturbed Tally

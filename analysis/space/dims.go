@@ -2,6 +2,7 @@ package space
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -22,6 +23,14 @@ func (s Scale) String() string {
 		return "log"
 	}
 	return "lin"
+}
+
+// Quantity is what has a coordinate.
+func (s Scale) Quantity(v float64) float64 {
+	if s == Log {
+		return math.Exp(v)
+	}
+	return v
 }
 
 // Duration is the name of a burst's duration, in nanoseconds, as a quantity.

@@ -30,7 +30,8 @@ type Found struct {
 	result  *partition.Result
 	options partition.Options
 	notes   []string
-	cells   *Cells // that it was made of, nil = of bursts
+	inTime  []trace.Stretch // by cluster; may be nil
+	cells   *Cells          // that it was made of, nil = of bursts
 }
 
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
@@ -49,6 +50,9 @@ func Find(run *trace.Run, options partition.Options) (*Found, error) {
 		return f, fmt.Errorf("cluster the bursts: %w", err)
 	}
 	f.result = result
+	if f.inTime, err = stretches(run, result, f.options.Team); err != nil {
+		return f, err
+	}
 	f.notes = append(append(f.notes, result.Warnings...), kindNotes(run, result, &f.options)...)
 	return f, nil
 }
@@ -100,6 +104,9 @@ func None(run *trace.Run, options partition.Options) *Found {
 // Adopt replaces the clusters and labels of the run by what was found.
 func (f *Found) Adopt(run *trace.Run) *Result {
 	adopt(run, f.result)
+	for i, stretch := range f.inTime {
+		run.Clusters[i].InTime = stretch
+	}
 	r := &Result{
 		Clusters: describe(run, f.result, f.options),
 		Filtered: describeFilter(f.options.Filter, f.result.Selection),
@@ -110,7 +117,7 @@ func (f *Found) Adopt(run *trace.Run) *Result {
 		r.Clusters.Algorithm, r.Clusters.Cells = "dbscan on micro-cells", describeCells(f.cells)
 	}
 	if f.result.Tree != nil {
-		r.Tree = &Tree{f.result.Tree, clusterOf(f.result)}
+		r.Tree = &Tree{f.result.Tree, clusterOf(f.result), kindsOf(f.result), r.Clusters.Refinement.Basins, f.result.Joins}
 	}
 	return r
 }

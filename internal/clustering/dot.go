@@ -7,26 +7,34 @@ import (
 	"math"
 	"strings"
 
+	"moriens/analysis/partition"
 	"moriens/analysis/refine"
+	"moriens/internal/units"
 	"moriens/trace/palette"
+	"moriens/trace/rundir"
 )
 
 // A Tree is how a refinement came to its clusters.
 type Tree struct {
 	*refine.Tree
 	Clusters map[int32]int32 // number of a cluster by its node in the chosen level
+	Kinds    []Told          // by cluster; nil where they were not found by kinds
+	Basins   []rundir.Basin
+	Joins    []partition.Join
 }
 
 // WriteDOT writes the tree as a graph for Graphviz, one row a step, from the least Eps down. A node is a cluster of that step: its
-// bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen. An edge shows where
+// bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen, a dashed one that it is a variant. An edge shows where
 // bursts went, with their number where they are a part of the node that they leave. The clusters that are the result are in
-// their colours and have two numbers: the node's, as at all steps, and the cluster's.
+// the colours of their kinds and have two numbers: the node's, as at all steps, and the cluster's. Where clusters were found by kinds, the basins of density are above them, and dashed edges say
+// which of them the judge joined, in which round, and why.
 func (t *Tree) WriteDOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "digraph refinement {\n\trankdir=TB; ranksep=0.6; nodesep=0.15;\n")
 	fmt.Fprintf(out, "\tlabel=%s; labelloc=t; fontname=\"sans-serif\";\n", quoted(t.Why))
 	fmt.Fprintf(out, "\tnode [shape=box, style=filled, fillcolor=white, fontname=\"sans-serif\", fontsize=9, margin=\"0.05,0.03\"];\n")
 	fmt.Fprintf(out, "\tedge [fontname=\"sans-serif\", fontsize=8, color=\"#808080\"];\n")
+	t.basins(out)
 	for i := range t.Levels {
 		t.step(out, i)
 	}
@@ -36,6 +44,7 @@ func (t *Tree) WriteDOT(w io.Writer) error {
 			t.edges(out, i)
 		}
 	}
+	t.joins(out)
 	fmt.Fprintf(out, "}\n")
 	return out.Flush()
 }
@@ -52,6 +61,11 @@ func (t *Tree) step(out *bufio.Writer, i int) {
 		}
 	}
 	text := []string{fmt.Sprintf("step %d", i+1), "Eps " + span(l.Eps), fmt.Sprintf("%d clusters", clusters), "score " + score(l.Score)}
+	if t.Kinds != nil {
+		if text = []string{"clusters of density", units.Count(clusters, "cluster"), "Eps " + span(l.Eps)}; i > 0 {
+			text = []string{"kinds", units.Count(clusters, "kind"), "score " + score(l.Score)}
+		}
+	}
 	of := 0
 	for _, level := range t.Chosen {
 		if level == i {
@@ -72,13 +86,22 @@ func (t *Tree) step(out *bufio.Writer, i int) {
 		case n.ID == refine.Noise:
 			name, colour = "noise", paint(palette.Noise)
 		case known && i == t.Chosen[n.Group]:
-			name, colour = fmt.Sprintf("%d = cluster %d", n.ID, id), paint(palette.Cluster(id))
+			name, colour = fmt.Sprintf("%d = cluster %d", n.ID, id), paint(palette.Cluster(t.kindOf(id)))
+		}
+		if id := t.Clusters[n.ID]; t.Kinds != nil && i > 0 && id > 0 {
+			name, colour = fmt.Sprintf("kind %d", id), paint(palette.Cluster(id))
+		} else if t.kindOf(id) != id {
+			colour += `, style="filled,dashed"`
 		}
 		share := 0.
 		if totalNS > 0 {
 			share = 100 * float64(n.TimeNS) / float64(totalNS)
 		}
-		label := fmt.Sprintf("%s\n%d bursts\n%.1f %% of time\nscore %s", name, n.Bursts, share, score(n.Score))
+		label := fmt.Sprintf("%s\n%d bursts\n%.1f %% of time", name, n.Bursts, share)
+		if t.Kinds == nil || !math.IsNaN(n.Score) {
+			label += "\nscore " + score(n.Score)
+		}
+		label += t.why(i, n.ID)
 		frame := ""
 		if n.Frozen {
 			frame = ", penwidth=3"

@@ -5,8 +5,10 @@ import (
 	"math"
 	"testing"
 
+	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/internal/golden"
+	"moriens/trace/rundir"
 )
 
 func TestWriteDOT(t *testing.T) {
@@ -34,4 +36,41 @@ func TestWriteDOT(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Check(t, "tree.dot", b.Bytes())
+}
+
+// Where clusters were found by kinds the graph has the basins, what the judge joined, in which round, and why what is apart is apart.
+func TestWriteDOTOfKinds(t *testing.T) {
+	nan := math.NaN()
+	node := func(id int32, bursts int, parents ...int32) refine.Node {
+		n := refine.Node{ID: id, Eps: .02, MinPts: 4, Bursts: bursts, TimeNS: int64(bursts), Score: nan}
+		for _, p := range parents {
+			n.Parents = append(n.Parents, refine.Parent{ID: p, Bursts: bursts / len(parents)})
+		}
+		return n
+	}
+	tree := Tree{
+		Tree: &refine.Tree{
+			Chosen: []int{0}, Why: "density proposes 3 clusters, order leaves 2 kinds",
+			Levels: []refine.Level{
+				{Eps: []float64{.02}, Score: nan, Nodes: []refine.Node{node(1, 100), node(2, 60), node(3, 60)}},
+				{Eps: []float64{.02}, Score: .9, Nodes: []refine.Node{node(1, 100, 1), node(2, 120, 2, 3)}},
+			},
+		},
+		Clusters: map[int32]int32{1: 1, 2: 3, 3: 2},
+		Kinds:    []Told{{1, "apart from 3: foretold to 93 %"}, {3, "variant of 3: foretold to 12 %"}, {3, "apart from 1: both are large and narrow, 35 % apart; foretold to 10 %"}},
+		Basins: []rundir.Basin{
+			{Stratum: 1, Bursts: 101, Eps: .0565, Valley: .21, Clusters: []int32{1}},
+			{Stratum: 1, Bursts: 61, Eps: .0565, Valley: .33, Clusters: []int32{3}},
+			{Stratum: 2, Bursts: 64, Valley: rundir.Number(nan), Clusters: []int32{2}},
+		},
+		Joins: []partition.Join{
+			{Round: 1, From: 0, To: 1, Bursts: 4, Why: "variant of 1: foretold to 0 %"},
+			{Round: 2, From: 2, To: 3, Bursts: 60, Foretold: .12, Why: "variant of 3: foretold to 12 %"},
+		},
+	}
+	var b bytes.Buffer
+	if err := tree.WriteDOT(&b); err != nil {
+		t.Fatal(err)
+	}
+	golden.Check(t, "kinds.dot", b.Bytes())
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/analysis/kinds"
 	"moriens/analysis/partition"
 	"moriens/trace"
 )
@@ -73,11 +74,11 @@ func TestKindsAreClusters(t *testing.T) {
 	}
 	for i := range result.Clusters {
 		result.Clusters[i].Kind = 1
-		result.Clusters[i].Kinship = partition.Kinship{MedianNS: 5, Predicted: math.NaN(), Valley: .25, Disturbed: partition.Tally{Bursts: 2, TimeNS: 30}, ExtraNS: 20}
+		result.Clusters[i].Kinship = partition.Kinship{MedianNS: 5, Predicted: math.NaN(), Valley: .25, By: kinds.ByChance, Disturbed: partition.Tally{Bursts: 2, TimeNS: 30}, ExtraNS: 20}
 	}
 	result.Kinds = []int32{1, 1, 1}
 	adopt(run, result)
-	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
+	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, ToldBy: "chance", DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
 	if b := &run.Threads[0].Bursts; !slices.Equal(b.Kinds(), []int32{1, 1, 1}) || run.Clusters[1].Kinship != want || run.Clusters[0].Kind() != 1 || run.Clusters[0].VariantOf != 0 {
 		t.Errorf("kinds %v, clusters %+v", b.Kinds(), run.Clusters)
 	}

@@ -38,7 +38,34 @@ func describeTree(result *partition.Result, o partition.Options) rundir.Refineme
 		}
 		d.Levels = append(d.Levels, level)
 	}
+	d.Basins, d.Joins = describeBasins(result), describeJoins(result)
 	return d
+}
+
+// describeBasins leaves out those that have their group to themselves.
+func describeBasins(result *partition.Result) (list []rundir.Basin) {
+	of := make([]int, len(result.Groups))
+	for _, b := range result.Basins {
+		of[b.Group]++
+	}
+	for _, b := range result.Basins {
+		if of[b.Group] < 2 {
+			continue
+		}
+		d := rundir.Basin{Group: b.Group, Stratum: b.Stratum, Bursts: b.Bursts, Eps: sixDigits(b.Eps), Valley: sixDigits(b.Valley), Clusters: b.Clusters}
+		for j := range b.From {
+			d.From, d.To = append(d.From, sixDigits(b.From[j])), append(d.To, sixDigits(b.To[j]))
+		}
+		list = append(list, d)
+	}
+	return list
+}
+
+func describeJoins(result *partition.Result) (list []rundir.Join) {
+	for _, j := range result.Joins {
+		list = append(list, rundir.Join{Round: j.Round, From: j.From, To: j.To, Bursts: j.Bursts, Foretold: sixDigits(j.Foretold), Why: j.Why})
+	}
+	return list
 }
 
 // clusterOf gives the number of a cluster by its node in the chosen level. Alternatives that were merged have one

@@ -61,6 +61,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		} else if text != "" {
 			between += " (" + text + ")"
 		}
+		between += inTime(x)
 		if x.Rare {
 			between += " (rare)"
 		}
@@ -169,16 +170,85 @@ func kinship(run *trace.Run, i int) string {
 		return ""
 	}
 	text := fmt.Sprintf("same place as %d", run.Clusters[first].ID)
-	if x.Predicted >= 0 {
+	switch {
+	case x.ToldBy == byDensity:
+		text += "; told apart by density"
+	case x.ToldBy == byTurns:
+		text += fmt.Sprintf("; takes turns with %d", x.ToldFrom)
+	case x.Predicted >= 0:
 		text += fmt.Sprintf("; foretold to %.0f %%", 100*x.Predicted)
 	}
 	return text
 }
 
-// kinds says where several kinds of computation were told apart, and how many of their bursts are disturbed; "" where all have a place of their own.
+// inTime says when a cluster comes that does not come all over the run.
+func inTime(x *trace.Cluster) string {
+	if x.InTime == (trace.Stretch{}) {
+		return ""
+	}
+	return fmt.Sprintf("; in time: %s to %s", Duration(float64(x.InTime.BeginNS)), Duration(float64(x.InTime.EndNS)))
+}
+
+// Words of kinds.Cause that the summary speaks of.
+const (
+	byOrder        = "order"
+	byCalls        = "calls"
+	byInstructions = "instructions"
+	byTurns        = "turns"
+	byDensity      = "density"
+	unjudged       = "unjudged"
+)
+
+// kinds says how many kinds of computation there are between the same calls, what tells them apart, and how many of their bursts are disturbed; "" where all have a place of their own. Where all bursts were clustered
+// together, it is about all kinds.
 func kinds(run *trace.Run, c *rundir.Clusters) string {
-	whole := c.By == "none"
-	at := make(map[pair][]int32) // kinds
+	told, where := severalAtAPlace(run, c.By == "none")
+	if len(told) == 0 {
+		return ""
+	}
+	var bursts, disturbed int
+	var predicted, weight float64
+	causes := make(map[string]int)
+	for i := range run.Clusters {
+		x := &run.Clusters[i]
+		if !told[x.Kind()] {
+			continue
+		}
+		bursts += x.Bursts + x.DisturbedBursts
+		disturbed += x.DisturbedBursts
+		if x.VariantOf == 0 {
+			cause := causeOf(x)
+			if causes[cause]++; cause == byOrder && x.Predicted >= 0 {
+				predicted += x.Predicted * float64(x.TimeNS)
+				weight += float64(x.TimeNS)
+			}
+		}
+	}
+	words := map[string]string{byCalls: "by the MPI calls round them", byInstructions: "by their instructions", byOrder: "by their order", byDensity: "by density"}
+	if weight > 0 {
+		words[byOrder] += fmt.Sprintf(" (predicted %s)", strings.TrimPrefix(fmt.Sprintf("%.2f", predicted/weight), "0"))
+	}
+	var parts []string
+	for _, cause := range []string{byCalls, byInstructions, byOrder, byDensity} {
+		if n := causes[cause]; n == len(told) {
+			parts = []string{"told apart " + words[cause]}
+		} else if n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %s", units.Integer(n), words[cause]))
+		}
+	}
+	if len(parts) > 1 {
+		parts[0] = "told apart: " + parts[0]
+	}
+	text := units.Integer(len(told)) + where + ", " + strings.Join(parts, ", ")
+	if disturbed > 0 {
+		text += fmt.Sprintf("; %s of their bursts disturbed", atLeast(float64(disturbed)/float64(bursts)))
+	}
+	return text
+}
+
+// severalAtAPlace are the kinds that share a place, a pair of calls, with another one, and where that is; with whole, all kinds are at one.
+func severalAtAPlace(run *trace.Run, whole bool) (told map[int32]bool, where string) {
+	at := make(map[pair][]int32)
 	for i := range run.Clusters {
 		x := &run.Clusters[i]
 		if p, one := pairOf(x); x.Known() && x.VariantOf == 0 && (one || whole) {
@@ -188,7 +258,7 @@ func kinds(run *trace.Run, c *rundir.Clusters) string {
 			at[p] = append(at[p], x.ID)
 		}
 	}
-	told := make(map[int32]bool)
+	told = make(map[int32]bool)
 	places := 0
 	for _, list := range at {
 		if len(list) > 1 {
@@ -198,39 +268,24 @@ func kinds(run *trace.Run, c *rundir.Clusters) string {
 			}
 		}
 	}
-	if places == 0 {
-		return ""
-	}
-	var bursts, disturbed int
-	var predicted, weight float64
-	for i := range run.Clusters {
-		x := &run.Clusters[i]
-		if !told[x.Kind()] {
-			continue
-		}
-		bursts += x.Bursts + x.DisturbedBursts
-		disturbed += x.DisturbedBursts
-		if x.VariantOf == 0 && x.Predicted >= 0 {
-			predicted += x.Predicted * float64(x.TimeNS)
-			weight += float64(x.TimeNS)
-		}
-	}
-	text := units.Integer(len(told))
 	switch {
 	case places > 1:
-		text += fmt.Sprintf(" between %s pairs of calls", units.Integer(places))
+		return told, fmt.Sprintf(" between %s pairs of calls", units.Integer(places))
 	case !whole:
-		text += " between one pair of calls"
+		return told, " between one pair of calls"
 	}
-	if weight > 0 {
-		text += fmt.Sprintf(", told apart by their order (predicted %s)", strings.TrimPrefix(fmt.Sprintf("%.2f", predicted/weight), "0"))
-	} else {
-		text += ", told apart by density"
+	return told, ""
+}
+
+// causeOf is what tells a kind apart, in fewer words: turns and surroundings are order too.
+func causeOf(x *trace.Cluster) string {
+	switch x.ToldBy {
+	case byCalls, byInstructions, byDensity:
+		return x.ToldBy
+	case unjudged:
+		return byDensity
 	}
-	if disturbed > 0 {
-		text += fmt.Sprintf("; %s of their bursts disturbed", atLeast(float64(disturbed)/float64(bursts)))
-	}
-	return text
+	return byOrder
 }
 
 // atLeast is a share in whole percents, if it is one.

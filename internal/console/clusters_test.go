@@ -84,6 +84,55 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	}
 }
 
+// What tells kinds apart is said of each cause, and `predicted` of order alone.
+func TestWhatTellsKindsApart(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		by   string
+		told []string // of kinds 1, 2, 3 and 5
+		want string
+	}{
+		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "3 between one pair of calls, told apart: 2 by their order (predicted .96), 1 by density; 4 % of their bursts disturbed"},
+		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "3 between one pair of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed"},
+		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "3 between one pair of calls, told apart by density; 4 % of their bursts disturbed"},
+		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "3 between one pair of calls, told apart by density; 4 % of their bursts disturbed"},
+		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, told apart: 2 by the MPI calls round them, 1 by their instructions, 1 by their order (predicted .97); 4 % of their bursts disturbed"},
+		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, told apart by the MPI calls round them; 4 % of their bursts disturbed"},
+	} {
+		run, _, c := fourKinds()
+		c.By = tt.by
+		for i, k := range []int{0, 1, 2, 4} {
+			run.Clusters[k].ToldBy = tt.told[i]
+		}
+		if got := kinds(run, c); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A kind says in its row what tells it from another between the same calls, and when it comes if that is not all over the run.
+func TestKinship(t *testing.T) {
+	for _, tt := range []struct {
+		kinship trace.Kinship
+		want    string
+	}{
+		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93}, "same place as 1; foretold to 93 %"},
+		{trace.Kinship{ToldBy: "density", ToldFrom: 1, Predicted: .1}, "same place as 1; told apart by density"},
+		{trace.Kinship{ToldBy: "turns", ToldFrom: 1, Predicted: .8}, "same place as 1; takes turns with 1"},
+		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same place as 1; foretold to 93 %; in time: 1.20 s to 2.31 s"},
+		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant: in place of 1 by chance, 49 % of the time; in time: 0.00 ns to 1.00 s"},
+	} {
+		run, m, c := fourKinds()
+		run.Clusters = run.Clusters[:2]
+		tt.kinship.MedianNS = 1e6
+		run.Clusters[1].Kinship = tt.kinship
+		table := clusterTable(run, m, c)
+		if row := table.rows[1]; row[len(row)-1] != tt.want {
+			t.Errorf("%q, want %q", row[len(row)-1], tt.want)
+		}
+	}
+}
+
 // Two ranks, each a class of its own, are told by what differs, and not at all where nothing does.
 func TestTwoRanks(t *testing.T) {
 	k := &rundir.Kept{Classes: []rundir.Class{{Size: 1}, {Size: 1}}}

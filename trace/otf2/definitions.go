@@ -194,7 +194,11 @@ func (d *definitions) defineClusters(run *trace.Run) clusterRegions {
 		}
 	}
 	for id := range c.number {
-		d.region(fmt.Sprintf("cluster %d", id+1), "computation bursts that behave alike", roleCode, paradigmUser)
+		about := "computation bursts that behave alike"
+		if int(id) < len(run.Clusters) && run.Clusters[id].VariantOf != 0 {
+			about += fmt.Sprintf(", a variant of cluster %d", run.Clusters[id].VariantOf)
+		}
+		d.region(fmt.Sprintf("cluster %d", id+1), about, roleCode, paradigmUser)
 	}
 	c.noise = d.region("noise", "computation bursts like no others", roleCode, paradigmUser)
 	c.filtered = d.region("filtered", "computation bursts that are too short, or out of range", roleCode, paradigmUser)

@@ -144,6 +144,9 @@ func (w *writer) cluster(c *trace.Cluster, track uint64) {
 	n.float("share", c.Share)
 	n.float("mean_ns", c.MeanNS)
 	n.float("std_ns", c.StdNS)
+	if c.VariantOf != 0 {
+		n.int("variant_of", int64(c.VariantOf))
+	}
 	if c.Score != 0 {
 		n.float("score", c.Score)
 	}

@@ -172,6 +172,9 @@ func (x *threadWriter) burst(i item, track uint64) {
 	x.open(sliceBegin, track, categoryBurst, x.clusterName(b.Cluster[k]))
 	n := x.notes()
 	n.int("cluster", int64(b.Cluster[k]))
+	if kind := b.Kinds()[k]; kind != b.Cluster[k] {
+		n.int("kind", int64(kind))
+	}
 	n.int("duration_ns", b.DurationNS[k])
 	n.text("call_path_before", x.names[b.Before[k]])
 	n.text("call_path_after", x.names[b.After[k]])

@@ -15,6 +15,9 @@ var (
 	box = regexp.MustCompile(`M([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)L([-0-9.]+),([-0-9.]+)Z`)
 )
 
+// hole is the colour of dots that lie in others.
+const hole = "#FFFFFF"
+
 // said is what the canvas says of each text, in the order of its place in the text, and what says the same in all.
 var said = []struct{ long, short string }{
 	{`<g transform="scale(1, -1)`, `<g style="font-family:Liberation Sans" transform="scale(1, -1)`},
@@ -37,7 +40,11 @@ func compact(svg []byte) []byte {
 		var b bytes.Buffer
 		b.WriteString(`<path transform="translate(-1.5)" d="`)
 		b.Write(dot.ReplaceAll(parts[1], []byte("${1}h0")))
-		fmt.Fprintf(&b, `" style="fill:none;stroke:%s;stroke-width:3;stroke-linecap:round" />`, parts[2])
+		width := "3"
+		if string(parts[2]) == hole {
+			width = "1.4"
+		}
+		fmt.Fprintf(&b, `" style="fill:none;stroke:%s;stroke-width:%s;stroke-linecap:round" />`, parts[2], width)
 		return b.Bytes()
 	})
 	return box.ReplaceAllFunc(svg, func(path []byte) []byte {

@@ -108,9 +108,10 @@ func (s *sheet) write(w io.Writer) error {
 
 // An entry is one line of a legend.
 type entry struct {
-	colour palette.Colour
-	name   string
-	value  string
+	colour  palette.Colour
+	name    string
+	value   string
+	variant bool // drawn as variants are
 }
 
 func (s *sheet) legend(head string, entries []entry) {
@@ -128,9 +129,20 @@ func (s *sheet) legend(head string, entries []entry) {
 		if e.colour != palette.Background {
 			box := []vg.Point{{X: x, Y: y - 5}, {X: x + 10, Y: y - 5}, {X: x + 10, Y: y + 5}, {X: x, Y: y + 5}}
 			s.all.FillPolygon(e.colour, box)
+			if e.variant {
+				s.hatch(x, y)
+			}
 		}
 		s.all.FillText(st, vg.Point{X: x + 16, Y: y}, e.name)
 		s.all.FillText(right, vg.Point{X: width - margin, Y: y}, e.value)
+	}
+}
+
+// hatch draws lines over the box of an entry.
+func (s *sheet) hatch(x, y vg.Length) {
+	line := draw.LineStyle{Color: palette.Background, Width: 1.5}
+	for _, l := range [][4]vg.Length{{0, 0, 5, 5}, {0, -5, 10, 5}, {5, -5, 10, 0}} {
+		s.all.StrokeLine2(line, x+l[0], y+l[1], x+l[2], y+l[3])
 	}
 }
 
@@ -172,6 +184,7 @@ func shares(run *trace.Run, owners team.Threads, mpi bool) ([]entry, error) {
 		return fmt.Sprintf("%.1f %%", p)
 	}
 	var entries []entry
+	kinds := kindsOf(run)
 	more := 0
 	for id := 1; id < len(byCluster); id++ {
 		if run.Clusters[id-1].Bursts == 0 {
@@ -183,13 +196,17 @@ func shares(run *trace.Run, owners team.Threads, mpi bool) ([]entry, error) {
 			other += byCluster[id]
 			continue
 		}
-		entries = append(entries, entry{palette.Cluster(int32(id)), fmt.Sprintf("cluster %d", id), percent(byCluster[id])})
+		e := entry{colour: palette.Cluster(kinds.of(int32(id))), name: fmt.Sprintf("cluster %d", id), value: percent(byCluster[id])}
+		if e.variant = kinds.variant(int32(id)); e.variant {
+			e.name += fmt.Sprintf(" (kind %d)", kinds.of(int32(id)))
+		}
+		entries = append(entries, e)
 	}
 	if more > 0 {
-		entries = append(entries, entry{palette.Background, fmt.Sprintf("%d more", more), percent(other)})
+		entries = append(entries, entry{colour: palette.Background, name: fmt.Sprintf("%d more", more), value: percent(other)})
 	}
 	for label, e := range []entry{
-		{palette.Filtered, "not clustered", ""}, {palette.Noise, "noise", ""}, {palette.Filtered, "filtered", ""}, {palette.Missing, "missing data", ""},
+		{colour: palette.Filtered, name: "not clustered"}, {colour: palette.Noise, name: "noise"}, {colour: palette.Filtered, name: "filtered"}, {colour: palette.Missing, name: "missing data"},
 	} {
 		if timeNS[label] > 0 {
 			e.value = percent(timeNS[label])
@@ -197,10 +214,31 @@ func shares(run *trace.Run, owners team.Threads, mpi bool) ([]entry, error) {
 		}
 	}
 	if mpi {
-		entries = append(entries, entry{palette.MPI, "in MPI", ""})
+		entries = append(entries, entry{colour: palette.MPI, name: "in MPI"})
 	}
 	return entries, nil
 }
+
+// kinds are, by cluster's number less 1, the cluster that stands for its kind: its colour is that of all.
+type kinds []int32
+
+func kindsOf(run *trace.Run) kinds {
+	list := make(kinds, len(run.Clusters))
+	for i := range run.Clusters {
+		list[i] = run.Clusters[i].Kind()
+	}
+	return list
+}
+
+// of is the kind of a label; what is in no cluster is its own.
+func (k kinds) of(label int32) int32 {
+	if label < 1 || int(label) > len(k) {
+		return label
+	}
+	return k[label-1]
+}
+
+func (k kinds) variant(label int32) bool { return k.of(label) != label }
 
 func colourOf(label int32) palette.Colour {
 	switch label {

@@ -16,6 +16,7 @@ import (
 	"moriens/internal/mix"
 	"moriens/internal/units"
 	"moriens/trace"
+	"moriens/trace/palette"
 )
 
 const (
@@ -58,6 +59,7 @@ func Scatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dime
 		}
 		y, rows = p, p.names
 	}
+	kinds := kindsOf(run)
 	points, total, lacking, err := sample(run, owners, x, y, max(1, bytes/pointBytes))
 	if err != nil {
 		return err
@@ -79,18 +81,18 @@ func Scatter(w io.Writer, run *trace.Run, owners team.Threads, dimensions []Dime
 	for _, l := range points {
 		drawn += len(l.xy)
 	}
-	s := newSheet(max(scatterHeight, legendHeight(entries)), title(run)+": burst space", caption(drawn, total, lacking))
+	s := newSheet(max(scatterHeight, legendHeight(entries)), title(run)+": burst space", caption(drawn, total, lacking, points.variants(kinds)))
 	if total == 0 {
 		s.blank("no bursts")
 		return s.write(w)
 	}
-	p.Add(gridLines{x: x.ticks(), y: p.Y.Tick.Marker}, points)
+	p.Add(gridLines{x: x.ticks(), y: p.Y.Tick.Marker}, dotted{points, kinds})
 	p.Draw(s.plotArea())
 	s.legend("share of computing time", entries)
 	return s.write(w)
 }
 
-func caption(drawn, total, lacking int) string {
+func caption(drawn, total, lacking int, variants bool) string {
 	var parts []string
 	if drawn < total {
 		parts = append(parts, fmt.Sprintf("%s of %s bursts drawn, of small clusters a larger part.", units.Integer(drawn), units.Integer(total)))
@@ -99,6 +101,9 @@ func caption(drawn, total, lacking int) string {
 	}
 	if lacking > 0 {
 		parts = append(parts, fmt.Sprintf("Without a place on these axes, for lack of a counter or being zero: %s.", units.Integer(lacking)))
+	}
+	if variants {
+		parts = append(parts, "Colours are those of kinds; variants are hollow.")
 	}
 	return strings.Join(parts, " ")
 }
@@ -376,29 +381,45 @@ func (c cloud) extent(p *plot.Plot) {
 	}
 }
 
-// Plot draws a label's points as one path: a fifth of the size of one element a point.
-func (c cloud) Plot(canvas draw.Canvas, p *plot.Plot) {
+// variants says whether there are points of clusters that are variants of others.
+func (c cloud) variants(k kinds) bool {
+	return slices.ContainsFunc(c, func(l layer) bool { return len(l.xy) > 0 && k.variant(l.label) })
+}
+
+// A dotted is a cloud in the colours of its kinds.
+type dotted struct {
+	cloud
+	kinds kinds
+}
+
+// Plot draws a label's points as one path: a fifth of the size of one element a point. Those of variants are hollow: compact makes white ones smaller.
+func (c dotted) Plot(canvas draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&canvas)
-	order := make([]int, 0, len(c))
+	order := make([]int, 0, len(c.cloud))
 	for label := int32(0); label >= trace.LabelMissing; label-- {
 		order = append(order, int(label-trace.LabelMissing))
 	}
-	for i := len(order); i < len(c); i++ {
+	for i := len(order); i < len(c.cloud); i++ {
 		order = append(order, i)
 	}
 	for _, i := range order {
-		if len(c[i].xy) == 0 {
+		l := &c.cloud[i]
+		if len(l.xy) == 0 {
 			continue
 		}
-		rgb := colourOf(c[i].label)
+		rgb := colourOf(c.kinds.of(l.label))
 		var path vg.Path
-		for _, v := range c[i].xy {
+		for _, v := range l.xy {
 			at := vg.Point{X: tenth(x(v.x)), Y: tenth(y(v.y))}
 			path.Move(vg.Point{X: at.X + pointRadius, Y: at.Y})
 			path.Arc(at, pointRadius, 0, 2*math.Pi)
 		}
 		canvas.SetColor(color.NRGBA{rgb.R, rgb.G, rgb.B, 0xff})
 		canvas.Fill(path)
+		if c.kinds.variant(l.label) {
+			canvas.SetColor(palette.Background)
+			canvas.Fill(path)
+		}
 	}
 }
 

@@ -43,7 +43,7 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 	n := max(len(rows), 1)
 	bins := min(maxBins, max(minBins, int(float64(bytes)/binBytes)/n))
 	endNS := max(run.DurationNS, 1)
-	l := &lanes{rows: rows, bins: bins, endNS: endNS, pixels: rowPixels}
+	l := &lanes{rows: rows, bins: bins, endNS: endNS, pixels: rowPixels, kinds: kindsOf(run)}
 	entries, err := shares(run, owners, true)
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 		return err
 	}
 	if lost {
-		entries = append(entries, entry{palette.Lost, "lost: MPI calls for", ""}, entry{palette.Background, "which there was no room", ""})
+		entries = append(entries, entry{colour: palette.Lost, name: "lost: MPI calls for"}, entry{colour: palette.Background, name: "which there was no room"})
 	}
 	paused, err := team.Any(owners, slices.ContainsFunc(run.Threads, func(t trace.Thread) bool { return len(t.Pauses) > 0 }))
 	if err != nil {
@@ -86,6 +86,9 @@ func Timeline(w io.Writer, run *trace.Run, owners team.Threads, bytes int) error
 	text := fmt.Sprintf("A bin of %s shows one of what is in it, in proportion along the row.", quantity(float64(endNS)/float64(bins)/1e9, "s"))
 	if len(rows) < len(run.Threads) {
 		text += fmt.Sprintf(" %d of %s rows drawn, evenly chosen.", len(rows), units.Integer(len(run.Threads)))
+	}
+	if l.variants() {
+		text += " Colours are those of kinds; variants are hatched in white."
 	}
 	if lost {
 		text += " Hatched: MPI calls were lost, there was no room for them."
@@ -169,6 +172,7 @@ type lanes struct {
 	endNS  int64
 	pixels int       // of height of a row
 	labels [][]int32 // by row and bin
+	kinds  kinds
 }
 
 // show chooses the labels of all rows, each at the member that has its thread.
@@ -216,15 +220,25 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 			copy(img.Pix[(row*l.pixels+k)*img.Stride:], line)
 		}
 	}
-	if lost, ok := index[overview.InLost]; ok {
-		colours = append(colours, palette.LostLine)
-		img.Palette = colours
-		for i, at := range img.Pix {
+	hatch := func(with palette.Colour, label func(label int32) bool) {
+		line := slices.Index(colours, color.Color(with))
+		if line < 0 {
+			line = len(colours)
+			colours = append(colours, with)
+			img.Palette = colours
+		}
+		for i := range img.Pix {
 			// Of the same width whatever a bin is.
-			if x, y := i%img.Stride*hatchColumns/l.bins, i/img.Stride; at == lost && (x+y)%4 == 0 {
-				img.Pix[i] = uint8(len(colours) - 1)
+			if x, y := i%img.Stride*hatchColumns/l.bins, i/img.Stride; (x+y)%4 == 0 && label(l.labels[y/l.pixels][i%img.Stride]) {
+				img.Pix[i] = uint8(line)
 			}
 		}
+	}
+	if _, ok := index[overview.InLost]; ok {
+		hatch(palette.LostLine, func(label int32) bool { return label == overview.InLost })
+	}
+	if l.variants() {
+		hatch(palette.Background, l.kinds.variant)
 	}
 	left, right := x(0), x(float64(l.endNS)/1e9)
 	c.DrawImage(vg.Rectangle{Min: vg.Point{X: left, Y: y(-.5)}, Max: vg.Point{X: right, Y: y(float64(len(l.rows)) - .5)}}, img)
@@ -245,6 +259,11 @@ func (l *lanes) Plot(c draw.Canvas, p *plot.Plot) {
 	c.Fill(gaps)
 }
 
+// variants says whether a bin shows a variant.
+func (l *lanes) variants() bool {
+	return slices.ContainsFunc(l.labels, func(row []int32) bool { return slices.ContainsFunc(row, l.kinds.variant) })
+}
+
 // colour finds a label's colour in a palette, or puts it there.
 func (l *lanes) colour(label int32, colours *color.Palette) uint8 {
 	rgb := palette.MPI
@@ -253,7 +272,7 @@ func (l *lanes) colour(label int32, colours *color.Palette) uint8 {
 	case overview.InLost:
 		rgb = palette.Lost
 	default:
-		rgb = colourOf(label)
+		rgb = colourOf(l.kinds.of(label))
 	}
 	at := slices.Index(*colours, color.Color(rgb))
 	if at < 0 {

@@ -67,7 +67,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	out.WriteString("\n\nSTATES_COLOR\n")
 	colours := max(len(stateNames), clusterNoise+1+len(run.Clusters))
 	for i := range colours {
-		colour := palette.Cluster(int32(i - clusterNoise))
+		colour := palette.Cluster(kindOf(run, int32(i-clusterNoise)))
 		if i < len(firstColours) {
 			colour = firstColours[i]
 		}
@@ -85,8 +85,12 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		fmt.Fprintf(out, "%-4d %s\n", value, label)
 	}
 	for i := range run.Clusters {
-		id := run.Clusters[i].ID
-		fmt.Fprintf(out, "%-4d Cluster %d\n", id+clusterNoise, id)
+		x := &run.Clusters[i]
+		variant := ""
+		if x.VariantOf != 0 {
+			variant = fmt.Sprintf(", variant of %d", x.VariantOf)
+		}
+		fmt.Fprintf(out, "%-4d Cluster %d%s\n", x.ID+clusterNoise, x.ID, variant)
 	}
 	writeWindowLabels(out, run)
 	writeMarkLabels(out, run)
@@ -101,6 +105,14 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		}
 	}
 	return out.Flush()
+}
+
+// kindOf is the cluster whose colour one has.
+func kindOf(run *trace.Run, id int32) int32 {
+	if id < 1 || int(id) > len(run.Clusters) {
+		return id
+	}
+	return run.Clusters[id-1].Kind()
 }
 
 // writeCallLabels names the calls by type and value, those of call paths that end in the same function once.

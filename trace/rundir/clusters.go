@@ -81,7 +81,7 @@ type Group struct {
 // A Cluster is trace.Cluster in the words of the file.
 type Cluster struct {
 	ID      int32  `json:"id"`
-	Colour  string `json:"colour"` // "#rrggbb", the one of every picture and of trace.pcf
+	Colour  string `json:"colour"` // "#rrggbb", of its kind: the one of every picture and of trace.pcf
 	Bursts  int    `json:"bursts"`
 	Seconds Number `json:"seconds"`
 	Share   Number `json:"share"`
@@ -99,22 +99,37 @@ type Cluster struct {
 
 // A Kinship is trace.Kinship in the words of the file.
 type Kinship struct {
-	Kind            int32  `json:"kind"`       // ID of the cluster that stands for the kind
-	VariantOf       *int32 `json:"variant_of"` // null = it is a kind of its own
-	MedianNS        Number `json:"median_ns"`  // null, like all below, where clusters were not found by kinds
-	Core            Number `json:"core"`
-	Predicted       Number `json:"predicted"`
-	Valley          Number `json:"valley"`
-	Why             string `json:"why"`
-	DisturbedBursts int    `json:"disturbed_bursts"`
-	Disturbed       Number `json:"disturbed_seconds"`
-	Extra           Number `json:"extra_seconds"`
+	Kind            int32    `json:"kind"`       // ID of the cluster that stands for the kind
+	VariantOf       *int32   `json:"variant_of"` // null = it is a kind of its own
+	MedianNS        Number   `json:"median_ns"`  // null, like all below, where clusters were not found by kinds
+	Core            Number   `json:"core"`
+	Predicted       Number   `json:"predicted"`
+	Valley          Number   `json:"valley"`
+	ToldBy          string   `json:"told_by"`   // what tells it from the nearest other kind
+	ToldFrom        *int32   `json:"told_from"` // that kind, or the cluster in whose place a variant comes; null = none
+	Why             string   `json:"why"`
+	InTime          *Stretch `json:"in_time"` // where nearly all of its bursts lie; null = all over the run
+	DisturbedBursts int      `json:"disturbed_bursts"`
+	Disturbed       Number   `json:"disturbed_seconds"`
+	Extra           Number   `json:"extra_seconds"`
+}
+
+// A Stretch is a part of the run's time.
+type Stretch struct {
+	BeginNS int64 `json:"begin_ns"`
+	EndNS   int64 `json:"end_ns"`
 }
 
 func describeKinship(x *trace.Cluster) Kinship {
-	k := Kinship{Kind: x.Kind(), Why: x.Why, DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
+	k := Kinship{Kind: x.Kind(), ToldBy: x.ToldBy, Why: x.Why, DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
 	if x.VariantOf != 0 {
 		k.VariantOf = &x.VariantOf
+	}
+	if x.ToldFrom != 0 {
+		k.ToldFrom = &x.ToldFrom
+	}
+	if x.InTime != (trace.Stretch{}) {
+		k.InTime = &Stretch{x.InTime.BeginNS, x.InTime.EndNS}
 	}
 	known := func(v float64, known bool) Number {
 		if !known {
@@ -142,7 +157,14 @@ func (k *Kinship) restore() (x trace.Kinship) {
 	if k.VariantOf != nil {
 		x.VariantOf = *k.VariantOf
 	}
-	x.MedianNS, x.Core, x.Predicted, x.Valley, x.Why = float64(k.MedianNS), float64(k.Core), orNone(k.Predicted), orNone(k.Valley), k.Why
+	x.MedianNS, x.Core, x.Predicted, x.Valley = float64(k.MedianNS), float64(k.Core), orNone(k.Predicted), orNone(k.Valley)
+	x.ToldBy, x.Why = k.ToldBy, k.Why
+	if k.ToldFrom != nil {
+		x.ToldFrom = *k.ToldFrom
+	}
+	if k.InTime != nil {
+		x.InTime = trace.Stretch{BeginNS: k.InTime.BeginNS, EndNS: k.InTime.EndNS}
+	}
 	x.DisturbedBursts, x.DisturbedNS, x.ExtraNS = k.DisturbedBursts, ns(k.Disturbed), ns(k.Extra)
 	return x
 }
@@ -200,7 +222,7 @@ func (c *Clusters) describe(run *trace.Run, f *figures) {
 
 func describeCluster(run *trace.Run, x *trace.Cluster, paths func(path uint32) int) Cluster {
 	d := Cluster{
-		ID: x.ID, Colour: palette.Cluster(x.ID).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
+		ID: x.ID, Colour: palette.Cluster(x.Kind()).Hex(), Bursts: x.Bursts, Seconds: seconds(x.TimeNS), Share: Number(x.Share),
 		MeanNS: Number(x.MeanNS), StdNS: Number(x.StdNS), Eps: Number(x.Eps), MinPts: x.MinPts, Rare: x.Rare, Score: Number(x.Score),
 		Kinship: describeKinship(x), Before: describePaths(x.Before, paths), After: describePaths(x.After, paths), Counters: []CounterStat{},
 	}

@@ -16,6 +16,31 @@ type Refinement struct {
 	// says that each set has become one cluster, known by its first node.
 	Alternatives [][]int32 `json:"alternatives"`
 	Merged       bool      `json:"merged"`
+	// Where clusters were found by kinds: the basins of groups with several, and the joins that made one kind of two clusters, in their order.
+	Basins []Basin `json:"basins"`
+	Joins  []Join  `json:"joins"`
+}
+
+// A Basin is bursts round one peak of density.
+type Basin struct {
+	Group    int      `json:"group"`   // index into groups
+	Stratum  int      `json:"stratum"` // of its group, from 1
+	Bursts   int      `json:"bursts"`
+	Eps      Number   `json:"eps"`      // at which it came apart; 0 if it is the only one of its stratum
+	Valley   Number   `json:"valley"`   // null if it is the only one of its stratum
+	Clusters []int32  `json:"clusters"` // that are of it
+	From     []Number `json:"from"`     // by dimension, in its unit
+	To       []Number `json:"to"`
+}
+
+// A Join made one kind of two clusters.
+type Join struct {
+	Round    int    `json:"round"` // from 1
+	From     int32  `json:"from"`  // 0: so few bursts that they are noise to density by now
+	To       int32  `json:"to"`
+	Bursts   int    `json:"bursts"` // of From
+	Foretold Number `json:"foretold"`
+	Why      string `json:"why"`
 }
 
 // A Level is the clusters after a step.

@@ -320,6 +320,11 @@ func fillEmpty(m *Manifest, c *Clusters) {
 	}
 	some(&c.Refinement.Chosen)
 	some(&c.Refinement.Alternatives)
+	some(&c.Refinement.Basins)
+	for i := range c.Refinement.Basins {
+		some(&c.Refinement.Basins[i].Clusters)
+	}
+	some(&c.Refinement.Joins)
 	some(&c.Refinement.Levels)
 	for i := range c.Refinement.Levels {
 		level := &c.Refinement.Levels[i]

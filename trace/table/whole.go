@@ -88,7 +88,7 @@ func clusters(run *trace.Run) Table {
 	number := func(name string) Column { return Column{Name: name, Kind: Float, Optional: true} }
 	columns := []Column{
 		{Name: "cluster"}, {Name: "bursts"}, time("time_ns"), number("share"), number("mean_ns"), number("std_ns"), number("eps"), {Name: "min_pts"},
-		{Name: "rare", Kind: Bool}, number("score"), maybe(name("call_path_before")), maybe(name("call_path_after")),
+		{Name: "rare", Kind: Bool}, number("score"), {Name: "kind"}, number("median_ns"), number("core"), number("predicted"), maybe(name("call_path_before")), maybe(name("call_path_after")),
 	}
 	for _, c := range run.Counters {
 		unit := ""
@@ -120,6 +120,14 @@ func clusters(run *trace.Run) Table {
 				s.Null()
 			} else {
 				putFloat(s, c.Score)
+			}
+			s.Int(int64(c.Kind()))
+			for _, v := range [...]float64{c.MedianNS, c.Core, c.Predicted} {
+				if c.Known() && v >= 0 {
+					putFloat(s, v)
+				} else {
+					s.Null()
+				}
 			}
 			first(c.Before)
 			first(c.After)

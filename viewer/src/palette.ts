@@ -1,4 +1,4 @@
-// Colours of clusters and of what is none. A cluster has the colour that clusters.json gives it, the same as in every
+// Colours of clusters and of what is none. A cluster has the colour that clusters.json gives it, that of its kind, the same as in every
 // other picture of the run; on a dark page dark colours are raised in lightness, by one rule, and keep their hue.
 import { FILTERED, MISSING } from './data/clusters';
 import { rgbOf, type RGB } from './rgb';
@@ -17,8 +17,10 @@ export function greyOf(what: Grey, theme: Theme = nowTheme()): string {
 
 // The colours of clusters are kept by id when a pack is opened, and when a run in progress tells of them.
 let given = new Map<number, string>();
+let variants = new Set<number>();
 
-export function takeColours(clusters: readonly { readonly id: number; readonly colour: string }[]): void {
+export function takeColours(clusters: readonly { readonly id: number; readonly colour: string; readonly variant_of?: number }[]): void {
+  variants = new Set(clusters.filter((c) => (c.variant_of ?? 0) > 0).map((c) => c.id));
   given = new Map(clusters.filter((c) => /^#[0-9a-f]{6}$/i.test(c.colour)).map((c) => [c.id, c.colour]));
 }
 
@@ -29,6 +31,11 @@ export function colourOf(id: number, theme: Theme = nowTheme()): string {
   if (id < 1) return greyOf('noise', theme);
   const light = given.get(id) ?? spare(id);
   return onTheme(light, theme);
+}
+
+// isVariant says of a cluster that it comes in another's place by chance: it has the colour of its kind, and is hatched.
+export function isVariant(id: number): boolean {
+  return variants.has(id);
 }
 
 // onTheme gives a colour of a light page as it is on the page now.

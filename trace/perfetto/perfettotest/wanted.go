@@ -40,6 +40,9 @@ func wantedOf(run *trace.Run) map[string][]string {
 		notes := map[string]any{
 			"id": int64(c.ID), "bursts": int64(c.Bursts), "time_ns": c.TimeNS, "share": c.Share, "mean_ns": c.MeanNS, "std_ns": c.StdNS,
 		}
+		if c.VariantOf != 0 {
+			notes["variant_of"] = int64(c.VariantOf)
+		}
 		if c.Score != 0 {
 			notes["score"] = c.Score
 		}
@@ -61,6 +64,9 @@ func (w *wanted) bursts(name string, th *trace.Thread) {
 		notes := map[string]any{
 			"cluster": int64(b.Cluster[k]), "duration_ns": b.DurationNS[k],
 			"call_path_before": w.names[b.Before[k]], "call_path_after": w.names[b.After[k]],
+		}
+		if kind := b.Kinds()[k]; kind != b.Cluster[k] {
+			notes["kind"] = int64(kind)
 		}
 		for c, counter := range w.run.Counters {
 			if v := b.Counters[c][k]; v != trace.NoCount {

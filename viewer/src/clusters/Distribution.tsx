@@ -6,7 +6,8 @@ import '../draw/canvas.css';
 import { probe } from '../draw/probe';
 import { linearTicks, logTicks } from '../draw/ticks';
 import { cluster, plural, quantity } from '../format';
-import { colourOf } from '../palette';
+import { colourOf, isVariant } from '../palette';
+import { Hatch, HATCH } from '../parts/Hatch';
 import { Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
 import { hideTip, showTip } from '../parts/tooltip';
@@ -100,8 +101,12 @@ function Bars({ h, ids, unit, title, width, height }: { h: Histogram; ids: reado
   return (
     <svg width={width} height={height} onPointerMove={say} onPointerLeave={hideTip} class="chart">
       <g transform={`translate(${LEFT},${TOP})`}>
+        <Hatch />
         {h.bins.map((row, i) => (
-          <path key={ids[i]} d={outline(row)} fill={colourOf(ids[i] ?? 0, theme)} fill-opacity={h.bins.length > 1 ? 0.45 : 0.85} stroke={colourOf(ids[i] ?? 0, theme)} />
+          <g key={ids[i]}>
+            <path d={outline(row)} fill={colourOf(ids[i] ?? 0, theme)} fill-opacity={h.bins.length > 1 ? 0.45 : 0.85} stroke={colourOf(ids[i] ?? 0, theme)} />
+            {isVariant(ids[i] ?? 0) ? <path d={outline(row)} fill={HATCH} /> : null}
+          </g>
         ))}
         <Axis side="left" ticks={linearTicks(y, tall, 26, '')} span={y} pixels={tall} title="bursts" />
         <g transform={`translate(0,${tall})`}>

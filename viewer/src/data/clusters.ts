@@ -85,6 +85,9 @@ const read = object({
       median_ns: number,
       core: number,
       predicted: number,
+      valley: number,
+      told_by: text,
+      told_from: number,
       why: text,
       disturbed_bursts: count,
       extra_seconds: number,
@@ -107,6 +110,8 @@ const read = object({
     ),
     alternatives: list(list(count)),
     merged: flag,
+    basins: list(object({ group: number, stratum: count, bursts: count, eps: count, valley: number, clusters: list(count), from: list(number), to: list(number) })),
+    joins: list(object({ round: count, from: count, to: count, bursts: count, foretold: number, why: text })),
   }),
   phases: list(
     object({

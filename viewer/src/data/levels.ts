@@ -1,7 +1,7 @@
 // The bursts as they are at a step of the refinement: in which node each of them is, and what colour that has. Nodes keep
 // the colours of the clusters that they hold most of, so that a look at another step stays readable.
 import { cluster, count } from '../format';
-import { colourOf, onTheme, PALETTE } from '../palette';
+import { colourOf, isVariant, onTheme, PALETTE } from '../palette';
 import type { Theme } from '../theme';
 import { FILTERED, MISSING, NOISE, unclustered, type Clusters } from './clusters';
 import { nodeAt } from './lineage';
@@ -21,6 +21,7 @@ export interface Levels {
   readonly of: ReadonlyMap<number, Label>;
   readonly fromCluster: ReadonlyMap<number, number>; // label with most of a cluster's time
   readonly colour: (label: number, theme: Theme) => string;
+  readonly variant: (label: number) => boolean; // drawn hatched, or hollow
 }
 
 const known = new WeakMap<Pack, Map<number | null, Levels>>();
@@ -48,7 +49,7 @@ function answer(pack: Pack): Levels {
   for (const k of c?.clusters ?? []) {
     of.set(k.id, { name: cluster(k.id), colour: colourOf(k.id, 'light'), bursts: k.bursts, seconds: k.seconds, score: k.score });
   }
-  return { step: null, labels: pack.column('points.cluster'), of, fromCluster: new Map([...of.keys()].map((id) => [id, id])), colour: colourOf };
+  return { step: null, labels: pack.column('points.cluster'), of, fromCluster: new Map([...of.keys()].map((id) => [id, id])), colour: colourOf, variant: isVariant };
 }
 
 // rest are the bursts that are in no cluster.
@@ -78,7 +79,8 @@ function atStep(pack: Pack, step: number): Levels | null {
     of.set(n.id || NOISE, { name, colour: colourOfNode.get(n.id) ?? colourOf(NOISE, 'light'), bursts: n.bursts, seconds: n.seconds, score: n.score });
   }
   const colour = (label: number, theme: Theme) => (label < 1 ? colourOf(label, theme) : onTheme(of.get(label)?.colour ?? colourOf(NOISE, 'light'), theme));
-  return { step, labels, of, fromCluster, colour };
+  const variants = new Set(nodes.filter((n) => isVariant(n.cluster)).map((n) => n.id));
+  return { step, labels, of, fromCluster, colour, variant: (label) => variants.has(label) };
 }
 
 type Tree = Clusters['refinement'];

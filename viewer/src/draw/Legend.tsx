@@ -28,11 +28,11 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
               title={`${seconds(c.seconds)}, ${percent(c.seconds / total)} of computing time. Click: this one alone; with Ctrl: add it`}
               onClick={(e) => toggleCluster(label, !(e.ctrlKey || e.metaKey))}
             >
-              <Patch fill={levels.colour(label, theme)} /> {c.name}
+              <Patch fill={levels.colour(label, theme)} variant={levels.variant(label)} /> {c.name}
             </button>
           ) : (
             <span>
-              <Patch fill={levels.colour(label, theme)} /> {c.name}
+              <Patch fill={levels.colour(label, theme)} variant={levels.variant(label)} /> {c.name}
             </span>
           )}
         </li>
@@ -40,6 +40,11 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
       {all.length > MOST ? (
         <li>
           <span>{all.length - MOST} more</span>
+        </li>
+      ) : null}
+      {shown.some(([label]) => levels.variant(label)) ? (
+        <li>
+          <span>Colours are those of kinds. {mpi ? 'Hatched' : 'Hollow'}: a variant, which comes in the place of its kind by chance.</span>
         </li>
       ) : null}
       {mpi ? (

@@ -1,17 +1,17 @@
-import { colourOf } from '../palette';
+import { colourOf, isVariant } from '../palette';
 import { useTheme } from '../theme';
 
 // A Swatch is the colour of a cluster; what it is must be said beside it.
 export function Swatch({ id }: { id: number }) {
-  return <Patch fill={colourOf(id, useTheme())} />;
+  return <Patch fill={colourOf(id, useTheme())} variant={isVariant(id)} />;
 }
 
-// A Patch is any colour, under lines where these say that data are missing.
-export function Patch({ fill, hatched }: { fill: string; hatched?: boolean }) {
+// A Patch is any colour, under lines where these say that data are missing, or that it is of a variant.
+export function Patch({ fill, hatched, variant }: { fill: string; hatched?: boolean; variant?: boolean }) {
   return (
     <svg class="swatch" viewBox="0 0 10 10" width="10" height="10" aria-hidden="true">
       <rect width="10" height="10" rx="2" fill={fill} />
-      {hatched ? <path class="hatch" d="M0 5L5 0M0 10L10 0M5 10L10 5" /> : null}
+      {hatched || variant ? <path class={variant ? 'hatch variant' : 'hatch'} d="M0 5L5 0M0 10L10 0M5 10L10 5" /> : null}
     </svg>
   );
 }

@@ -4,11 +4,13 @@ import { Axis } from '../draw/axes';
 import '../draw/canvas.css';
 import { linearTicks, timeTicks } from '../draw/ticks';
 import { ns, percent } from '../format';
+import { Hatch, HATCH } from '../parts/Hatch';
 import { hideTip, showTip } from '../parts/tooltip';
 
 export interface Series {
   readonly name: string;
   readonly colour: string;
+  readonly variant?: boolean;
   readonly seconds: Float64Array; // of all threads, in each bin
 }
 
@@ -100,8 +102,12 @@ export function Stack({ profile, width, height, chosen, pick }: { profile: Profi
       onPointerLeave={hideTip}
     >
       <g transform={`translate(${LEFT},${TOP})`}>
+        <Hatch />
         {layers.map(({ s, low, high }) => (
-          <path key={s.name} d={band(low, high)} fill={s.colour} data-series={s.name} />
+          <g key={s.name}>
+            <path d={band(low, high)} fill={s.colour} data-series={s.name} />
+            {s.variant ? <path d={band(low, high)} fill={HATCH} /> : null}
+          </g>
         ))}
         {mark ? <rect class="drag" x={Math.min(px(mark[0]), px(mark[1]))} width={Math.max(1, Math.abs(px(mark[1]) - px(mark[0])))} height={tall} /> : null}
         <Axis side="left" ticks={linearTicks(y, tall, 24, '')} span={y} pixels={tall} title="threads" />

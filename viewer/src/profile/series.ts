@@ -12,19 +12,19 @@ export function seriesOf(codes: readonly number[], bins: number, seconds: (bin: 
   const found = new Map<string, { order: number; series: Series }>();
   codes.forEach((code, k) => {
     if (code === NOTHING) return;
-    const { order, name, colour } = meaning(code, levels, theme);
+    const { order, name, colour, variant } = meaning(code, levels, theme);
     let to = found.get(name);
-    if (!to) found.set(name, (to = { order, series: { name, colour, seconds: new Float64Array(bins) } }));
+    if (!to) found.set(name, (to = { order, series: { name, colour, variant: variant ?? false, seconds: new Float64Array(bins) } }));
     for (let b = 0; b < bins; b++) to.series.seconds[b] = (to.series.seconds[b] ?? 0) + seconds(b, k);
   });
   return [...found.values()].sort((a, b) => a.order - b.order).map((f) => f.series);
 }
 
-function meaning(code: number, levels: Levels, theme: Theme): { order: number; name: string; colour: string } {
+function meaning(code: number, levels: Levels, theme: Theme): { order: number; name: string; colour: string; variant?: boolean } {
   if (code === MPI) return { order: 1e9, name: 'MPI', colour: greyOf('mpi', theme) };
   if (code === OTHERS) return { order: 1e8 - 1, name: 'other clusters', colour: greyOf('others', theme) };
   if (code === LOST) return { order: 1e8 - 2, name: 'lost MPI calls', colour: greyOf('lost', theme) };
   const id = clusterOf(code);
   const label = levels.fromCluster.get(id) ?? id;
-  return { order: label < 1 ? 1e8 - label : label, name: levels.of.get(label)?.name ?? cluster(label), colour: levels.colour(label, theme) };
+  return { order: label < 1 ? 1e8 - label : label, name: levels.of.get(label)?.name ?? cluster(label), colour: levels.colour(label, theme), variant: levels.variant(label) };
 }

@@ -19,7 +19,7 @@ export function Nodes({ step }: { step: number }) {
   const nodes = [...(of?.nodes ?? [])].sort((a, b) => Number(a.id === 0) - Number(b.id === 0) || b.seconds - a.seconds);
   const before = new Map((levels[step - 2]?.nodes ?? []).map((n) => [n.id, n]));
   const total = nodes.reduce((sum, n) => sum + n.seconds, 0);
-  const colour = labelsAt(pack, step).colour;
+  const { colour, variant } = labelsAt(pack, step);
   const groups = pack.json.clusters?.by === 'calls' ? pack.json.clusters.groups : null; // bursts between different calls are clustered apart
   const between = (group: number) => {
     const g = groups?.[group];
@@ -39,7 +39,7 @@ export function Nodes({ step }: { step: number }) {
             {nodes.map((n) => (
               <tr key={n.id}>
                 <th scope="row">
-                  <Patch fill={colour(n.id || NOISE, theme)} /> {nameOf({ node: n })}
+                  <Patch fill={colour(n.id || NOISE, theme)} variant={variant(n.id || NOISE)} /> {nameOf({ node: n })}
                 </th>
                 <td class="n">{seconds(n.seconds)}</td>
                 <td class="n">{percent(n.seconds / total)}</td>

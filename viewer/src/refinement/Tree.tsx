@@ -4,6 +4,7 @@ import { NOISE, type Clusters } from '../data/clusters';
 import { labelsAt } from '../data/levels';
 import { usePack } from '../data/context';
 import { count, percent, plural, ratio, score, seconds } from '../format';
+import { Hatch, HATCH } from '../parts/Hatch';
 import { hideTip, showTip } from '../parts/tooltip';
 import { select } from '../store';
 import { useTheme } from '../theme';
@@ -28,6 +29,7 @@ export function Tree({ layout, width, step, wide }: { layout: Layout; width: num
   };
   return (
     <svg width={width} height={wide} class="chart tree" onPointerLeave={hideTip} aria-hidden="true">
+      <Hatch />
       {layout.flows.map((f) =>
         x(f.top[1] - f.top[0]) + x(f.bottom[1] - f.bottom[0]) < 0.4 ? null : (
           <path
@@ -57,6 +59,7 @@ export function Tree({ layout, width, step, wide }: { layout: Layout; width: num
           <g key={`${b.step}:${b.node.id}`} transform={`translate(${left},${y(b.step)})`} class="node" opacity={dim ? 0.55 : 1} data-step={b.step + 1} data-node={b.node.id} onPointerMove={(e) => tell(e, b)} onClick={() => select({ level: b.step + 1 })}>
             <rect width={w} height={ROW} fill={colour(b)} fill-opacity="0.25" />
             <rect width={w} height={filled} y={ROW - filled} fill={colour(b)} />
+            {labelsAt(pack, b.step + 1).variant(b.node.id) ? <rect width={w} height={ROW} fill={HATCH} /> : null}
             {b.node.frozen && w > 6 ? <rect class="frozen" x="1" y="1" width={w - 2} height={ROW - 2} /> : null}
             {w > 34 ? (
               <g>

@@ -8,10 +8,12 @@ import type { Theme } from '../theme';
 
 export interface Colours {
   rgba: Uint8Array<ArrayBuffer>; // in the order of drawing
-  lit: Uint8Array<ArrayBuffer>; // likewise, 1 or 0
+  lit: Uint8Array<ArrayBuffer>; // likewise: 1, HOLLOW, or 0 = not
   count: number; // of those that are lit
 }
 
+// Of points that are lit and of variants.
+const HOLLOW = 3;
 const LIT = 255;
 const NOISE = 150;
 const UNLIT = 46;
@@ -36,7 +38,7 @@ export function coloursOf(pack: Pack, levels: Levels, order: Uint32Array, select
     let word = known.get(label);
     if (word === undefined) known.set(label, (word = wordOf(rgbOf(levels.colour(label, theme)), label > 0 ? LIT : NOISE)));
     words[k] = word;
-    lit[k] = 1;
+    lit[k] = levels.variant(label) ? HOLLOW : 1;
     count++;
   }
   return { rgba: new Uint8Array(words.buffer), lit, count };

@@ -12,22 +12,26 @@ uniform vec2 scale;
 uniform float size;
 uniform float pass;
 out vec4 colour;
+out float hollow;
 void main() {
   vec2 at = ((high - origin.xy) + (low - origin.zw)) * scale * 2.0 - 1.0;
-  gl_Position = lit == pass ? vec4(at, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
+  gl_Position = mod(lit, 2.0) == pass ? vec4(at, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
   gl_PointSize = size;
   colour = fill;
+  hollow = step(2.0, lit);
 }`;
 
 const fragment = `#version 300 es
 precision mediump float;
 in vec4 colour;
+in float hollow;
 uniform float diameter;
 uniform float alpha;
 out vec4 pixel;
 void main() {
   vec2 from = gl_PointCoord - 0.5;
   float edge = diameter > 0.0 ? clamp((0.5 - length(from)) * diameter, 0.0, 1.0) : 1.0; // a pixel wide
+  if (hollow > 0.5 && diameter > 0.0) edge *= clamp((length(from) - 0.28) * diameter, 0.0, 1.0); // a ring
   float a = colour.a * alpha * edge;
   pixel = vec4(colour.rgb * a, a);
 }`;
@@ -77,7 +81,7 @@ export class Scatter {
     this.fill(1, low);
   }
 
-  // colours takes red, green, blue and alpha of each point of the order, and whether it is selected: 1, or 0. Those that are lie over those that are not.
+  // colours takes red, green, blue and alpha of each point of the order, and whether it is selected: 1, 3 if it is hollow, or 0. Those that are lie over those that are not.
   colours(rgba: Uint8Array<ArrayBuffer>, lit: Uint8Array<ArrayBuffer>) {
     this.anyDim = lit.includes(0);
     this.fill(2, rgba);

@@ -30,6 +30,7 @@ export interface PlotProps {
   kept: Span[];
   messages: boolean;
   colour: (code: number) => string;
+  variant: (code: number) => boolean;
   coded: (code: number) => number;
   setTime: (time: Span) => void;
   setRows: (rows: Span) => void;
@@ -169,8 +170,8 @@ export function Plot(props: PlotProps) {
       aria-roledescription="timeline"
       aria-label={labelOf(pack.json.threads, frame)}
     >
-      <Profile frame={frame} colour={props.colour} coded={props.coded} />
-      <Threads frame={frame} source={source} colour={props.colour} messages={props.messages} drawn={props.drawn} />
+      <Profile frame={frame} colour={props.colour} variant={props.variant} coded={props.coded} />
+      <Threads frame={frame} source={source} colour={props.colour} variant={props.variant} messages={props.messages} drawn={props.drawn} />
       <Overlay frame={frame} box={dragged} cursor={cursor && { time: cursor.time, rows: { from: cursor.thread, to: cursor.thread + 1 } }} kept={kept} />
     </div>
   );

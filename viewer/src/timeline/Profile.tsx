@@ -14,7 +14,7 @@ import { plain, UNLIT } from './raster';
 
 const TOP = 8;
 
-export function Profile({ frame, colour, coded }: { frame: Frame; colour: (code: number) => string; coded: (code: number) => number }) {
+export function Profile({ frame, colour, variant, coded }: { frame: Frame; colour: (code: number) => string; variant: (code: number) => boolean; coded: (code: number) => number }) {
   const pack = usePack();
   const theme = useTheme();
   const ratio = usePixelRatio();
@@ -32,6 +32,8 @@ export function Profile({ frame, colour, coded }: { frame: Frame; colour: (code:
     const rows = profileOf(profile, o.bins, o.codes.length, { from: o.from_ns, to: o.to_ns }, frame.time, width);
     const [ground, shade] = [rgbOf(css('--paper')), 0.2];
     const words = order.map(({ code }) => wordOf(mixed(rgbOf(colour(plain(code))), ground, code & UNLIT ? shade : 1)));
+    const hatched = order.map(({ code }) => variant(plain(code)));
+    const line = wordOf(ground);
     const picture = context.createImageData(width, Math.round(height * ratio));
     const pixels = new Uint32Array(picture.data.buffer);
     for (let p = 0; p < width; p++) {
@@ -39,7 +41,10 @@ export function Profile({ frame, colour, coded }: { frame: Frame; colour: (code:
       for (let k = 0; k < order.length; k++) {
         sum += rows[order[k]!.i]![p]!;
         const top = Math.max(0, Math.round((1 - sum / most) * picture.height));
-        while (y > top) pixels[--y * width + p] = words[k]!;
+        for (const word = words[k]!; y > top; ) {
+          y--;
+          pixels[y * width + p] = hatched[k] && (p + y) % 6 < 2 ? line : word;
+        }
       }
     }
     context.putImageData(picture, 0, 0);

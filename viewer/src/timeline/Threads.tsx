@@ -16,7 +16,7 @@ import { cellWidth, drawRaster, finer, inSight, plain, type Raster, type Source 
 const MANY = 150_000;
 const REST = 160; // ms without a change after which a view rests
 
-export function Threads({ frame, source, colour, messages, drawn }: { frame: Frame; source: Source; colour: (code: number) => string; messages: boolean; drawn: (messages: number, lines: number) => void }) {
+export function Threads({ frame, source, colour, variant, messages, drawn }: { frame: Frame; source: Source; colour: (code: number) => string; variant: (code: number) => boolean; messages: boolean; drawn: (messages: number, lines: number) => void }) {
   const pack = usePack();
   const theme = useTheme();
   const ratio = usePixelRatio();
@@ -33,7 +33,7 @@ export function Threads({ frame, source, colour, messages, drawn }: { frame: Fra
     const context = sized(canvas.current, width, height);
     const raster = drawRaster(source, frame.time, frame.rows, width, height, detail);
     const place = { rows: frame.rows, rowHeight: height / (frame.rows.to - frame.rows.from) };
-    paintRaster(context, raster, place, { colour, ground: css('--paper'), hatch: css('--ink-2') }, detail && source.overview ? keptOf(cellWidth(source.overview, frame.time, width)) : 1);
+    paintRaster(context, raster, place, { colour, ground: css('--paper'), hatch: css('--ink-2'), variant }, detail && source.overview ? keptOf(cellWidth(source.overview, frame.time, width)) : 1);
     veil(context, selection, frame, ratio);
     const lines = uncrowded(pack, crossing, frame.time, frame.rows, frame.width);
     paintMessages(context, pack, lines, frame.time, place, width, css('--ink'), ratio);

@@ -8,6 +8,7 @@ interface Look {
   colour: (code: number) => string;
   ground: string; // behind everything, "#rrggbb"
   hatch: string;
+  variant: (code: number) => boolean;
 }
 
 const PALE = 0.45; // how much of its colour a cell of the overview keeps where bursts would be much finer
@@ -45,7 +46,8 @@ export function paintRaster(context: CanvasRenderingContext2D, raster: Raster, p
   const top = (raster.first - place.rows.from) * place.rowHeight;
   context.imageSmoothingEnabled = false;
   context.drawImage(image, 0, 0, width, lines, 0, top, width, lines * each * place.rowHeight);
-  hatch(context, raster, top, each * place.rowHeight, look.hatch);
+  hatch(context, raster, top, each * place.rowHeight, look.hatch, (code) => code === NO_DATA || code === LOST, 1);
+  hatch(context, raster, top, each * place.rowHeight, look.ground, look.variant, WIDE);
   if (place.rowHeight >= 6) {
     context.fillStyle = look.ground;
     const gap = Math.max(1, Math.round(place.rowHeight / 14));
@@ -60,18 +62,20 @@ function pixelOf(code: number, look: Look, kept: number): number {
   return wordOf(mixed(rgbOf(look.colour(plain(code))), rgbOf(look.ground), share));
 }
 
-// hatch draws lines over what has no data, so that nobody takes it for a colour.
-function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string) {
+// Narrower stretches of a variant have the colour of its kind alone: lines would make another one of it.
+const WIDE = 5;
+
+// hatch draws lines over stretches of some codes that are so many pixels long: over what has no data, so that nobody takes it for a colour, and over variants.
+function hatch(context: CanvasRenderingContext2D, raster: Raster, top: number, height: number, colour: string, of: (code: number) => boolean, wide: number) {
   const { width, lines, codes } = raster;
   context.fillStyle = stripes(context, colour);
   for (let line = 0; line < lines; line++) {
     let begin = -1;
     for (let p = 0; p <= width; p++) {
-      const code = p < width ? plain(codes[line * width + p]!) : NOTHING;
-      const missing = code === NO_DATA || code === LOST;
-      if (missing && begin < 0) begin = p;
-      if (!missing && begin >= 0) {
-        context.fillRect(begin, top + line * height, p - begin, height);
+      const hatched = p < width && of(plain(codes[line * width + p]!));
+      if (hatched && begin < 0) begin = p;
+      if (!hatched && begin >= 0) {
+        if (p - begin >= wide) context.fillRect(begin, top + line * height, p - begin, height);
         begin = -1;
       }
     }

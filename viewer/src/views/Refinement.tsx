@@ -7,6 +7,7 @@ import { percent, plural, score, seconds } from '../format';
 import { Empty, Panel } from '../parts/Panel';
 import { SizedBox } from '../parts/SizedBox';
 import { chosenOf, layout, nodesOf } from '../refinement/layout';
+import { Kinds } from '../refinement/Kinds';
 import { Nodes } from '../refinement/Nodes';
 import '../refinement/refinement.css';
 import { epsOf, heightOf, Tree } from '../refinement/Tree';
@@ -25,6 +26,7 @@ export function Refinement() {
   const step = level !== null && level <= steps.length ? level : null;
   const height = heightOf(steps.length);
   const recolours = hasSteps(pack);
+  const kinds = clusters.refinement.rules === 'kinds';
   probe('refinement', () => ({
     step,
     nodes: drawn.boxes.map((row) => row.map((b) => ({ id: b.node.id, share: b.to - b.from, colour: labelsAt(pack, b.step + 1).colour(b.node.id || -1, 'light') }))),
@@ -45,7 +47,9 @@ export function Refinement() {
         }
       >
         <p class="legend-line">
-          From the least Eps down. A box is a node: as wide as its time, filled as far up as its score; a frame says that the next step leaves it alone. Bands show where bursts go. Numbers are those of nodes; c1 is a node that is cluster 1 of the answer.
+          {kinds
+            ? 'Step 1 are the clusters of density, step 2, where there is one, the kinds that order made of them. A box is as wide as its time, filled as far up as its score; bands show where bursts go. Hatched: a variant, which comes in the place of its kind by chance. c1 is cluster 1, other numbers are those of nodes.'
+            : 'From the least Eps down. A box is a node: as wide as its time, filled as far up as its score; a frame says that the next step leaves it alone. Bands show where bursts go. Numbers are those of nodes; c1 is a node that is cluster 1 of the answer.'}
           {recolours ? ' Choosing a step colours every view by it.' : ' This directory does not say which node held each burst, so that other views cannot be coloured by a step.'}
         </p>
         <div class="steps">
@@ -64,7 +68,10 @@ export function Refinement() {
                   onClick={() => recolours && select({ level: checked ? null : i + 1 })}
                 >
                   <span class="top">
-                    <strong>Step {i + 1}</strong>
+                    <strong>
+                      Step {i + 1}
+                      {kinds ? (i === 0 ? ': density' : ': order') : ''}
+                    </strong>
                     {answer > 0 ? <em>{chosen.size === 1 ? 'the answer' : `the answer of ${plural(answer, 'group')}`}</em> : null}
                   </span>
                   <span class="of">
@@ -79,6 +86,7 @@ export function Refinement() {
           </div>
         </div>
       </Panel>
+      {kinds ? <Kinds clusters={clusters} /> : null}
       <Nodes step={step ?? clusters.refinement.chosen[0] ?? 1} />
       <Alternatives />
     </div>

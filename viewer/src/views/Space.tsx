@@ -12,6 +12,7 @@ import { SizedBox } from '../parts/SizedBox';
 import { SaveTools } from '../save/SaveTools';
 import { coordinates, extent } from '../space/axis';
 import { Caught } from '../space/Caught';
+import { Density } from '../space/Density';
 import { DimensionField } from '../space/DimensionField';
 import { dimensionOf, usual, type Shown } from '../space/dimensions';
 import { within, type Polygon } from '../space/lasso';
@@ -50,6 +51,9 @@ function Drawn({ dimX, dimY, sayX, sayY }: { dimX: Shown; dimY: Shown; sayX: (sa
   const levels = useMemo(() => labelsAt(pack, selection.level), [pack, selection.level]);
   const [noise, setNoise] = useParam('noise', 'yes');
   const [said, say] = useParam('in', '');
+  const [density, showDensity] = useParam('density', 'yes');
+  const { clusters } = pack.json;
+  const basins = (clusters?.refinement.basins.length ?? 0) > 0;
   const [lasso, setLasso] = useState<{ line: Polygon; of: string } | null>(null);
   const picture = useRef<HTMLDivElement>(null);
   const cluster = pack.column('points.cluster');
@@ -87,6 +91,11 @@ function Drawn({ dimX, dimY, sayX, sayY }: { dimX: Shown; dimY: Shown; sayX: (sa
         <label>
           <input type="checkbox" checked={noise === 'yes'} onChange={(e) => setNoise(e.currentTarget.checked ? 'yes' : 'no')} /> Bursts in no cluster
         </label>
+        {basins ? (
+          <label>
+            <input type="checkbox" checked={density === 'yes'} onChange={(e) => showDensity(e.currentTarget.checked ? 'yes' : 'no')} /> Density
+          </label>
+        ) : null}
         <button type="button" disabled={said === ''} onClick={() => say('')} aria-keyshortcuts="0">
           Show everything
         </button>
@@ -121,6 +130,7 @@ function Drawn({ dimX, dimY, sayX, sayY }: { dimX: Shown; dimY: Shown; sayX: (sa
         </div>
         {rows ? <Caught rows={rows} lift={() => setLasso(null)} /> : null}
       </div>
+      {clusters && basins && density === 'yes' ? <Density clusters={clusters} /> : null}
     </div>
   );
 }

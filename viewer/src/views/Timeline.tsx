@@ -53,6 +53,7 @@ export function Timeline() {
     (code: number) => (code === MPI ? greyOf('mpi', theme) : code === NO_DATA ? greyOf('dropped', theme) : code === LOST ? greyOf('lost', theme) : code === OTHERS ? greyOf('others', theme) : levels.colour(clusterOf(code), theme)),
     [levels, theme],
   );
+  const variant = useCallback((code: number) => levels.variant(clusterOf(code)), [levels]);
   const [time, setTime] = useZoom('zoom', whole, LEAST_NS);
   const [rows, setRows] = useZoom('rows', useMemo(() => ({ from: 0, to: Math.max(1, pack.json.threads) }), [pack]), Math.min(4, pack.json.threads));
   const [lines, setLines] = useParam('messages', 'yes');
@@ -97,7 +98,7 @@ export function Timeline() {
       </div>
       <Legend levels={levels} mpi kept={kept.length > 0} lost={pack.json.overview?.codes.includes(LOST) ?? false} />
       <SizedBox class="timeline-box">
-        {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} colour={colour} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} />}
+        {(size) => <Plot size={size} source={source} whole={whole} time={time} rows={rows} kept={kept} messages={lines === 'yes'} colour={colour} variant={variant} coded={coded} setTime={setTime} setRows={setRows} drawn={drawn} say={say} switchMessages={() => setLines(lines === 'yes' ? 'no' : 'yes')} />}
       </SizedBox>
       <p class="said-at" role="status">
         {said}

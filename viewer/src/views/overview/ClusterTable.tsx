@@ -4,7 +4,8 @@ import { SCORE, unclustered } from '../../data/clusters';
 import { briefPath } from '../../data/names';
 import type { Pack } from '../../data/pack';
 import { cluster as clusterName, count, ns, percent, score, seconds } from '../../format';
-import { colourOf } from '../../palette';
+import { colourOf, isVariant } from '../../palette';
+import { Hatch, HATCH } from '../../parts/Hatch';
 import { Heads, numbers } from '../../parts/Heads';
 import { Empty, Panel } from '../../parts/Panel';
 import { Swatch } from '../../parts/Swatch';
@@ -57,6 +58,12 @@ export function ClusterTable({ pack }: { pack: Pack }) {
                   <td class="bar">
                     <svg width="96" height="9" aria-hidden="true">
                       <rect width={(96 * r.share) / largest} height="9" fill={colourOf(r.id, theme)} />
+                      {isVariant(r.id) ? (
+                        <>
+                          <Hatch />
+                          <rect width={(96 * r.share) / largest} height="9" fill={HATCH} />
+                        </>
+                      ) : null}
                     </svg>
                     <span class="n">{percent(r.share)}</span>
                   </td>

@@ -4,7 +4,8 @@ import { total } from '../../data/groups';
 import { unclustered } from '../../data/clusters';
 import type { Pack } from '../../data/pack';
 import { cluster as clusterName, percent, seconds } from '../../format';
-import { colourOf, greyOf, inkOn } from '../../palette';
+import { colourOf, greyOf, inkOn, isVariant } from '../../palette';
+import { Hatch, HATCH } from '../../parts/Hatch';
 import { Panel } from '../../parts/Panel';
 import { hideTip, showTip } from '../../parts/tooltip';
 import { SaveTools } from '../../save/SaveTools';
@@ -53,6 +54,7 @@ export function TimeBar({ pack }: { pack: Pack }) {
     >
       <div ref={box} class="timebar">
         <svg width="100%" height="28" role="img" aria-label={parts.map((p) => `${p.name} ${percent(p.seconds / all)}`).join(', ')}>
+          <Hatch />
           {placed.map((p) => {
             const { id } = p;
             const dim = selection.clusters !== null && (id === 'mpi' || !selection.clusters.includes(id));
@@ -82,6 +84,7 @@ export function TimeBar({ pack }: { pack: Pack }) {
                   }
                   onPointerLeave={hideTip}
                 />
+                {typeof id === 'number' && isVariant(id) ? <rect x={`${p.x}%`} width={`${p.width}%`} y="21" height="7" fill={HATCH} /> : null}
                 {p.width > LABELLED ? (
                   <text x={`${p.x + p.width / 2}%`} y="18" fill={inkOn(fill)} opacity={dim ? 0.6 : 1}>
                     {p.name} {percent(p.seconds / all)}

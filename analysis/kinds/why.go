@@ -1,0 +1,90 @@
+package kinds
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Cause is what tells a leaf from the others of its group, or makes it a variant of one.
+type Cause uint8
+
+// The causes. What is in none of the judge's pairs is ByNothing: no other leaf of its stratum was there to compare it with.
+const (
+	ByNothing      Cause = iota
+	ByOrder              // what comes before, after and on other ranks foretells which of the two comes
+	ByCalls              // no burst of one is between the MPI calls of a burst of the other
+	ByInstructions       // they differ in what nothing disturbs
+	ByDensity            // both are large, narrow and far apart
+	ByTurns              // ranks take turns between the two
+	BySurroundings       // others of its group are in other strata
+	ByChance             // nothing: it comes in the other's place
+	Unjudged             // order was not asked
+)
+
+var causes = [...]string{"nothing", "order", "calls", "instructions", "density", "turns", "surroundings", "chance", "unjudged"}
+
+func (c Cause) String() string { return causes[c] }
+
+// A Reason says why a leaf stands for a kind, or what it is a variant of and why.
+type Reason struct {
+	By       Cause
+	Other    int32   // the leaf that it is told from, of several that which it is told from least, or in whose place it comes; None where there is none
+	Foretold float64 // how far order tells it from the other, 0–1
+	Share    float64 // of the bursts of both that the smaller one has
+	Distance float64 // of the medians
+	Few      bool    // one has so few bursts that order is asked for more
+	Pool     bool    // a variant: disturbed bursts, each of the kind of its place
+}
+
+// reason is why a pair is one, or two.
+func (j *judge) reason(p *pair) Reason {
+	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few}
+	switch {
+	case !p.apart:
+	case j.differ(p.a, p.b):
+		if r.By = ByInstructions; j.otherCalls(p.a, p.b) {
+			r.By = ByCalls
+		}
+	case p.foretold >= apartByOrder:
+		r.By = ByOrder
+	default:
+		r.By = ByDensity
+	}
+	return r
+}
+
+// Text is the reason in words. other is the name of the cluster that it is told from, or comes in place of; kind that of its kind, if it is a variant.
+func (r *Reason) Text(kind, other string) string {
+	switch r.By {
+	case ByNothing:
+		return "the only one of its group"
+	case BySurroundings:
+		return "what comes before and after it, or its ranks, set it apart"
+	case Unjudged:
+		return "density alone"
+	case ByTurns:
+		return fmt.Sprintf("apart from %s: they take turns", other)
+	case ByCalls:
+		return fmt.Sprintf("apart from %s: between other MPI calls", other)
+	case ByInstructions:
+		return fmt.Sprintf("apart from %s: other instructions", other)
+	case ByOrder:
+		return fmt.Sprintf("apart from %s: foretold to %s", other, inPercent(r.Foretold))
+	case ByDensity:
+		return fmt.Sprintf("apart from %s: both are large and narrow, %.0f %% apart; foretold to %s", other, 100*(math.Exp(r.Distance)-1), inPercent(r.Foretold))
+	}
+	text := fmt.Sprintf("variant of %s", kind)
+	if other != kind {
+		text += fmt.Sprintf(", in place of %s", other)
+	}
+	text += ": foretold to " + inPercent(r.Foretold)
+	if r.Few && r.Foretold >= apartByOrder {
+		text += fmt.Sprintf(", of under %d bursts %s are asked", few, inPercent(apartIfFew))
+	}
+	if r.Pool {
+		text += "; slow bursts, each of the kind of its place"
+	}
+	return text
+}
+
+func inPercent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
