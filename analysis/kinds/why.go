@@ -57,7 +57,7 @@ func (j *judge) reason(p *pair) Reason {
 func (r *Reason) Text(kind, other string) string {
 	switch r.By {
 	case ByNothing:
-		return "the only one of its group"
+		return "the only kind of its group"
 	case BySurroundings:
 		return "what comes before and after it, or its ranks, set it apart"
 	case Unjudged:

@@ -7,7 +7,7 @@ func TestReasons(t *testing.T) {
 		reason Reason
 		want   string
 	}{
-		{Reason{}, "the only one of its group"},
+		{Reason{}, "the only kind of its group"},
 		{Reason{By: BySurroundings}, "what comes before and after it, or its ranks, set it apart"},
 		{Reason{By: Unjudged}, "density alone"},
 		{Reason{By: ByTurns}, "apart from 5: they take turns"},

@@ -6,31 +6,7 @@ import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useSelection } from '../store';
-
-type Basin = Clusters['refinement']['basins'][number];
-type Join = Clusters['refinement']['joins'][number];
-
-export interface Told {
-  readonly id: number;
-  readonly kind: number;
-  readonly share: number;
-  readonly bursts: number;
-  readonly basin: Basin | null; // null: it has its group to itself
-  readonly join: Join | null; // that made it a variant
-  readonly predicted: number;
-  readonly why: string;
-}
-
-// toldOf lists the clusters, those of a kind together, the kind with most time first.
-export function toldOf({ clusters, refinement }: Clusters): Told[] {
-  const basin = new Map(refinement.basins.flatMap((b) => b.clusters.map((id) => [id, b] as const)));
-  const join = new Map(refinement.joins.map((j) => [j.from, j]));
-  const time = new Map<number, number>();
-  for (const c of clusters) time.set(c.kind, (time.get(c.kind) ?? 0) + c.share);
-  return clusters
-    .map((c) => ({ id: c.id, kind: c.kind, share: c.share, bursts: c.bursts, basin: basin.get(c.id) ?? null, join: join.get(c.id) ?? null, predicted: c.predicted, why: c.why }))
-    .sort((a, b) => (time.get(b.kind) ?? 0) - (time.get(a.kind) ?? 0) || a.kind - b.kind || Number(a.id !== a.kind) - Number(b.id !== b.kind) || a.id - b.id);
-}
+import { toldOf, type Basin } from './told';
 
 export function Kinds({ clusters }: { clusters: Clusters }) {
   const selection = useSelection();

@@ -19,7 +19,7 @@ import { arcsOf, densityOf, partsOf, stripsOf, type Density as Found, type Part 
 
 const BINS = 240;
 const ROWS = 5; // of basins
-const [LEFT, RIGHT, ARCS, HILLS, AXIS, STRIP] = [72, 16, 58, 120, 40, 17];
+const [LEFT, RIGHT, ARCS, HILLS, AXIS, STRIP] = [72, 16, 58, 120, 46, 17];
 
 export function Density({ clusters }: { clusters: Clusters }) {
   const pack = usePack();
@@ -35,13 +35,15 @@ export function Density({ clusters }: { clusters: Clusters }) {
   const column = pack.json.dimensions.find((d) => d.name === dimension?.name && pack.has(d.column))?.column;
   const log = dimension?.scale === 'log';
   const found = useMemo(() => (part && column ? densityOf(pack, clusters, part, column, log, BINS) : null), [pack, clusters, part, column, log]);
+  const laid = useMemo(() => stripsOf(part?.basins ?? [], along, log, ROWS), [part, along, log]);
   if (!part || !dimension || !found) return null;
+  const height = ARCS + HILLS + AXIS + laid.rows * STRIP + 6;
   const kinds = new Set(part.clusters.map((k) => k.kind)).size;
   const unit = dimension.unit || '';
   return (
     <Panel
-      title="Density, and what the judge joined"
-      note={`${plural(part.clusters.length, 'cluster')} of density ${kinds === 1 ? 'is one kind' : `are ${plural(kinds, 'kind')}`}. Bars: basins, with the Eps at which each came apart and the depth of its valley (0: it meets no other).`}
+      title="Density and joins"
+      note={`${plural(part.clusters.length, 'cluster')} of density ${kinds === 1 ? 'are one kind' : `are ${plural(kinds, 'kind')}`}. Bars: basins of density, with the Eps at which each came apart, and its valley as part of its peak.`}
       tools={<SaveTools name="density" picture={picture} />}
       class="density"
     >
@@ -70,19 +72,29 @@ export function Density({ clusters }: { clusters: Clusters }) {
         ) : null}
         <span class="note">Arcs: full, joined by the judge; dotted, left apart.</span>
       </div>
-      <div ref={picture}>
-        <SizedBox>{({ width }) => <Drawing part={part} found={found} along={along} width={width} title={`${dimension.name}${unit && unit !== 'ns' ? ` (${unit})` : ''}`} unit={unit} />}</SizedBox>
+      <div ref={picture} style={{ height: `${height}px` }}>
+        <SizedBox class="fill">{({ width }) => <Drawing part={part} found={found} laid={laid} height={height} width={width} title={`${dimension.name}${unit && unit !== 'ns' ? ` (${unit})` : ''}`} unit={unit} />}</SizedBox>
       </div>
     </Panel>
   );
 }
 
-function Drawing({ part, found, along, width, title, unit }: { part: Part; found: Found; along: number; width: number; title: string; unit: string }) {
+interface DrawingProps {
+  part: Part;
+  found: Found;
+  laid: ReturnType<typeof stripsOf>;
+  width: number;
+  height: number;
+  title: string;
+  unit: string;
+}
+
+function Drawing({ part, found, laid, width, height, title, unit }: DrawingProps) {
   const theme = useTheme();
   const selection = useSelection();
   const w = Math.max(100, width - LEFT - RIGHT);
   const { span, log, rows, middle, most } = found;
-  const { strips, rows: lines, more } = useMemo(() => stripsOf(part.basins, along, log, ROWS), [part, along, log]);
+  const { strips, more } = laid;
   const arcs = useMemo(() => arcsOf(part).filter((a) => middle.has(a.from) && middle.has(a.to)), [part, middle]);
   const x = (v: number) => ((v - span.from) / (span.to - span.from)) * w;
   const y = (n: number) => HILLS * (1 - Math.sqrt(n / most));
@@ -94,7 +106,6 @@ function Drawing({ part, found, along, width, title, unit }: { part: Part; found
     return `M${a},0Q${(a + b) / 2},${-Math.min(2 * ARCS - 16, 18 + Math.abs(b - a) * 0.5)} ${b},0`;
   };
   probe('density', () => ({ group: part.group, clusters: [...rows.keys()], arcs, basins: strips.map((s) => ({ from: s.from, to: s.to, row: s.row, clusters: s.basin.clusters })) }));
-  const height = ARCS + HILLS + AXIS + lines * STRIP + 6;
   const about = arcs.map((a) => `${cluster(a.from)}: ${a.text}`).join('; ');
   return (
     <svg width={width} height={height} class="chart" role="img" aria-label={`Density of ${plural(part.clusters.length, 'cluster')} along ${title}. ${about}`} onPointerLeave={hideTip}>
