@@ -5,7 +5,7 @@ export function Hatch() {
   return (
     <defs>
       <pattern id="variant" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-        <rect class="variant-line" width="1.6" height="5" />
+        <path class="variant-line" d="M0 0H1.6V5H0Z" />
       </pattern>
     </defs>
   );
