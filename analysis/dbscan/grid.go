@@ -70,7 +70,7 @@ func clusterOnGrid(p Points, eps float64, minPts, threads int) (*Result, error) 
 		g, err = newGrid(p, cliques(p.Dims, 1, eps), minPts, threads)
 	}
 	switch {
-	case g == nil || g.tooMuchToCompare() || p.Dims == 1 && g.tooOpen(): // a line sorts its points once, whatever Eps
+	case g == nil || g.tooMuchToCompare() || p.Dims == 1 && g.tooOpen(): // a line sorts its points once, for any Eps
 		return nil, err
 	case g.tooOpen():
 		return g.clusterSorted(eps), nil

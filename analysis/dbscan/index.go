@@ -1,6 +1,9 @@
 package dbscan
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // An Index answers several questions about one set of points. What the questions share is made when
 // the first of them needs it: up to two copies of the points, one for the k-distance, and one for clusterings from the
@@ -9,6 +12,7 @@ type Index struct {
 	points  Points
 	threads int
 	line    func() *line // in 1-D
+	sorted  atomic.Bool  // line is there
 	tree    func() *tree // from 2-D on
 	asked   func() *tree // about a sample of the points
 	nesting nesting      // in 2-D and 3-D
@@ -29,7 +33,10 @@ func NewIndex(p Points, threads int) (*Index, error) {
 // newIndex is for points whose shape has been checked.
 func newIndex(p Points, threads int) *Index {
 	x := &Index{points: p, threads: max(1, threads)}
-	x.line = sync.OnceValue(func() *line { return newLine(p.Coords, x.threads) })
+	x.line = sync.OnceValue(func() *line {
+		x.sorted.Store(true)
+		return newLine(p.Coords, x.threads)
+	})
 	x.tree = sync.OnceValue(func() *tree { return newTree(p, smallLeaf, x.threads) })
 	x.asked = x.tree
 	if p.Dims <= gridDims { // where the tree is the last resort of clustering
@@ -55,8 +62,10 @@ func (x *Index) cluster(eps float64, minPts int) (*Result, error) {
 			}
 		}
 	}
-	if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
-		return r, err
+	if !x.sorted.Load() {
+		if r, err := clusterOnGrid(x.points, eps, minPts, x.threads); r != nil || err != nil {
+			return r, err
+		}
 	}
 	if err := checkFinite(x.points); err != nil {
 		return nil, err

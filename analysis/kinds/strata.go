@@ -117,8 +117,9 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 	if !cut {
 		return strata
 	}
-	moved := slices.Clone(l.stratum)
+	moved := make([]int32, l.n)
 	workers.Chunks(l.n, c.workers, func(_, from, end int) {
+		copy(moved[from:end], l.stratum[from:end])
 		l.eachThread(from, end, func(t, from, end int) {
 			for i := from; i < end; i++ {
 				if contexts[l.stratum[i]] != nil {

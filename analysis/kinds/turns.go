@@ -64,7 +64,7 @@ func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
 	if !some {
 		return nil
 	}
-	of := l.byKind(kindOf, l.noiseOf(kindOf, spreads, c), work)
+	of := l.byKind(c, kindOf, l.noiseOf(kindOf, spreads, c), work)
 	sizes := make([]int, kinds)
 	for k, rows := range of {
 		sizes[k] = len(rows)
@@ -140,31 +140,17 @@ func newTurning(s *spread) *turning {
 }
 
 // byKind lists the bursts of the kinds at work, and among them the noise that may be of them: it has its turn too.
-func (l *local) byKind(kindOf, noiseOf []int32, work []*turning) [][]int32 {
-	of := make([][]int32, len(work))
-	kind := func(i int) int32 {
-		if kindOf[i] == None {
-			return noiseOf[l.Group[i]]
+func (l *local) byKind(c *crew, kindOf, noiseOf []int32, work []*turning) [][]int32 {
+	return workers.Lists(l.n, len(work), c.workers, func(i int) int32 {
+		kind := kindOf[i]
+		if kind == None {
+			kind = noiseOf[l.Group[i]]
 		}
-		return kindOf[i]
-	}
-	counts := make([]int, len(work))
-	for i := range kindOf {
-		if k := kind(i); k >= 0 {
-			counts[k]++
+		if kind < 0 || work[kind] == nil {
+			return None
 		}
-	}
-	for k, n := range counts {
-		if work[k] != nil {
-			of[k] = make([]int32, 0, n)
-		}
-	}
-	for i := range kindOf {
-		if k := kind(i); k >= 0 && work[k] != nil {
-			of[k] = append(of[k], int32(i))
-		}
-	}
-	return of
+		return kind
+	})
 }
 
 // pieces cuts the bursts of a kind where what came between is not known: at the ends of threads, and where something was lost.

@@ -207,8 +207,14 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		of := k.groups[x.Group]
 		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}}
 	}
-	for i, rows := range k.rowsOf(p.Of, len(basins)) {
-		basins[i].rows = rows
+	lists := workers.Lists(len(k.rows), len(basins), k.workers, func(i int) int32 { return p.Of[i] })
+	for i, list := range lists {
+		basins[i].rows = list
+		workers.Chunks(len(list), k.workers, func(_, from, to int) {
+			for at := from; at < to; at++ {
+				list[at] = k.rows[list[at]]
+			}
+		})
 	}
 	c := k.computation
 	c.coordinates = func(to []float64, rows []int32) []float64 {
@@ -246,7 +252,10 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spread = spread{}
+	c.spread, p.Of = spread{}, nil // memory
+	for _, g := range basins {
+		g.rows, g.at = nil, nil
+	}
 	k.leafOf = make([]int32, len(k.rows))
 	leaf := slices.Repeat([]int32{kinds.None}, 1+int(lastNode(refined.Nodes)))
 	k.nodes = refined.Nodes
@@ -260,34 +269,6 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		}
 	})
 	return basins, nil
-}
-
-// rowsOf lists the bursts by what each is of, one of n.
-func (k *kinding) rowsOf(of []int32, n int) [][]int32 {
-	next := make([][]int32, max(1, k.workers)) // by worker and what bursts are of: first how many there are, then where the next one goes
-	workers.Chunks(len(of), k.workers, func(w, from, to int) {
-		next[w] = make([]int32, n)
-		for _, x := range of[from:to] {
-			next[w][x]++
-		}
-	})
-	lists := make([][]int32, n)
-	for x := range lists {
-		sum := int32(0)
-		for w := range next {
-			if next[w] != nil {
-				next[w][x], sum = sum, sum+next[w][x]
-			}
-		}
-		lists[x] = make([]int32, sum)
-	}
-	workers.Chunks(len(of), k.workers, func(w, from, to int) {
-		for i, x := range of[from:to] {
-			lists[x][next[w][x]] = k.rows[from+i]
-			next[w][x]++
-		}
-	})
-	return lists
 }
 
 func lastNode(nodes []refine.Node) (last int32) {

@@ -78,3 +78,35 @@ func Chunks(n, workers int, work func(worker, from, to int)) {
 func Chunk(n, workers, worker int) (from, to int) {
 	return int(int64(n) * int64(worker) / int64(workers)), int(int64(n) * int64(worker+1) / int64(workers))
 }
+
+// Lists lists 0 … n-1, ascending, by what each is of: one of so many lists, or of none, below 0. of is called twice for each. workers below 1 means 1.
+func Lists(n, lists, workers int, of func(i int) int32) [][]int32 {
+	next := make([][]int32, max(1, workers)) // by worker and list: how many it has, then where its next one goes
+	Chunks(n, workers, func(w, from, to int) {
+		next[w] = make([]int32, lists)
+		for i := from; i < to; i++ {
+			if x := of(i); x >= 0 {
+				next[w][x]++
+			}
+		}
+	})
+	all := make([][]int32, lists)
+	for x := range all {
+		sum := int32(0)
+		for w := range next {
+			if next[w] != nil {
+				next[w][x], sum = sum, sum+next[w][x]
+			}
+		}
+		all[x] = make([]int32, sum)
+	}
+	Chunks(n, workers, func(w, from, to int) {
+		for i := from; i < to; i++ {
+			if x := of(i); x >= 0 {
+				all[x][next[w][x]] = int32(i)
+				next[w][x]++
+			}
+		}
+	})
+	return all
+}

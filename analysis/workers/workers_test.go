@@ -97,3 +97,16 @@ func TestChunksAreWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestListsAreComplete(t *testing.T) {
+	of := []int32{2, 0, -1, 2, 1, 0, 4, 2, -1, 4, 4}
+	want := [][]int32{{1, 5}, {4}, {0, 3, 7}, {}, {6, 9, 10}}
+	for _, n := range []int{-1, 0, 1, 2, 3, 8, 20} {
+		if got := workers.Lists(len(of), 5, n, func(i int) int32 { return of[i] }); !slices.EqualFunc(got, want, slices.Equal[[]int32]) {
+			t.Errorf("%d workers: %v, want %v", n, got, want)
+		}
+	}
+	if got := workers.Lists(0, 2, 3, nil); len(got) != 2 || len(got[0])+len(got[1]) > 0 {
+		t.Errorf("of nothing: %v", got)
+	}
+}
