@@ -58,7 +58,7 @@ var rules = []rule{
 	{"internal/control", []string{"collector/health", "internal", "proto"}, nil},
 	{"internal/doctor", []string{"agent/ring", "internal/files", "internal/shmabi", "internal/units"}, nil},
 	{"internal/export", []string{"trace", "internal/console", "internal/hint", "internal/units"}, []string{"golang.org/x/sys"}},
-	{"internal/clustering", []string{"analysis", "trace"}, nil},
+	{"internal/clustering", []string{"analysis", "trace", "internal/units"}, nil},
 	{"internal/retention", []string{"analysis", "trace", "internal"}, []string{}},
 	{"internal/levels", []string{"analysis", "trace"}, nil},
 	{"internal/report", []string{"internal/hint", "internal/webguard", "trace", "viewer"}, []string{}},
