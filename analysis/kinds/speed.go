@@ -28,7 +28,7 @@ func (l *local) speeds(c *crew) []int32 {
 	c.Reduce(team.Sum, sizes)
 	number := largest(sizes, speedGroups)
 	perCell := int32(math.Round(speedCell / l.Side))
-	t := c.count(1, l.n, func(k *counter, from, to int) {
+	t := c.tally(1, l.n, func(k *counter, from, to int) {
 		l.eachThread(from, to, func(thread, from, to int) {
 			for i := from; i < to; i++ {
 				if j := number[l.Group[i]]; j >= 0 {
@@ -37,7 +37,19 @@ func (l *local) speeds(c *crew) []int32 {
 			}
 		})
 	})
-	return newPaces(&t, len(l.Ends)).shifts(c.workers)
+	shifts := make([]int32, len(l.Ends))
+	moved := c.decide(t, func(sum *Table) (moved []int64) {
+		for thread, cells := range newPaces(sum, len(l.Ends)).shifts(c.workers) {
+			if cells != 0 {
+				moved = append(moved, int64(thread), int64(cells))
+			}
+		}
+		return moved
+	})
+	for ; len(moved) > 0; moved = moved[2:] {
+		shifts[moved[0]] = int32(moved[1])
+	}
+	return shifts
 }
 
 func floorDiv(a, b int32) int32 {
