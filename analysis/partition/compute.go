@@ -86,7 +86,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	}
 	r.Kinds = r.Labels
 	if c.kindOf != nil {
-		r.adoptKinds(c.kindOf, ids)
+		r.AdoptKinds(c.kindOf, ids)
 	}
 	r.Warn(c.chosen(selection), found)
 	return r, nil
@@ -104,7 +104,7 @@ type computation struct {
 	kinds      bool // clusters are found by package kinds
 	// coordinates are those that bursts are clustered by.
 	coordinates func(rows []int32) []float64
-	kindOf      []kindOf // per burst: found by package kinds, else nil
+	kindOf      []KindOf // per burst: found by package kinds, else nil
 }
 
 // group is a group at work: the same at all members, but for rows, at and points.

@@ -13,78 +13,41 @@ import (
 	"moriens/analysis/team"
 )
 
-// A kindOf is the cluster that stands for a burst's kind: index of the group and place among its clusters. group < 0 is one of the labels, less by one.
-type kindOf struct{ group, cluster int32 }
-
-// decide has order decide which leaves are kinds, and gives the groups their clusters.
-func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
-	d, err := p.Decide(k.leaves, k.leafOf)
-	if errors.Is(err, kinds.ErrHalted) {
-		d, err = kinds.Undecided(len(k.leaves), k.leafOf), nil
-		k.stopped, r.Stopped, r.Unscored = true, true, true
-	}
-	if err != nil {
-		return err
-	}
-	r.Speed = p.Speed
-	x := &decided{kinding: k, Decision: d, basins: p.Basins}
-	if err := x.count(); err != nil {
-		return err
-	}
-	x.dissolve()
-	x.number(basins)
-	if err := x.score(r); err != nil {
-		return err
-	}
-	if err := x.measure(); err != nil {
-		return err
-	}
-	x.label(r)
-	r.Tree = x.tree(r.Score)
-	r.Lineage = x.lineage(len(r.Labels), r.Tree)
-	return k.describeAll(r)
-}
-
-// describeAll describes the clusters of the groups, by the labels of their bursts in their groups.
-func (k *kinding) describeAll(r *Result) error {
-	tallies := make([]*groupTally, len(k.groups))
-	for i, g := range k.groups {
-		tallies[i] = k.tally(g, r.Labels)
-	}
-	return k.describe(k.groups, tallies)
-}
-
 // A decided is a decision at work. Clusters are those of the decision; some have no bursts.
 type decided struct {
-	*kinding
+	*Proposed
 	*kinds.Decision
 	basins []kinds.Basin
 	bursts []int64  // by cluster
 	timeNS []int64  // likewise
 	noise  [2]int64 // bursts, ns
 	root   []int32  // by cluster: the one with most bursts of its kind
-	at     []kindOf // by cluster: where it is among those of its group
+	at     []KindOf // by cluster: where it is among those of its group
 	scores *sequence.Score
+}
+
+// sums are how many bursts each of some labels has, and how long these last, of all members; and in the end those of none.
+func (x *decided) sums(label []int32, labels int) (bursts, timeNS []int64, err error) {
+	sums := make([]int64, labels+1, 2*(labels+1))
+	for _, k := range label {
+		if k == kinds.None {
+			k = int32(labels)
+		}
+		sums[k]++
+	}
+	sums = append(sums, x.Times(label, labels)...)
+	err = x.Team.AllReduce(sums, team.Sum)
+	return sums[:labels+1], sums[labels+1:], err
 }
 
 // count counts the clusters' bursts, of all members.
 func (x *decided) count() error {
 	n := len(x.KindOf)
-	sums := make([]int64, 2*n+2)
-	for i, cluster := range x.Cluster {
-		if cluster == kinds.None {
-			cluster = int32(n)
-		}
-		sums[2*cluster]++
-		sums[2*cluster+1] += x.computation.bursts.DurationNS[x.rows[i]]
-	}
-	if err := x.team.AllReduce(sums, team.Sum); err != nil {
+	bursts, timeNS, err := x.sums(x.Cluster, n)
+	if err != nil {
 		return err
 	}
-	for cluster := range n {
-		x.bursts, x.timeNS = append(x.bursts, sums[2*cluster]), append(x.timeNS, sums[2*cluster+1])
-	}
-	x.noise = [2]int64(sums[2*n:])
+	x.bursts, x.timeNS, x.noise = bursts[:n], timeNS[:n], [2]int64{bursts[n], timeNS[n]}
 	most := make(map[int32]int32)
 	for cluster, kind := range x.KindOf {
 		if best, known := most[kind]; !known || x.bursts[cluster] > x.bursts[best] {
@@ -114,8 +77,8 @@ func (x *decided) dissolve() {
 	gone := make([]bool, len(x.KindOf))
 	some := false
 	for cluster := range x.KindOf {
-		g := x.groups[x.groupOf(int32(cluster))]
-		least := max(int64(x.options.minPts(g.Bursts)), int64(variantShare*float64(ofKind[x.root[cluster]])))
+		g := x.Groups[x.groupOf(int32(cluster))]
+		least := max(int64(x.minPts(g.Bursts)), int64(variantShare*float64(ofKind[x.root[cluster]])))
 		much := refine.RareShare * float64(total)
 		if ns := float64(x.timeNS[cluster]); x.root[cluster] != int32(cluster) && (x.bursts[cluster] < least && ns < much || ns < much/10) {
 			x.noise[0] += x.bursts[cluster]
@@ -139,19 +102,19 @@ func (x *decided) dissolve() {
 func (x *decided) groupOf(cluster int32) int32 { return x.basin(cluster).Group }
 
 func (x *decided) basin(cluster int32) *kinds.Basin {
-	return &x.basins[x.nodes[x.HalfOf[cluster]].Group]
+	return &x.basins[x.Nodes[x.HalfOf[cluster]].Group]
 }
 
 // number gives the groups their clusters.
-func (x *decided) number(basins []*group) {
-	x.at = make([]kindOf, len(x.KindOf))
+func (x *decided) number() {
+	x.at = make([]KindOf, len(x.KindOf))
 	for cluster := range x.KindOf {
 		if x.bursts[cluster] == 0 {
 			continue
 		}
 		i := x.groupOf(int32(cluster))
-		g, node := x.groups[i], &x.nodes[x.HalfOf[cluster]]
-		x.at[cluster] = kindOf{i, int32(len(g.Clusters))}
+		g, node := x.Groups[i], &x.Nodes[x.HalfOf[cluster]]
+		x.at[cluster] = KindOf{i, int32(len(g.Clusters))}
 		valley := x.basin(int32(cluster)).Valley
 		if x.basin(int32(cluster)).Alone {
 			valley = math.NaN()
@@ -161,18 +124,18 @@ func (x *decided) number(basins []*group) {
 			Kinship: Kinship{Valley: valley, Predicted: math.NaN(), Why: x.Why[x.HalfOf[cluster]]},
 		})
 	}
-	of := make([][]*group, len(x.groups))
-	for i, b := range basins {
+	of := make([][]*Found, len(x.Groups))
+	for i, b := range x.Basins {
 		of[x.basins[i].Group] = append(of[x.basins[i].Group], b)
 	}
-	for i, g := range x.groups {
+	for i, g := range x.Groups {
 		g.Group.Clusters = len(g.Clusters)
 		g.gather(of[i])
 	}
 }
 
 // gather makes the densities of a group's basins those of the group.
-func (g *group) gather(basins []*group) {
+func (g *Found) gather(basins []*Found) {
 	for i, b := range basins {
 		if i == 0 {
 			g.MinPts, g.From, g.Knee, g.Ladder, g.Eps = b.MinPts, b.From, b.Knee, b.Ladder[:1], b.Ladder[0]
@@ -192,26 +155,25 @@ func (g *group) gather(basins []*group) {
 
 // score scores what the threads do, by kinds.
 func (x *decided) score(r *Result) error {
-	c := x.computation
 	r.Score, r.NoiseScore, r.Shuffled, r.Predicted = math.NaN(), math.NaN(), math.NaN(), x.predicted()
-	if x.kinding.bursts.Ends == nil || r.Unscored {
+	b := x.Bursts
+	if b.Ends == nil || r.Unscored {
 		return nil
 	}
-	labels, durations := make([]int32, len(x.rows)), make([]int64, len(x.rows))
-	for i, row := range x.rows {
-		durations[i] = c.bursts.DurationNS[row]
-		if kind := x.Kind[i]; kind != kinds.None {
+	labels, durations := make([]int32, len(x.Kind)), make([]int64, len(x.Kind))
+	for i, kind := range x.Kind {
+		durations[i] = x.DurationNS(i)
+		if kind != kinds.None {
 			labels[i] = kind + 1
 		}
 	}
-	b := &x.kinding.bursts
 	threads := sequence.Threads{
-		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: c.team, Halt: c.options.Halt,
+		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
 		Counting: true,
 	}
-	s, err := sequence.Align(threads, c.workers)
+	s, err := sequence.Align(threads, max(1, x.Workers))
 	if err == nil && s.Defined() {
-		r.Shuffled, err = sequence.Shuffled(threads, c.workers)
+		r.Shuffled, err = sequence.Shuffled(threads, max(1, x.Workers))
 	}
 	switch {
 	case errors.Is(err, sequence.ErrHalted):
@@ -259,20 +221,20 @@ func (x *decided) foretold(cluster int32) float64 {
 
 // measure finds what durations the clusters have, and how many of a kind's bursts are disturbed.
 func (x *decided) measure() error {
-	c, n := x.computation, len(x.KindOf)
-	duration := func(i int) int64 { return c.bursts.DurationNS[x.rows[i]] }
-	median, core, err := kinds.Cores(c.team, c.workers, len(x.rows), n, func(i int) int32 { return x.Cluster[i] }, duration)
+	n := len(x.KindOf)
+	median, core, err := kinds.Cores(x.Team, max(1, x.Workers), len(x.Cluster), n, func(i int) int32 { return x.Cluster[i] }, x.DurationNS)
 	if err != nil {
 		return err
 	}
-	disturbed := make([]int64, 2*n)
+	disturbed := make([]int32, len(x.Kind))
 	for i, kind := range x.Kind {
+		disturbed[i] = kinds.None
 		if cluster := x.Cluster[i]; kind != kinds.None && (cluster == kinds.None || x.KindOf[cluster] != x.KindOf[kind]) {
-			disturbed[2*kind]++
-			disturbed[2*kind+1] += duration(i)
+			disturbed[i] = kind
 		}
 	}
-	if err := c.team.AllReduce(disturbed, team.Sum); err != nil {
+	bursts, timeNS, err := x.sums(disturbed, n)
+	if err != nil {
 		return err
 	}
 	for cluster := range n {
@@ -286,7 +248,7 @@ func (x *decided) measure() error {
 		}
 		k.Predicted = x.foretold(int32(cluster))
 		kind := x.KindOf[cluster]
-		k.Disturbed.Bursts, k.Disturbed.TimeNS = int(disturbed[2*kind]), disturbed[2*kind+1]
+		k.Disturbed.Bursts, k.Disturbed.TimeNS = int(bursts[kind]), timeNS[kind]
 		k.ExtraNS = k.Disturbed.TimeNS - int64(float64(k.Disturbed.Bursts)*k.MedianNS)
 	}
 	return nil
@@ -295,40 +257,37 @@ func (x *decided) measure() error {
 // cluster is the description of one that has bursts.
 func (x *decided) cluster(cluster int32) *Cluster {
 	at := x.at[cluster]
-	return &x.groups[at.group].Clusters[at.cluster]
+	return &x.Groups[at.Group].Clusters[at.Cluster]
 }
 
 // label gives the bursts their clusters, as numbers in their groups, and kinds.
-func (x *decided) label(r *Result) {
-	c := x.computation
-	c.kindOf = make([]kindOf, len(r.Labels))
-	for row, label := range r.Labels {
-		c.kindOf[row] = kindOf{group: label - 1}
-	}
-	for i, row := range x.rows {
-		r.Labels[row], c.kindOf[row] = LabelNoise, kindOf{group: LabelNoise - 1}
-		if cluster := x.Cluster[i]; cluster != kinds.None {
-			r.Labels[row] = x.at[cluster].cluster
+func (x *decided) label() *Decided {
+	d := &Decided{Label: make([]int32, len(x.Cluster)), Kind: make([]KindOf, len(x.Kind))}
+	for i, cluster := range x.Cluster {
+		d.Label[i], d.Kind[i] = LabelNoise, KindOf{Group: LabelNoise - 1}
+		if cluster != kinds.None {
+			d.Label[i] = x.at[cluster].Cluster
 		}
 		if kind := x.Kind[i]; kind != kinds.None {
-			c.kindOf[row] = x.at[x.root[kind]]
+			d.Kind[i] = x.at[x.root[kind]]
 		}
 	}
 	for cluster, root := range x.root {
 		if x.bursts[cluster] > 0 {
-			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers
+			x.cluster(int32(cluster)).Kind = x.at[root].Cluster // until clusters have their numbers
 		}
 	}
+	return d
 }
 
-// adoptKinds gives bursts and clusters the numbers of their kinds: ids are those of the clusters, by group.
-func (r *Result) adoptKinds(of []kindOf, ids [][]int32) {
+// AdoptKinds gives bursts and clusters the numbers of their kinds: ids are those of the clusters, by group.
+func (r *Result) AdoptKinds(of []KindOf, ids [][]int32) {
 	r.Kinds = make([]int32, len(of))
 	for row, k := range of {
-		if k.group < 0 {
-			r.Kinds[row] = k.group + 1
+		if k.Group < 0 {
+			r.Kinds[row] = k.Group + 1
 		} else {
-			r.Kinds[row] = ids[k.group][k.cluster]
+			r.Kinds[row] = ids[k.Group][k.Cluster]
 		}
 	}
 	for i := range r.Clusters {
@@ -348,7 +307,7 @@ func (x *decided) tree(score float64) *refine.Tree {
 			}
 		}
 	}
-	t := &refine.Tree{Chosen: make([]int, len(x.groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
+	t := &refine.Tree{Chosen: make([]int, len(x.Groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
 	t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount)
 	own := make([]int32, len(x.KindOf))
 	for cluster := range own {
@@ -377,7 +336,7 @@ func (x *decided) kindNodes() []int32 {
 // level is the nodes that clusters are in, which were others before; nil = nothing was.
 func (x *decided) level(at, before []int32) refine.Level {
 	l := refine.Level{Score: math.NaN()}
-	for _, g := range x.groups {
+	for _, g := range x.Groups {
 		l.Eps = append(l.Eps, g.Eps)
 	}
 	byID := make(map[int32]*refine.Node)
@@ -388,7 +347,7 @@ func (x *decided) level(at, before []int32) refine.Level {
 		}
 		n := byID[id]
 		if n == nil {
-			leaf := &x.nodes[x.HalfOf[cluster]]
+			leaf := &x.Nodes[x.HalfOf[cluster]]
 			n = &refine.Node{ID: id, Group: int(x.groupOf(int32(cluster))), Eps: leaf.Eps, MinPts: leaf.MinPts, Score: math.NaN()}
 			byID[id], from[id] = n, make(map[int32]int)
 		}
@@ -417,8 +376,8 @@ func (x *decided) level(at, before []int32) refine.Level {
 	return l
 }
 
-// lineage gives each of so many bursts here the way that its cluster took.
-func (x *decided) lineage(bursts int, t *refine.Tree) []uint32 {
+// lineage gives each burst here the way that its cluster took.
+func (x *decided) lineage(t *refine.Tree) []uint32 {
 	of := make([]uint32, len(x.KindOf))
 	add := func(cluster, level int, node int32) {
 		t.Lineages = append(t.Lineages, refine.Lineage{From: of[cluster], Level: level, Node: node})
@@ -434,11 +393,11 @@ func (x *decided) lineage(bursts int, t *refine.Tree) []uint32 {
 	}
 	noise := uint32(len(t.Lineages))
 	t.Lineages = append(t.Lineages, refine.Lineage{Node: refine.Noise})
-	list := make([]uint32, bursts)
-	for i, row := range x.rows {
-		list[row] = noise
-		if cluster := x.Cluster[i]; cluster != kinds.None {
-			list[row] = of[cluster]
+	list := make([]uint32, len(x.Cluster))
+	for i, cluster := range x.Cluster {
+		list[i] = noise
+		if cluster != kinds.None {
+			list[i] = of[cluster]
 		}
 	}
 	return list

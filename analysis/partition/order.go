@@ -35,10 +35,7 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	if err := k.collect(); err != nil {
 		return err
 	}
-	o := c.options
-	p, err := kinds.Propose(k.bursts, kinds.Options{
-		Least: k.least(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts, Workers: c.workers, Halt: o.Halt,
-	})
+	p, err := kinds.Propose(k.bursts, c.options.ForKinds())
 	if err != nil {
 		return err
 	}
@@ -49,12 +46,83 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	return k.decide(p, basins, r)
 }
 
-// least is the Eps of the finest basins.
-func (k *kinding) least() float64 {
-	if k.options.Resolution > 0 {
-		return k.options.Resolution
+// decide has order decide, and gives the bursts their clusters and kinds.
+func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
+	c := k.computation
+	duration := func(i int) int64 { return c.bursts.DurationNS[k.rows[i]] }
+	proposed := &Proposed{
+		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
+		DurationNS: duration,
+		Times: func(label []int32, labels int) []int64 {
+			sums := make([]int64, labels+1)
+			for i, at := range label {
+				if at == kinds.None {
+					at = int32(labels)
+				}
+				sums[at] += duration(i)
+			}
+			return sums
+		},
 	}
-	return kinds.DefaultLeast(k.bursts.Timed)
+	made, err := proposed.Decide(r)
+	if err != nil {
+		return err
+	}
+	c.stopped = r.Stopped
+	c.kindOf, r.Lineage = make([]KindOf, len(r.Labels)), make([]uint32, len(r.Labels))
+	for row, label := range r.Labels {
+		c.kindOf[row] = KindOf{Group: label - 1}
+	}
+	for i, row := range k.rows {
+		r.Labels[row], c.kindOf[row], r.Lineage[row] = made.Label[i], made.Kind[i], made.Lineage[i]
+	}
+	tallies := make([]*groupTally, len(k.groups))
+	for i, g := range k.groups {
+		tallies[i] = k.tally(g, r.Labels)
+	}
+	return k.describe(k.groups, tallies)
+}
+
+// ForKinds are the options of package kinds.
+func (o *Options) ForKinds() kinds.Options {
+	return kinds.Options{
+		Least: o.leastEps(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts,
+		Workers: max(1, o.Workers), Halt: o.Halt,
+	}
+}
+
+// Timed says that the logarithm of the duration is the one dimension.
+func Timed(dims []space.Dim) bool {
+	return len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
+}
+
+// Steady says by dimension whether what disturbs a burst does not change it.
+func Steady(dims []space.Dim) (list []bool) {
+	for _, d := range dims {
+		list = append(list, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
+	}
+	return list
+}
+
+// Plain says that the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
+func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
+
+// leastEps is the Eps of the finest basins.
+func (o *Options) leastEps() float64 {
+	if o.Resolution > 0 {
+		return o.Resolution
+	}
+	return kinds.DefaultLeast(Timed(o.Dims))
+}
+
+// MostSide is how long a side the cells may have in which kinds are found, for a least Eps of resolution, 0 = the default, and how long it is where nothing else is said.
+func MostSide(dims []space.Dim, resolution float64) float64 {
+	o := Options{Dims: dims, Resolution: resolution}
+	side := kinds.MostSide(len(dims), o.leastEps())
+	if Timed(dims) { // speeds are found to a hundredth
+		side = min(side, kinds.MostSide(1, kinds.DefaultLeast(true)))
+	}
+	return side
 }
 
 // collect makes cells of the bursts that are clustered.
@@ -72,14 +140,7 @@ func (k *kinding) collect() error {
 	dims := c.options.Dims
 	b := &k.bursts
 	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
-	b.Timed = len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
-	b.Side = kinds.MostSide(len(dims), k.least())
-	for b.Timed && b.Side > kinds.MostSide(1, kinds.DefaultLeast(true)) { // speeds are found to a hundredth
-		b.Side = kinds.MostSide(1, kinds.DefaultLeast(true))
-	}
-	for _, d := range dims {
-		b.Steady = append(b.Steady, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
-	}
+	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
 	k.rows, b.Group = make([]int32, 0, count), make([]int32, 0, count)
 	place := make([]int32, n+1) // of a burst among those that are clustered
 	for row, g := range of {
@@ -138,8 +199,7 @@ func (k *kinding) placeThreads(place []int32) {
 // findScale has dimensions whose unit says nothing of their noise, plain durations and counters, scaled to their range.
 func (k *kinding) findScale() error {
 	dims := k.options.Dims
-	plain := func(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
-	if !slices.ContainsFunc(dims, plain) {
+	if !slices.ContainsFunc(dims, Plain) {
 		return nil
 	}
 	lo, hi := make([]float64, len(dims)), make([]float64, len(dims))
@@ -150,7 +210,7 @@ func (k *kinding) findScale() error {
 	k.scale = make([]float64, len(dims))
 	for j, d := range dims {
 		k.scale[j] = 1
-		if plain(d) && hi[j] > lo[j] {
+		if Plain(d) && hi[j] > lo[j] {
 			k.scale[j] = 1 / (hi[j] - lo[j])
 		}
 	}
@@ -200,21 +260,27 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
+// OfBasin is the least Eps that a basin of a group of so many bursts is clustered with, and MinPts, where they are not those of the options: else 0.
+func (o *Options) OfBasin(p *kinds.Proposal, x *kinds.Basin, bursts int) (least float64, minPts int) {
+	if x.Alone {
+		return 0, 0
+	}
+	if least = x.Eps; !p.Judged() { // nobody sees whether a small or a thin one is a kind
+		minPts = o.minPts(bursts)
+		if floor := o.Floor(); least > floor && floor > 0 {
+			least = floor
+		}
+	}
+	return least, minPts
+}
+
 // cluster clusters the basins, each by itself.
 func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	basins := make([]*group, len(p.Basins))
 	for i, x := range p.Basins {
 		of := k.groups[x.Group]
 		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}, rows: []int32{}}
-		if !x.Alone {
-			basins[i].least = x.Eps
-			if !p.Judged() { // nobody sees whether a small or a thin one is a kind
-				basins[i].minPts = k.options.minPts(of.Bursts)
-				if basins[i].least > k.resolution && k.resolution > 0 {
-					basins[i].least = k.resolution
-				}
-			}
-		}
+		basins[i].least, basins[i].minPts = k.options.OfBasin(p, &x, of.Bursts)
 	}
 	sizes := make([]int, len(basins))
 	for _, of := range p.Of {
