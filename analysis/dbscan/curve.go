@@ -17,6 +17,11 @@ type Curve struct {
 	n     int64
 }
 
+// WholeCurve is a curve of distances in descending order, all of which are here.
+func WholeCurve(distances []float64) *Curve {
+	return &Curve{whole: distances, n: int64(len(distances))}
+}
+
 // Len returns the number of distances.
 func (c *Curve) Len() int { return int(c.n) }
 
@@ -92,7 +97,7 @@ func (x *Shared) Curve(k, queries int) (*Curve, error) {
 		return x.lineCurve(int64(k))
 	}
 	whole, err := x.wholeCurve(k, queries)
-	return &Curve{whole: whole, n: int64(len(whole))}, err
+	return WholeCurve(whole), err
 }
 
 // lineCurve sorts the points of all members: then the nearest of a point are beside it.

@@ -23,7 +23,7 @@ func WeightedCurve(dims int, cells []cell.Cell, k, queries, threads int) (*Curve
 		p.Coords, weights[i] = append(p.Coords, mean...), cells[i].Count
 	}
 	curve, err := WeightedKDistance(p, weights, k, queries, threads)
-	return &Curve{whole: curve, n: int64(len(curve))}, err
+	return WholeCurve(curve), err
 }
 
 // AtMeans is the best that can be done where the answer is not exact and the points are not to be had: the exact answer for cells of which those in question

@@ -27,23 +27,34 @@ type Basin struct {
 	Valley         float64 // the density at the pass to the next basin as a share of its peak's; 0 if they do not meet
 }
 
-// A cells is the bursts of a stratum, by cell.
-type cells struct {
-	dims  int
-	keys  []int32 // dims per cell, ascending
-	count []int64
+// Cells are where bursts are, all members' together.
+type Cells struct {
+	Dims   int
+	Side   float64
+	Keys   []int32 // Dims per cell, ascending
+	Counts []int64 // bursts, by cell
 }
 
-func (s *cells) len() int { return len(s.count) }
+func (s *Cells) len() int { return len(s.Counts) }
 
-func (s *cells) key(i int) []int32 { return s.keys[i*s.dims : (i+1)*s.dims] }
+func (s *Cells) key(i int) []int32 { return s.Keys[i*s.Dims : (i+1)*s.Dims] }
+
+func (s *Cells) add(key []int32, bursts int64) {
+	s.Keys, s.Counts = append(s.Keys, key...), append(s.Counts, bursts)
+}
+
+// Middles are the coordinates of the cells' middles, Dims each.
+func (s *Cells) Middles() []float64 {
+	list := make([]float64, len(s.Keys))
+	for i, v := range s.Keys {
+		list[i] = (float64(v) + .5) * s.Side
+	}
+	return list
+}
 
 // strataCells counts the bursts of the strata by cell.
-func (l *local) strataCells(c *crew, strata int) []cells {
-	list := make([]cells, strata)
-	for i := range list {
-		list[i].dims = l.Dims
-	}
+func (l *local) strataCells(c *crew, strata int) []Cells {
+	list := slices.Repeat([]Cells{{Dims: l.Dims, Side: l.Side}}, strata)
 	t := c.count(1+l.Dims, l.n, func(k *counter, from, to int) {
 		key := make([]int64, 1+l.Dims)
 		for i := from; i < to; i++ {
@@ -58,33 +69,32 @@ func (l *local) strataCells(c *crew, strata int) []cells {
 		key := t.Key(i)
 		s := &list[key[0]]
 		for _, v := range key[1:] {
-			s.keys = append(s.keys, int32(v))
+			s.Keys = append(s.Keys, int32(v))
 		}
-		s.count = append(s.count, n)
+		s.Counts = append(s.Counts, n)
 	}
 	return list
 }
 
 // A seeker seeks the basins of one stratum.
 type seeker struct {
-	side    float64
 	scales  []float64
 	tiny    int64 // bursts that a basin which meets no other has at least
 	least   int64 // bursts of a peak at a valley
 	basins  []Basin
 	basinOf []int32 // by cell of the stratum
-	cells   *cells
+	cells   *Cells
 }
 
 // seek finds the basins of a stratum.
-func seek(s *cells, side float64, scales []float64, least func(bursts int64) int64) *seeker {
+func seek(s *Cells, scales []float64, least func(bursts int64) int64) *seeker {
 	total := int64(0)
-	for _, n := range s.count {
+	for _, n := range s.Counts {
 		total += n
 	}
 	tiny := least(total)
 	x := &seeker{
-		side: side, scales: scales, tiny: tiny, least: max(leastPeak, tiny, total/peakShare), cells: s, basinOf: make([]int32, s.len()),
+		scales: scales, tiny: tiny, least: max(leastPeak, tiny, total/peakShare), cells: s, basinOf: make([]int32, s.len()),
 	}
 	all := make([]int32, s.len())
 	for i := range all {
@@ -107,7 +117,7 @@ func (x *seeker) part(at []int32, scale int, whole Basin) {
 		return
 	}
 	for _, i := range at {
-		whole.Bursts += x.cells.count[i]
+		whole.Bursts += x.cells.Counts[i]
 		x.basinOf[i] = int32(len(x.basins))
 	}
 	x.basins = append(x.basins, whole)
@@ -156,14 +166,14 @@ type field struct {
 }
 
 func (x *seeker) field(at []int32, eps float64) *field {
-	f := &field{dims: x.cells.dims, cellOf: make([]int32, len(at))}
+	f := &field{dims: x.cells.Dims, cellOf: make([]int32, len(at))}
 	if f.dims == 1 {
 		for k, i := range at {
 			f.cellOf[k] = int32(k)
-			f.places = append(f.places, (float64(x.cells.keys[i])+.5)*x.side)
-			f.count = append(f.count, x.cells.count[i])
+			f.places = append(f.places, (float64(x.cells.Keys[i])+.5)*x.cells.Side)
+			f.count = append(f.count, x.cells.Counts[i])
 		}
-		f.line(int32(eps/x.side+1e-9), func(k int) int32 { return x.cells.keys[at[k]] })
+		f.line(int32(eps/x.cells.Side+1e-9), func(k int) int32 { return x.cells.Keys[at[k]] })
 		return f
 	}
 	side := eps / 4
@@ -171,10 +181,10 @@ func (x *seeker) field(at []int32, eps float64) *field {
 	key := make([]int64, f.dims)
 	for k, i := range at {
 		for j, v := range x.cells.key(int(i)) {
-			key[j] = int64(math.Floor((float64(v) + .5) * x.side / side))
+			key[j] = int64(math.Floor((float64(v) + .5) * x.cells.Side / side))
 		}
 		row := coarse.row(key...)
-		coarse.counts[row] += x.cells.count[i]
+		coarse.counts[row] += x.cells.Counts[i]
 		f.cellOf[k] = row
 	}
 	t := coarse.table()
@@ -385,15 +395,15 @@ func (f *field) keep(tiny int64) {
 	}
 }
 
-// basins finds those of all strata, and of each burst here the number of its basin.
-func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, of []int32) {
+// basins finds those of all strata, the cells of each, and of each burst here the number of its basin.
+func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, in []Cells, of []int32) {
 	list := l.strataCells(c, strata)
 	found := make([]*seeker, strata)
 	sizes := make([]int, strata)
 	for i := range list {
 		sizes[i] = list[i].len()
 	}
-	workers.Every(sizes, c.workers, func(i int) { found[i] = seek(&list[i], l.Side, scales, tiny) })
+	workers.Every(sizes, c.workers, func(i int) { found[i] = seek(&list[i], scales, tiny) })
 	number := newCounter(1 + l.Dims)
 	var basinOf []int32
 	group := make([]int64, strata)
@@ -406,7 +416,7 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 		first := int32(len(basins))
 		for _, b := range x.basins {
 			b.Stratum, b.Group = int32(stratum), int32(group[stratum]-1)
-			basins = append(basins, b)
+			basins, in = append(basins, b), append(in, Cells{Dims: l.Dims, Side: l.Side})
 		}
 		for i := range x.basinOf {
 			key[0] = int64(stratum)
@@ -414,7 +424,9 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 				key[1+j] = int64(v)
 			}
 			number.row(key...)
-			basinOf = append(basinOf, first+x.basinOf[i])
+			basin := first + x.basinOf[i]
+			basinOf = append(basinOf, basin)
+			in[basin].add(x.cells.key(i), x.cells.Counts[i])
 		}
 	}
 	of = make([]int32, l.n)
@@ -428,5 +440,5 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 			of[i] = basinOf[number.row(key...)]
 		}
 	})
-	return basins, of
+	return basins, in, of
 }

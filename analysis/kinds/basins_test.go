@@ -8,7 +8,7 @@ import (
 )
 
 // cellsOf are the cells of points, one burst each.
-func cellsOf(dims int, side float64, points [][]float64) *cells {
+func cellsOf(dims int, side float64, points [][]float64) *Cells {
 	k := newCounter(dims)
 	for _, p := range points {
 		key := make([]int64, dims)
@@ -18,9 +18,9 @@ func cellsOf(dims int, side float64, points [][]float64) *cells {
 		k.add(1, key...)
 	}
 	t := k.table()
-	s := &cells{dims: dims, count: t.Counts}
+	s := &Cells{Dims: dims, Side: side, Counts: t.Counts}
 	for _, v := range t.Keys {
-		s.keys = append(s.keys, int32(v))
+		s.Keys = append(s.Keys, int32(v))
 	}
 	return s
 }
@@ -69,10 +69,10 @@ func TestBasins(t *testing.T) {
 		if dims > 1 {
 			least = .02
 		}
-		x := seek(s, .005, scales(least), func(int64) int64 { return 4 })
+		x := seek(s, scales(least), func(int64) int64 { return 4 })
 		bursts := make([]int64, len(x.basins))
 		for i, of := range x.basinOf {
-			bursts[of] += s.count[i]
+			bursts[of] += s.Counts[i]
 		}
 		for i, b := range x.basins {
 			if b.Bursts != bursts[i] || b.Alone != (len(x.basins) == 1) {
@@ -100,7 +100,7 @@ func TestBasinsAreIntervals(t *testing.T) {
 		for range 1 + random.IntN(8) {
 			points = append(points, hillOf(random, 1+random.IntN(800), .005+.1*random.Float64(), 3*random.Float64())...)
 		}
-		x := seek(cellsOf(1, .005, points), .005, scales(.01), func(int64) int64 { return 4 })
+		x := seek(cellsOf(1, .005, points), scales(.01), func(int64) int64 { return 4 })
 		if list := slices.Compact(slices.Clone(x.basinOf)); len(list) != len(x.basins) {
 			t.Errorf("%d basins are %d intervals", len(x.basins), len(list))
 		}
@@ -112,7 +112,7 @@ func TestFieldsCountAll(t *testing.T) {
 	random := drawn(t)
 	for dims := 1; dims <= 4; dims++ {
 		middle := make([]float64, dims)
-		x := &seeker{side: .005, cells: cellsOf(dims, .005, append(hillOf(random, 150, .08, middle...), hillOf(random, 50, .5, middle...)...))}
+		x := &seeker{cells: cellsOf(dims, .005, append(hillOf(random, 150, .08, middle...), hillOf(random, 50, .5, middle...)...))}
 		all := make([]int32, x.cells.len())
 		for i := range all {
 			all[i] = int32(i)

@@ -10,7 +10,9 @@ import (
 // A Proposal is what density says.
 type Proposal struct {
 	Basins []Basin
+	Cells  []Cells // by basin: where its bursts are
 	Of     []int32 // per burst: index into Basins
+	Least  float64 // Eps of the finest basins
 	// Speed is by thread how many times as long as the others it takes for everything, and Shift what a coordinate of its bursts is to be less by, ln units; nil = not compared.
 	Speed, Shift []float64
 
@@ -29,7 +31,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	if o.Least == 0 {
 		o.Least = DefaultLeast(b.Timed)
 	}
-	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups}
+	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups, Least: o.Least}
 	l, c := p.local, p.crew
 	if b.Ends != nil {
 		l.order(c)
@@ -40,7 +42,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 			p.strata = l.stratify(c, !o.Crowded) // threads whose cores are shared differ by these
 		}
 	}
-	p.Basins, p.Of = l.basins(c, p.strata, scales(o.Least), p.tiny)
+	p.Basins, p.Cells, p.Of = l.basins(c, p.strata, scales(o.Least), p.tiny)
 	return p, nil
 }
 

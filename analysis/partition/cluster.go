@@ -8,40 +8,25 @@ import (
 	"moriens/analysis/workers"
 )
 
-// prepare makes points of the groups' bursts, brings them to where they are clustered, and finds the densities to cluster them with.
+// prepare brings the groups' bursts to where they are clustered, and finds the densities to cluster them with.
 func (c *computation) prepare(groups []*group) error {
-	dims := len(c.options.Dims)
-	sizes := make([]int, len(groups))
-	for i, g := range groups {
-		sizes[i] = len(g.rows)
-	}
-	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
-	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
-		g := groups[i]
-		g.points = dbscan.Points{Dims: dims, Coords: c.coordinates(g.rows)}
-		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
-		ranges(g.points.Coords, g.Lo, g.Hi)
+	for _, g := range groups {
 		g.MinPts = c.options.minPts(g.Bursts)
-		return nil
-	}); err != nil {
+	}
+	if err := c.bring(groups); err != nil {
 		return err
 	}
-	if err := team.Bounds(c.team, lo, hi); err != nil {
-		return err
-	}
-	c.place(groups)
-	if err := c.spreadOut(groups); err != nil {
-		return err
-	}
+	sizes := make([]int, len(groups))
 	for i, g := range groups {
 		sizes[i] = len(g.at)
 	}
+	here := func(i int) bool { return groups[i].place == c.team.Rank() }
 	err := workers.Each(sizes, c.workers, func(i, threads int) error {
-		if g := groups[i]; g.place == c.team.Rank() {
+		if here(i) {
 			if err := c.overAt(team.Solo{}); err != nil {
 				return err
 			}
-			return c.findDensity(g, team.Solo{}, threads)
+			return c.findDensity(groups[i], team.Solo{}, threads)
 		}
 		return nil
 	})
@@ -58,7 +43,31 @@ func (c *computation) prepare(groups []*group) error {
 			}
 		}
 	}
-	return c.tellDensities(groups)
+	return c.tellDensities(groups, here)
+}
+
+// bring makes points of the groups' bursts, and brings them to where they are clustered.
+func (c *computation) bring(groups []*group) error {
+	dims := len(c.options.Dims)
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g.rows)
+	}
+	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
+	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
+		g := groups[i]
+		g.points = dbscan.Points{Dims: dims, Coords: c.coordinates(g.rows)}
+		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
+		ranges(g.points.Coords, g.Lo, g.Hi)
+		return nil
+	}); err != nil {
+		return err
+	}
+	if err := team.Bounds(c.team, lo, hi); err != nil {
+		return err
+	}
+	c.place(groups)
+	return c.spreadOut(groups)
 }
 
 // findDensity finds the densities of a group, whose bursts are at the members of a team.
@@ -77,15 +86,7 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	if err != nil {
 		return err
 	}
-	resolution := c.resolution
-	if g.least > 0 {
-		resolution = g.least
-	}
-	o := *c.options
-	if g.minPts > 0 {
-		o.MinPts = g.minPts
-	}
-	d, err := o.FindDensities(g.Bursts, resolution, func(k, queries int) (Curve, error) {
+	d, err := c.options.FindDensities(g.Bursts, c.resolution, func(k, queries int) (Curve, error) {
 		if err := c.overAt(t); err != nil {
 			return nil, err
 		}
@@ -95,11 +96,11 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	return err
 }
 
-// tellDensities tells all members what the one that clusters a group has found.
-func (c *computation) tellDensities(groups []*group) error {
+// tellDensities tells all members what one of them, for which the group is its own, has found.
+func (c *computation) tellDensities(groups []*group, own func(i int) bool) error {
 	var words []uint64 // per group: its index, MinPts, From, Knee; how many Eps, and these
 	for i, g := range groups {
-		if g.place != c.team.Rank() {
+		if !own(i) {
 			continue
 		}
 		words = append(words, uint64(i), uint64(g.MinPts), uint64(g.From), math.Float64bits(g.Knee), uint64(len(g.Ladder)))

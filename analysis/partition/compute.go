@@ -114,8 +114,6 @@ type group struct {
 	place  int     // the member that clusters it, or everywhere
 	at     []int32 // rows of its bursts that are clustered here, ascending
 	points dbscan.Points
-	least  float64        // Eps, if above 0, in place of the resolution
-	minPts int            // if above 0, in place of that of the options
 	index  *dbscan.Shared // nil if there are fewer than MinPts, and where it is clustered elsewhere
 }
 

@@ -156,7 +156,7 @@ func TestAutomaticDensity(t *testing.T) {
 		{"n/200", equal(2000), partition.Options{JobThreads: 16}, partition.Group{MinPts: 10, From: partition.FromFloor, Eps: .1}},
 		{"MinPts given", equal(2000), partition.Options{JobThreads: 16, MinPts: 5}, partition.Group{MinPts: 5, From: partition.FromFloor, Eps: .1}},
 		{"resolution given", equal(9), partition.Options{Resolution: .3}, partition.Group{MinPts: 4, From: partition.FromFloor, Eps: .3}},
-		{"no resolution", equal(9), partition.Options{Resolution: -1}, partition.Group{MinPts: 4, From: partition.FromFloor}},
+		{"no resolution", equal(9), partition.Options{Resolution: -1, Kinds: partition.KindsByScore}, partition.Group{MinPts: 4, From: partition.FromFloor}},
 		{"fixed", equal(9), partition.Options{Fixed: &partition.Density{Eps: .7, MinPts: 3}, Resolution: 2}, partition.Group{MinPts: 3, From: partition.FromFixed, Eps: .7}},
 		{"knee", spread, partition.Options{Resolution: .01}, partition.Group{MinPts: 15, From: partition.FromKnee}},
 	} {

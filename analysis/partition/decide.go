@@ -20,9 +20,8 @@ type Proposed struct {
 	Leaves   []kinds.Leaf
 	Nodes    []refine.Node // per leaf; Group is the basin
 	LeafOf   []int32       // per burst, or kinds.None
-	// DurationNS is how long a burst lasts; Times what the bursts of each label, 0 … labels-1, come to, and in the end those of the label kinds.None.
-	DurationNS func(i int) int64
-	Times      func(label []int32, labels int) []int64
+	// DurationNS is how long a burst lasts, as far as its kinds.Step tells it at least; TimeNS is what it counts for in sums, which are exact.
+	DurationNS, TimeNS func(i int) int64
 }
 
 // A Decided is what order has decided of the bursts here.

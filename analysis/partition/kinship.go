@@ -28,14 +28,14 @@ type decided struct {
 
 // sums are how many bursts each of some labels has, and how long these last, of all members; and in the end those of none.
 func (x *decided) sums(label []int32, labels int) (bursts, timeNS []int64, err error) {
-	sums := make([]int64, labels+1, 2*(labels+1))
-	for _, k := range label {
+	sums := make([]int64, 2*(labels+1))
+	for i, k := range label {
 		if k == kinds.None {
 			k = int32(labels)
 		}
 		sums[k]++
+		sums[labels+1+int(k)] += x.TimeNS(i)
 	}
-	sums = append(sums, x.Times(label, labels)...)
 	err = x.Team.AllReduce(sums, team.Sum)
 	return sums[:labels+1], sums[labels+1:], err
 }
@@ -162,7 +162,7 @@ func (x *decided) score(r *Result) error {
 	}
 	labels, durations := make([]int32, len(x.Kind)), make([]int64, len(x.Kind))
 	for i, kind := range x.Kind {
-		durations[i] = x.DurationNS(i)
+		durations[i] = x.TimeNS(i)
 		if kind != kinds.None {
 			labels[i] = kind + 1
 		}

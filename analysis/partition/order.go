@@ -52,17 +52,7 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	duration := func(i int) int64 { return c.bursts.DurationNS[k.rows[i]] }
 	proposed := &Proposed{
 		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
-		DurationNS: duration,
-		Times: func(label []int32, labels int) []int64 {
-			sums := make([]int64, labels+1)
-			for i, at := range label {
-				if at == kinds.None {
-					at = int32(labels)
-				}
-				sums[at] += duration(i)
-			}
-			return sums
-		},
+		DurationNS: duration, TimeNS: duration,
 	}
 	made, err := proposed.Decide(r)
 	if err != nil {
@@ -76,11 +66,11 @@ func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	for i, row := range k.rows {
 		r.Labels[row], c.kindOf[row], r.Lineage[row] = made.Label[i], made.Kind[i], made.Lineage[i]
 	}
-	tallies := make([]*groupTally, len(k.groups))
+	tallies := make([]*GroupTally, len(k.groups))
 	for i, g := range k.groups {
 		tallies[i] = k.tally(g, r.Labels)
 	}
-	return k.describe(k.groups, tallies)
+	return Describe(k.team, proposed.Groups, tallies)
 }
 
 // ForKinds are the options of package kinds.
@@ -224,6 +214,11 @@ func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
 }
 
+// LengthCell is the cell of a burst's length, as far as its kinds.Step tells it: so whoever knows no more finds the same.
+func LengthCell(durationNS int64, side float64) int32 {
+	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
+}
+
 func (k *kinding) placeCells() {
 	b, dims := &k.bursts, k.bursts.Dims
 	b.Cell = make([]int32, len(k.rows)*dims)
@@ -241,7 +236,7 @@ func (k *kinding) placeCells() {
 			}
 			if !b.Timed {
 				for i := from; i < end; i++ {
-					b.Length[i] = cellOf(math.Log(float64(max(1, k.computation.bursts.DurationNS[k.rows[i]]))), b.Side)
+					b.Length[i] = LengthCell(k.computation.bursts.DurationNS[k.rows[i]], b.Side)
 				}
 			}
 			from = end
@@ -260,27 +255,12 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
-// OfBasin is the least Eps that a basin of a group of so many bursts is clustered with, and MinPts, where they are not those of the options: else 0.
-func (o *Options) OfBasin(p *kinds.Proposal, x *kinds.Basin, bursts int) (least float64, minPts int) {
-	if x.Alone {
-		return 0, 0
-	}
-	if least = x.Eps; !p.Judged() { // nobody sees whether a small or a thin one is a kind
-		minPts = o.minPts(bursts)
-		if floor := o.Floor(); least > floor && floor > 0 {
-			least = floor
-		}
-	}
-	return least, minPts
-}
-
 // cluster clusters the basins, each by itself.
 func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	basins := make([]*group, len(p.Basins))
 	for i, x := range p.Basins {
 		of := k.groups[x.Group]
 		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}, rows: []int32{}}
-		basins[i].least, basins[i].minPts = k.options.OfBasin(p, &x, of.Bursts)
 	}
 	sizes := make([]int, len(basins))
 	for _, of := range p.Of {
@@ -307,7 +287,10 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		}
 		return coords
 	}
-	if err := c.prepare(basins); err != nil {
+	if err := k.findDensities(p, basins); err != nil {
+		return nil, err
+	}
+	if err := c.bring(basins); err != nil {
 		return nil, err
 	}
 	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
@@ -324,22 +307,26 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		return nil, err
 	}
 	c.spread = spread{}
-	k.leafOf = make([]int32, len(k.rows))
-	leaf := slices.Repeat([]int32{kinds.None}, 1+int(lastNode(refined.Nodes)))
 	k.nodes = refined.Nodes
-	for i, n := range k.nodes {
-		leaf[n.ID] = int32(i)
-		k.leaves = append(k.leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
-	}
+	var leaf []int32
+	k.leaves, leaf = Leaves(p, k.nodes)
+	k.leafOf = make([]int32, len(k.rows))
 	for i, row := range k.rows {
 		k.leafOf[i] = leaf[refined.Labels[row]]
 	}
 	return basins, nil
 }
 
-func lastNode(nodes []refine.Node) (last int32) {
+// Leaves are the clusters of the basins, which are nodes of a refinement; of are their numbers, by node.
+func Leaves(p *kinds.Proposal, nodes []refine.Node) (leaves []kinds.Leaf, of []int32) {
+	last := refine.Noise
 	for _, n := range nodes {
 		last = max(last, n.ID)
 	}
-	return last
+	of = slices.Repeat([]int32{kinds.None}, 1+int(last))
+	for i, n := range nodes {
+		of[n.ID] = int32(i)
+		leaves = append(leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
+	}
+	return leaves, of
 }

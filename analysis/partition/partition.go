@@ -128,7 +128,7 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none.
+	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
 	Resolution float64
 	// Kinds says who decides which clusters are one kind (--kinds), unless Fixed or Strict do.
 	Kinds KindsBy
