@@ -24,6 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/kinds"
 	"moriens/analysis/moment"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
@@ -41,7 +42,10 @@ type Config struct {
 	Side float64
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
 	Resolution float64
-	MinNS      int64 // bursts shorter than this are in no unit
+	// Kinds says that kinds are found of the bursts. A side of 0 is then that with which this comes to what it does where all bursts are in one place, and longer ones are errors;
+	// so are plain quantities as dimensions, which are compared by their range: that is not known before the last burst has come.
+	Kinds bool
+	MinNS int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
 	PointsMax int64
 	Log       *slog.Logger
@@ -53,6 +57,7 @@ type Keeper struct {
 
 	asking    sync.Mutex // held while an answer is made; taken before mu
 	labels    labelling
+	work      *teamwork // the latest; nil = there was none, or labels were given since
 	told      told
 	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
 
@@ -68,14 +73,20 @@ type Keeper struct {
 	rings         []*ring    // likewise; their numbers in points
 	byID          map[uint64]*ring
 	clocks        map[moriensv1.Clock]*clock
-	communicators map[uint32]int64 // those of all ranks, and how many these are
-	counters      []string         // events of all processes, as they came
+	communicators map[uint32]allRanks // those of all ranks
+	counters      []string            // events of all processes, as they came
 	groups        groups
 	units         units
 	points        pointsHeld
 	tally         tally
 	pendingRows   int // that wait for a clock's rate
 	columns       columns
+}
+
+// allRanks is a communicator of all ranks.
+type allRanks struct {
+	id   uint64 // the same at all agents
+	size int64
 }
 
 // A tally counts all bursts, in units or not.
@@ -124,7 +135,7 @@ func New(config Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		config: config, processes: make(map[uint64]*process), byID: make(map[uint64]*ring), clocks: make(map[moriensv1.Clock]*clock),
-		communicators: make(map[uint32]int64), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
+		communicators: make(map[uint32]allRanks), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
 		// No two lives of an agent have surveys of one number.
 		told: told{before: rand.Uint64N(1<<62) + 1},
 	}
@@ -140,13 +151,31 @@ func New(config Config) (*Keeper, error) {
 // cells returns a set of cells for dimensions.
 func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 	side := c.Side
-	if side == 0 {
+	switch {
+	case c.Kinds:
+		if err := c.checkKinds(dims); err != nil {
+			return nil, err
+		}
+		side = cmp.Or(side, partition.MostSide(dims, c.Resolution))
+	case side == 0:
 		side = cmp.Or(c.Resolution, partition.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
 	}
 	if side == 0 {
 		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))
 	}
 	return cell.NewSet(len(dims), side)
+}
+
+// checkKinds says what kinds cannot be found by.
+func (c *Config) checkKinds(dims []space.Dim) error {
+	if i := slices.IndexFunc(dims, partition.Plain); i >= 0 {
+		return fmt.Errorf("cells: dimension %s: a plain quantity is compared by its range, which is not known before the last burst has come: want a logarithm, or one density for all bursts", dims[i])
+	}
+	most := partition.MostSide(dims, c.Resolution)
+	if c.Side > most*(1+0x1p-40) {
+		return fmt.Errorf("cells: a side of %v in the dimensions %s: want at most %v, as kinds are told apart from an Eps of %v on", c.Side, specOf(dims), most, most/kinds.MostSide(len(dims), 1))
+	}
+	return nil
 }
 
 // choose finds the dimensions by the events of the first process.

@@ -26,7 +26,12 @@ func (k *Keeper) sum(to *reply) error {
 			break
 		}
 		r := k.rings[number]
-		rows := k.labels.sumUp(r, counters)
+		var rows []sumRow
+		if f := k.outcome(); f == nil {
+			rows = k.labels.sumUp(r, counters)
+		} else if ring := slices.Index(f.rings, r); ring >= 0 {
+			rows = f.sumUp(ring, counters)
+		}
 		k.mu.Unlock()
 		for i := range rows {
 			if len(message.Ring) >= perPart {
@@ -55,33 +60,48 @@ type sumRow struct {
 	counters []moment.Sum // of bursts: as many as were told
 }
 
-// sumUp puts the sums of units with one label together.
-func (l *labelling) sumUp(r *ring, counters int) []sumRow {
-	type key struct {
-		site  uint32
-		label int32
-	}
-	place := make(map[key]int)
-	var rows []sumRow
+// sumRows are the rows of one ring at work.
+type sumRows struct {
+	ring     *ring
+	counters int
+	place    map[siteLabel]int
+	rows     []sumRow
+}
+
+type siteLabel struct {
+	site  uint32
+	label int32
+}
+
+func newSumRows(r *ring, counters int) *sumRows {
+	return &sumRows{ring: r, counters: counters, place: make(map[siteLabel]int)}
+}
+
+// add adds a label's part of the i-th sum of the ring: all, where all of its bursts have the label.
+func (s *sumRows) add(i int, site uint32, label int32, by *sharing, k int) {
+	r, at := s.ring, siteLabel{site, label}
 	events := len(r.process.events)
-	for i, own := range r.sums.keys {
-		at := key{own.site, l.of(own.unit)}
-		n, known := place[at]
-		if !known {
-			n = len(rows)
-			place[at] = n
-			rows = append(rows, sumRow{site: r.process.sites[own.site].siteKey, label: at.label, counters: make([]moment.Sum, counters)})
-		}
-		rows[n].time.Merge(r.sums.times[i])
-		for e, counter := range r.process.events {
-			if counter < counters {
-				rows[n].counters[counter].Merge(r.sums.counts[i*events+e])
-			}
+	n, known := s.place[at]
+	if !known {
+		n = len(s.rows)
+		s.place[at] = n
+		s.rows = append(s.rows, sumRow{site: r.process.sites[site].siteKey, label: label, counters: make([]moment.Sum, s.counters)})
+	}
+	s.rows[n].time.Merge(by.part(r.sums.times[i], k, true))
+	for e, counter := range r.process.events {
+		if counter < s.counters {
+			s.rows[n].counters[counter].Merge(by.part(r.sums.counts[i*events+e], k, false))
 		}
 	}
+}
+
+// sorted are the rows, and those of calls.
+func (s *sumRows) sorted() []sumRow {
+	rows := s.rows
 	for i := range rows {
 		rows[i].count = uint64(rows[i].time.N)
 	}
+	r := s.ring
 	for number, c := range r.sums.calls {
 		if c.calls > 0 {
 			rows = append(rows, sumRow{call: true, site: r.process.sites[number].siteKey, count: c.calls, time: c.time})
@@ -97,6 +117,15 @@ func (l *labelling) sumUp(r *ring, counters int) []sumRow {
 		return cmp.Or(cmp.Compare(a.site.path, b.site.path), cmp.Compare(a.site.function, b.site.function), cmp.Compare(a.label, b.label))
 	})
 	return rows
+}
+
+// sumUp puts the sums of units with one label together.
+func (l *labelling) sumUp(r *ring, counters int) []sumRow {
+	s := newSumRows(r, counters)
+	for i, own := range r.sums.keys {
+		s.add(i, own.site, l.of(own.unit), nil, 0)
+	}
+	return s.sorted()
 }
 
 // of is the label of a unit, or of what is in none.
