@@ -17,10 +17,10 @@ const (
 	rowShort = partition.LabelFiltered
 )
 
-// each gives the rows of a ring, by its number among the member's, with the cluster and the kind of their bursts.
-func (f *outcome) each(ring int, do func(row uint32, x rowOf, cluster, kind int32)) {
+// each gives the rows of a ring, by its number among the member's, as they are now, with the cluster and the kind of their bursts.
+func (f *outcome) each(now view, ring int, do func(row uint32, x rowOf, cluster, kind int32)) {
 	i := f.first[ring]
-	f.views[ring].each(f.views[ring].end(), func(row uint32, x rowOf, _ uint32) {
+	now.each(f.views[ring].end(), func(row uint32, x rowOf, _ uint32) {
 		switch {
 		case x.unit == none:
 			do(row, x, rowEmpty, rowEmpty)
@@ -56,7 +56,10 @@ func (k *Keeper) rows(ask *moriensv1.CellsRows, to *reply) error {
 		}
 		message.Rows, message.Cluster, message.Kind = append(message.Rows, rows), append(message.Cluster, cluster), append(message.Kind, kind)
 	}
-	f.each(ring, func(row uint32, _ rowOf, cluster, kind int32) {
+	k.mu.Lock()
+	now := f.rings[ring].view()
+	k.mu.Unlock()
+	f.each(now, ring, func(row uint32, _ rowOf, cluster, kind int32) {
 		if row > next { // rows that are gone
 			add(row-next, rowEmpty, rowEmpty)
 		}
@@ -85,7 +88,7 @@ type sharing struct {
 func (f *outcome) sumUp(ring, counters int) []sumRow {
 	r := f.rings[ring]
 	of := make(map[sumKey]*sharing)
-	f.each(ring, func(_ uint32, x rowOf, cluster, _ int32) {
+	f.each(r.view(), ring, func(_ uint32, x rowOf, cluster, _ int32) {
 		if x.unit == none {
 			return
 		}

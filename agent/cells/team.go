@@ -74,9 +74,7 @@ func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 func (k *Keeper) team(ask *moriensv1.CellsTeam, to *reply) error {
 	w := k.work
 	switch {
-	case ask.Run == 0 || w != nil && ask.Run < w.run:
-		return fmt.Errorf("cells: the work of team %d has ended", ask.Run)
-	case w == nil || ask.Run > w.run:
+	case w == nil || ask.Run != w.run:
 		if ask.Step != 0 || ask.Begin == nil {
 			return fmt.Errorf("cells: step %d of team %d, whose work has not begun here", ask.Step, ask.Run)
 		}

@@ -1313,7 +1313,7 @@ func (*CellsSum) Descriptor() ([]byte, []int) {
 // calls upon the others, and says what it gives them, or until it is done.
 type CellsTeam struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Run   uint64                 `protobuf:"varint,1,opt,name=run,proto3" json:"run,omitempty"`    // number of the team's work, growing: that of a lower one has ended
+	Run   uint64                 `protobuf:"varint,1,opt,name=run,proto3" json:"run,omitempty"`    // number of the team's work, no two of which have one: that of another one has ended
 	Step  uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`  // of the work, from 0: how many calls the agent has made. Asked again it says the same again
 	Begin *CellsBegin            `protobuf:"bytes,3,opt,name=begin,proto3" json:"begin,omitempty"` // with step 0
 	// What the call before has come to. Where that is more than one message holds several asks have its parts, in their order; those before the last are answered by nothing.
