@@ -24,7 +24,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/analysis/cell"
-	"moriens/analysis/kinds"
 	"moriens/analysis/moment"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
@@ -42,8 +41,7 @@ type Config struct {
 	Side float64
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
 	Resolution float64
-	// Kinds says that kinds are found of the bursts. A side of 0 is then that with which this comes to what it does where all bursts are in one place, and longer ones are errors;
-	// so are plain quantities as dimensions, which are compared by their range: that is not known before the last burst has come.
+	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place: partition.MostSide.
 	Kinds bool
 	MinNS int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
@@ -152,30 +150,16 @@ func New(config Config) (*Keeper, error) {
 func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 	side := c.Side
 	switch {
-	case c.Kinds:
-		if err := c.checkKinds(dims); err != nil {
-			return nil, err
-		}
-		side = cmp.Or(side, partition.MostSide(dims, c.Resolution))
-	case side == 0:
+	case side > 0:
+	case !c.Kinds:
 		side = cmp.Or(c.Resolution, partition.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
+	case !slices.ContainsFunc(dims, partition.Plain):
+		side = partition.MostSide(dims, c.Resolution)
 	}
 	if side == 0 {
 		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))
 	}
 	return cell.NewSet(len(dims), side)
-}
-
-// checkKinds says what kinds cannot be found by.
-func (c *Config) checkKinds(dims []space.Dim) error {
-	if i := slices.IndexFunc(dims, partition.Plain); i >= 0 {
-		return fmt.Errorf("cells: dimension %s: a plain quantity is compared by its range, which is not known before the last burst has come: want a logarithm, or one density for all bursts", dims[i])
-	}
-	most := partition.MostSide(dims, c.Resolution)
-	if c.Side > most*(1+0x1p-40) {
-		return fmt.Errorf("cells: a side of %v in the dimensions %s: want at most %v, as kinds are told apart from an Eps of %v on", c.Side, specOf(dims), most, most/kinds.MostSide(len(dims), 1))
-	}
-	return nil
 }
 
 // choose finds the dimensions by the events of the first process.

@@ -61,10 +61,8 @@ func NewKinds(s Set, from Source, o partition.Options) (*Kinds, error) {
 	if err := s.check(&o, from); err != nil {
 		return nil, err
 	}
-	for _, d := range s.Dims {
-		if partition.Plain(d) {
-			return nil, fmt.Errorf("microcell: kinds by dimension %s: a plain quantity is compared by its range, which is not known before the last burst has come", d)
-		}
+	if err := partition.CheckCells(s.Dims, o.Resolution, s.Side); err != nil {
+		return nil, fmt.Errorf("microcell: %w", err)
 	}
 	k := &Kinds{computation: newComputation(&s, from, o)}
 	k.filter()
@@ -215,7 +213,7 @@ func (k *Kinds) gather(p *kinds.Proposal, lists [][]int64) error {
 			at, known := k.At(rank, int32(words[0]))
 			x := piece{at, int32(words[1]), math.Float64frombits(uint64(words[2]))}
 			if !known || words[1] < 0 || int(words[1]) >= len(p.Basins) || words[3] < 1 {
-				return fmt.Errorf("microcell: member %d has %d bursts of unit %d in basin %d", rank, words[3], words[0], words[1])
+				return &team.MisfitError{Member: rank, Err: fmt.Errorf("%d bursts of unit %d in basin %d", words[3], words[0], words[1])}
 			}
 			i, known := number[x]
 			if !known {

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -96,6 +97,26 @@ func Steady(dims []space.Dim) (list []bool) {
 
 // Plain says that the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
 func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
+
+// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
+// the last burst has come. Of nil dimensions, which are found later, it is right for either that may be chosen.
+func CheckCells(dims []space.Dim, resolution, side float64) error {
+	if i := slices.IndexFunc(dims, Plain); i >= 0 {
+		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
+	}
+	most := math.Inf(1)
+	choices := [][]space.Dim{dims}
+	if dims == nil {
+		choices = [][]space.Dim{withCounters, withoutCounters}
+	}
+	for _, d := range choices {
+		most = min(most, MostSide(d, resolution))
+	}
+	if side > most*(1+0x1p-40) {
+		return fmt.Errorf("micro-cells of side %v: want at most %v, with which the least Eps of kinds can be told", side, most)
+	}
+	return nil
+}
 
 // leastEps is the Eps of the finest basins.
 func (o *Options) leastEps() float64 {

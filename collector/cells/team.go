@@ -45,7 +45,7 @@ func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread,
 	h.ask()
 	all := team.Threads{Team: relay.Member{Caller: h, Of: len(h.ids) + 1}, Of: of}
 	r, err = h.find(k, all, &o, number)
-	if h.failed != nil { // whatever came of it
+	if err = h.blame(err); h.failed != nil { // whatever came of it
 		err = h.failed
 	}
 	if err == nil {
@@ -158,18 +158,23 @@ func (h *hub) Call(c relay.Call) ([]byte, error) {
 	}
 	h.calls[0] = c
 	given, err := relay.Combine(h.calls)
-	var fault *relay.Fault
-	if errors.As(err, &fault) && fault.Rank > 0 {
-		h.failed = h.leave(h.ids[fault.Rank-1], fault.Err)
-		return nil, h.failed
-	}
 	if err != nil {
-		return nil, err
+		return nil, h.blame(err)
 	}
 	h.given = given
 	h.step++
 	h.ask()
 	return given[0], nil
+}
+
+// blame leaves out the agent at which an error lies, if it is one's.
+func (h *hub) blame(err error) error {
+	var misfit *team.MisfitError
+	if errors.As(err, &misfit) && misfit.Member > 0 && misfit.Member <= len(h.ids) && h.failed == nil {
+		h.failed = h.leave(h.ids[misfit.Member-1], misfit.Err)
+		return h.failed
+	}
+	return err
 }
 
 // ask has the agents told what the latest call came to, and asked for the next one, some at a time.

@@ -96,7 +96,10 @@ func (a *account) classify() {
 				a.missing = append(a.missing, fmt.Sprintf("ranks are not told apart: sums of cluster %d, of %d", label, clusters-1))
 				return
 			}
-			t.ClusterNS[label] = ns
+			if label > 0 {
+				label = cmp.Or(a.result.Clusters[label-1].Kind, label) // a variant comes in its kind's place
+			}
+			t.ClusterNS[label] += ns
 		}
 		t.Sent, t.Received = sentBy(r.Process)
 		threads, of, names = append(threads, t), append(of, i), append(names, a.lineup.names[i])

@@ -59,7 +59,7 @@ func Answer(t team.Threads, number func(c Calls) int64) error {
 	answers := make([][]int64, t.Size())
 	for rank, words := range asked {
 		if len(words)%callWords != 0 {
-			return &Fault{rank, fmt.Errorf("%d numbers of calls", len(words))}
+			return &team.MisfitError{Member: rank, Err: fmt.Errorf("%d numbers of calls", len(words))}
 		}
 		for ; len(words) > 0; words = words[callWords:] {
 			answers[rank] = append(answers[rank], number(Calls{

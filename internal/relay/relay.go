@@ -87,23 +87,12 @@ func (m Member) Merge(width int, rows []int64) ([]int64, error) {
 	return made, err
 }
 
-// A Fault is what is wrong with what a member gives.
-type Fault struct {
-	Rank int
-	Err  error
-}
-
-func (f *Fault) Error() string { return fmt.Sprintf("relay: member %d: %v", f.Rank, f.Err) }
-
-// Unwrap is for package errors.
-func (f *Fault) Unwrap() error { return f.Err }
-
-// Combine says what each member is given, of what all have given, by rank. All have to make the call that the first one makes. An error is a Fault.
+// Combine says what each member is given, of what all have given, by rank. All have to make the call that the first one makes. An error is a team.MisfitError.
 func Combine(calls []Call) ([][]byte, error) {
 	first := &calls[0]
 	for rank := range calls {
 		if c := &calls[rank]; c.Op != first.Op || c.Width != first.Width {
-			return nil, &Fault{rank, fmt.Errorf("it calls %v of width %d, the first member %v of width %d", c.Op, c.Width, first.Op, first.Width)}
+			return nil, &team.MisfitError{Member: rank, Err: fmt.Errorf("it calls %v of width %d, the first member %v of width %d", c.Op, c.Width, first.Op, first.Width)}
 		}
 	}
 	given := make([][]byte, len(calls))
@@ -123,7 +112,7 @@ func Combine(calls []Call) ([][]byte, error) {
 	case moriensv1.CellsCall_OP_SUM, moriensv1.CellsCall_OP_MIN, moriensv1.CellsCall_OP_MAX:
 		same, err = reduce(calls)
 	default:
-		err = &Fault{0, fmt.Errorf("there is no call %v", first.Op)}
+		err = &team.MisfitError{Member: 0, Err: fmt.Errorf("there is no call %v", first.Op)}
 	}
 	for rank := range given {
 		given[rank] = same
@@ -136,7 +125,7 @@ func exchange(calls []Call) ([][]byte, error) {
 	for rank := range calls {
 		parts, err := unframe(calls[rank].Data, len(calls))
 		if err != nil {
-			return nil, &Fault{rank, err}
+			return nil, &team.MisfitError{Member: rank, Err: err}
 		}
 		for i, part := range parts {
 			to[i] = append(to[i], part)
@@ -157,7 +146,7 @@ func merge(calls []Call) ([]byte, error) {
 			err = checkRows(calls[rank].Width, tables[rank])
 		}
 		if err != nil {
-			return nil, &Fault{rank, err}
+			return nil, &team.MisfitError{Member: rank, Err: err}
 		}
 	}
 	return bytesOf(team.MergeRows(calls[0].Width, tables)), nil
@@ -184,7 +173,7 @@ func reduce(calls []Call) ([]byte, error) {
 			err = fmt.Errorf("%d values: want %d", len(values), len(made))
 		}
 		if err != nil {
-			return nil, &Fault{rank, err}
+			return nil, &team.MisfitError{Member: rank, Err: err}
 		}
 		if rank == 0 {
 			made = values
