@@ -17,6 +17,7 @@ const (
 	leastSpeed  = 4   // cells
 	betterSpeed = 1.25
 	moreOverlap = .15
+	mostPaces   = 1 << 16 // cells of a thread's bursts: those of all durations that 64 bits can count are far fewer
 )
 
 // speeds finds by thread how many cells of speedCell longer it takes than the others in everything.
@@ -99,6 +100,9 @@ func newPaces(t *Table, threads int) *paces {
 		}
 		cell := func(k int) int { return int(uint32(t.Keys[k])) - 1<<30 }
 		x := pace{thread: int(head & (1<<24 - 1)), first: cell(from) - 2}
+		if cell(i-1)-x.first > mostPaces {
+			continue
+		}
 		x.shares = make([]float64, cell(i-1)-x.first+3)
 		for k := from; k < i; k++ {
 			n := float64(t.Counts[k])

@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
 	keeping "moriens/agent/cells"
@@ -376,4 +378,53 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// FuzzTeam has an agent say whatever can come over the network while kinds are found: there is an answer or an error.
+func FuzzTeam(f *testing.F) {
+	params := plant.FourKinds(5, 6, plant.Quiet)
+	params.Anchors, params.Ranks = true, 2
+	o := partition.Options{Dims: logDuration, By: partition.ByNone, JobThreads: 2, Workers: 1}
+	p := plantedAt(f, params.Run(), 1, 0, keeping.Config{Dims: o.Dims, By: o.By, Kinds: true}, rand.New(rand.NewPCG(1, 1)))
+	var session bytes.Buffer
+	p.trouble = func(_ uint64, a *moriensv1.CellsAnswer) {
+		if _, err := protodelim.MarshalTo(&session, a); err != nil {
+			f.Fatal(err)
+		}
+	}
+	c, _, r, err := p.kindsOf(f, o)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := c.Rows(f.Context(), 1, []uint64{500}, len(r.Clusters)); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(session.Bytes())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		answers := new(tape)
+		for from := bytes.NewReader(data); ; {
+			a := new(moriensv1.CellsAnswer)
+			if protodelim.UnmarshalFrom(from, a) != nil {
+				break
+			}
+			*answers = append(*answers, a)
+		}
+		c := New(answers, quiet)
+		set, err := c.Survey(t.Context(), p)
+		if err != nil {
+			return
+		}
+		own := o
+		own.Dims = set.Dims
+		r, err := c.Kinds(t.Context(), *set, p.threads, own, func(relay.Calls) int64 { return 0 })
+		if err != nil {
+			return
+		}
+		for _, x := range r.Clusters {
+			if x.Bursts < 0 || x.Kind < 1 || int(x.Kind) > len(r.Clusters) {
+				t.Errorf("%+v", x)
+			}
+		}
+		c.Rows(t.Context(), 1, []uint64{500}, len(r.Clusters))
+	})
 }

@@ -1,6 +1,7 @@
 package cells
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,10 +46,10 @@ func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread,
 	h.ask()
 	all := team.Threads{Team: relay.Member{Caller: h, Of: len(h.ids) + 1}, Of: of}
 	r, err = h.find(k, all, &o, number)
-	if err = h.blame(err); h.failed != nil { // whatever came of it
-		err = h.failed
-	}
-	if err == nil {
+	if err != nil || h.failed != nil {
+		cancel()
+		err = h.blame(err)
+	} else {
 		err = h.end()
 	}
 	if err != nil {
@@ -167,14 +168,26 @@ func (h *hub) Call(c relay.Call) ([]byte, error) {
 	return given[0], nil
 }
 
-// blame leaves out the agent at which an error lies, if it is one's.
+// blame leaves out the agent at which an error lies, if it is one's. Nobody is asked meanwhile.
 func (h *hub) blame(err error) error {
-	var misfit *team.MisfitError
-	if errors.As(err, &misfit) && misfit.Member > 0 && misfit.Member <= len(h.ids) && h.failed == nil {
-		h.failed = h.leave(h.ids[misfit.Member-1], misfit.Err)
-		return h.failed
+	h.asking.Wait()
+	if h.failed != nil || err == nil {
+		return cmp.Or(h.failed, err)
 	}
-	return err
+	var misfit *team.MisfitError
+	var explained *team.ExplainedError
+	rank := 0
+	switch {
+	case errors.As(err, &misfit):
+		rank = misfit.Member
+	case errors.As(err, &explained):
+		rank = explained.Member
+	}
+	if rank < 1 || rank > len(h.ids) {
+		return err
+	}
+	h.failed = h.leave(h.ids[rank-1], err)
+	return h.failed
 }
 
 // ask has the agents told what the latest call came to, and asked for the next one, some at a time.
