@@ -254,7 +254,7 @@ func TestKindsOfAgents(t *testing.T) {
 		{"density", plant.FourKinds(seed+5, 60, plant.Load4), partition.ByCalls, partition.Options{Kinds: partition.KindsByDensity}, []int{2}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.run.Anchors = true
+			tt.run.Anchors = tt.name != "all calls together"
 			run := tt.run.Run()
 			o := tt.o
 			o.Dims, o.By, o.JobThreads, o.Workers = logDuration, tt.by, len(run.ThreadEnds), 2

@@ -80,7 +80,7 @@ func (h *hub) find(k *microcell.Kinds, all team.Threads, o *partition.Options, n
 			err = fmt.Errorf("what the agents say does not fit together: %v", p)
 		}
 	}()
-	if !h.whole {
+	if !h.worlds {
 		if _, k.Anchored, err = relay.Most(all, nil); err != nil {
 			return nil, err
 		}
@@ -119,7 +119,7 @@ func (h *hub) owners(threads []Thread) []int32 {
 // begin is what a member has to know.
 func (h *hub) begin(rank int, of []int32, threads []Thread, k *microcell.Kinds, o *partition.Options) *moriensv1.CellsBegin {
 	b := &moriensv1.CellsBegin{
-		Rank: uint32(rank), Size: uint32(len(h.ids) + 1), Anchors: !h.whole, Density: o.Kinds == partition.KindsByDensity, Unaligned: o.Unaligned, Unstrated: o.Unstrated,
+		Rank: uint32(rank), Size: uint32(len(h.ids) + 1), Anchors: !h.worlds, Density: o.Kinds == partition.KindsByDensity, Unaligned: o.Unaligned, Unstrated: o.Unstrated,
 		Crowded: o.Crowded, Resolution: o.Resolution, MinPoints: uint32(o.MinPts), JobThreads: uint32(o.JobThreads),
 	}
 	for t, owner := range of {

@@ -116,7 +116,7 @@ func (a *account) cluster(ctx context.Context) {
 		o := a.end.Options
 		o.Dims, o.By, o.JobThreads = a.set.Dims, by(a.set, o), len(a.lineup.rings)
 		o.Stop = func() bool { return a.end.Stages.Over(untilCellsRefined) || ctx.Err() != nil }
-		o.Halt = o.Stop
+		o.Halt = func() bool { return stage.Gone(ctx, partOfAll) }
 		if a.result, a.err = a.compute(ctx, o); a.err == nil {
 			return
 		}
