@@ -189,7 +189,7 @@ func TestKindsOfCells(t *testing.T) {
 		{"classes of ranks", plant.Classes(seed+2, 150, plant.Quiet), partition.ByCalls, partition.Options{}, []int{2}},
 		{"a rare kind", plant.Rare(seed+3, 6, 20, 1.5, plant.Quiet), partition.ByCalls, partition.Options{}, []int{2}},
 		{"turns", plant.Turns(seed+4, 150), partition.ByCalls, partition.Options{}, []int{2}},
-		{"pairs of calls", plant.ManyPairs(seed + 5), partition.ByNone, partition.Options{}, []int{3}},
+		{"all calls together", plant.FourKinds(seed+5, 60, plant.Load4), partition.ByNone, partition.Options{}, []int{3}},
 		{"counters", plant.ByCounters(seed+6, 60, plant.Load20), partition.ByNone, partition.Options{}, []int{1, 5}},
 		{"density alone", plant.FourKinds(seed+7, 100, plant.Load4), partition.ByCalls, partition.Options{Kinds: partition.KindsByDensity}, []int{4}},
 		{"unaligned", plant.FourKinds(seed+8, 60, plant.Load4), partition.ByCalls, partition.Options{Unaligned: true, Unstrated: true}, []int{5}},

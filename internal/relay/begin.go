@@ -10,7 +10,9 @@ import (
 func Most(t team.Threads, calls map[uint64]int64) (id uint64, some bool, err error) {
 	var rows [][]int64
 	for id, n := range calls {
-		rows = append(rows, []int64{int64(id), n})
+		if n > 0 {
+			rows = append(rows, []int64{int64(id), n})
+		}
 	}
 	sum, err := t.Merge(1, team.MergeRows(1, rows))
 	best := int64(0)
