@@ -32,7 +32,7 @@ type process struct {
 	// What was looked up last, by some bits: the same few come again and again, and a map costs ten times as much.
 	recentSites  [64]uint32
 	recentGroups [256]pairGroup
-	anchors      map[uint32]bool // communicators of all ranks, by the process's number
+	anchors      map[uint32]uint64 // communicators of all ranks, by the process's number
 	rings        []*ring
 }
 
@@ -90,15 +90,15 @@ func (k *Keeper) add(m *moriensv1.ReportRequest) error {
 			return fmt.Errorf("cells: communicator %d: columns of %d, %d and %d rows", c.Communicator, len(c.First), len(c.Stride), len(c.Count))
 		}
 		if anchor.OfAllRanks(c, int64(c.Size)) {
-			k.communicators[c.Communicator] = int64(c.Size)
+			k.communicators[c.Communicator] = allRanks{c.Id, int64(c.Size)}
 		}
 	case *moriensv1.ReportRequest_Member:
 		p := k.processes[b.Member.Process]
 		if p == nil {
 			return fmt.Errorf("cells: member process %016x is unknown", b.Member.Process)
 		}
-		if k.communicators[b.Member.Communicator] == p.size {
-			p.anchors[b.Member.Comm] = true
+		if c, known := k.communicators[b.Member.Communicator]; known && c.size == p.size {
+			p.anchors[b.Member.Comm] = c.id
 		}
 	case *moriensv1.ReportRequest_ClockSample:
 		k.addSample(b.ClockSample)
@@ -124,7 +124,7 @@ func (k *Keeper) addProcess(p *moriensv1.Process) error {
 	}
 	own := &process{
 		id: p.Process, size: int64(p.Size), clock: p.Clock, frames: make(map[uint32]uint64), sites: make([]site, 1),
-		siteOf: make(map[siteKey]uint32), groupOf: make(map[sitePair]uint32), anchors: make(map[uint32]bool),
+		siteOf: make(map[siteKey]uint32), groupOf: make(map[sitePair]uint32), anchors: make(map[uint32]uint64),
 	}
 	for _, name := range p.Events {
 		at := slices.Index(k.counters, name)
@@ -203,7 +203,7 @@ func (k *Keeper) addCollectives(c *moriensv1.Collectives) error {
 		if row += d; row < 0 || row > math.MaxUint32 {
 			return fmt.Errorf("cells: ring %016x: a collective in row %d: want one from 0 to %d", c.Ring, row, uint32(math.MaxUint32))
 		}
-		if !r.process.anchors[c.Comm[i]] {
+		if _, is := r.process.anchors[c.Comm[i]]; !is {
 			continue
 		}
 		if err := r.anchors.add(uint32(row), c.Comm[i], c.Ordinal[i]); err != nil {

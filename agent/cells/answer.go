@@ -49,6 +49,10 @@ func (k *Keeper) answer(ask *moriensv1.CellsAsk, to *reply) error {
 		return k.want(b.Want, to)
 	case *moriensv1.CellsAsk_Sum:
 		return k.sum(to)
+	case *moriensv1.CellsAsk_Team:
+		return k.team(b.Team, to)
+	case *moriensv1.CellsAsk_Rows:
+		return k.rows(b.Rows, to)
 	}
 	return errors.New("cells: asked for nothing that is known here")
 }

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/analysis/kinds"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -62,7 +63,7 @@ func (r *ring) check(c *moriensv1.Calls) error {
 	if c.First > math.MaxUint32-uint64(n) {
 		return fmt.Errorf("row %d: want at most %d", c.First, math.MaxUint32-n)
 	}
-	for _, rows := range [][]uint32{c.NoBurst, c.PollsRow, c.NoCounts} {
+	for _, rows := range [][]uint32{c.NoBurst, c.PollsRow, c.NoCounts, c.Paused} {
 		for i, row := range rows {
 			if int(row) >= n || i > 0 && row <= rows[i-1] {
 				return errors.New("a column of rows does not ascend within the rows")
@@ -136,11 +137,14 @@ func (k *Keeper) takeCalls(r *ring, c *moriensv1.Calls, nsPerTick float64) error
 // gather puts the bursts of a message, from a row on, into columns, and moves the ring's last call to the message's.
 func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float64) {
 	b.rows, b.before, b.after, b.DurationNS = b.rows[:0], b.before[:0], b.after[:0], b.DurationNS[:0]
-	noBurst := c.NoBurst
+	noBurst, paused := c.NoBurst, c.Paused
 	for i, at := range b.sites {
 		without := len(noBurst) > 0 && int(noBurst[0]) == i
 		if without {
 			noBurst = noBurst[1:]
+		}
+		for len(paused) > 0 && int(paused[0]) < i {
+			paused = paused[1:]
 		}
 		if i < from {
 			continue
@@ -149,6 +153,9 @@ func (b *columns) gather(r *ring, c *moriensv1.Calls, from int, nsPerTick float6
 			b.rows = append(b.rows, int32(i))
 			b.before, b.after = append(b.before, r.last), append(b.after, at)
 			b.DurationNS = append(b.DurationNS, inNS(c.BurstTicks[i], nsPerTick))
+		}
+		if row := uint32(r.rows) + uint32(i-from); without && (len(paused) > 0 && int(paused[0]) == i || row > 0 && c.BurstTicks[i] > 0) {
+			r.gap(row)
 		}
 		r.last = at
 	}
@@ -188,45 +195,51 @@ func eachCount(c *moriensv1.Calls, event int, rows []int32, visit func(v int64))
 func (k *Keeper) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
 	b := &k.columns
 	b.gatherValues(r, c)
-	events, dims := len(r.process.events), len(k.dims)
+	sites := k.by == partition.ByNone
 	next, complete := from, 0
 	for i, row := range b.rows {
 		for ; next < int(row); next++ {
-			r.append(none)
+			r.append(rowOf{site: b.sites[next]}, sites)
 		}
 		next++
-		x := burst{ring: r.number, row: uint32(r.rows), site: b.after[i], ns: b.DurationNS[i], counts: b.values[i*events:][:events]}
-		k.tally.bursts++
-		k.tally.total.Add(uint64(x.ns))
-		of, at := unitShort, []float64(nil)
-		switch status[i] {
-		case space.Complete:
-			at = b.coords[complete*dims:][:dims]
-			complete++
-			of = k.unitOf(r.process, b.before[i], b.after[i], at)
-		case space.Missing:
-			of = unitMissing
-		}
-		r.sums.add(sumKey{x.site, of}, &x)
-		switch of {
-		case unitShort:
-			k.tally.short++
-			k.tally.shortNS.Add(uint64(x.ns))
-			r.append(none)
-		case unitMissing:
-			k.tally.missing++
-			k.tally.missingNS.Add(uint64(x.ns))
-			r.append(none)
-		default:
-			r.bursts++
-			r.append(of + 1)
-			k.units.add(of, at, &x, r.process.events)
-			k.points.add(&k.units, of, &x)
-		}
+		r.append(k.placeOne(r, i, status[i], &complete), sites)
 	}
 	for ; next < len(c.Function); next++ {
-		r.append(none)
+		r.append(rowOf{site: b.sites[next]}, sites)
 	}
+}
+
+// placeOne takes a burst of the columns.
+func (k *Keeper) placeOne(r *ring, i int, status space.Status, complete *int) rowOf {
+	b, events, dims := &k.columns, len(r.process.events), len(k.dims)
+	x := burst{ring: r.number, row: uint32(r.rows), site: b.after[i], ns: b.DurationNS[i], counts: b.values[i*events:][:events]}
+	k.tally.bursts++
+	k.tally.total.Add(uint64(x.ns))
+	of, at := unitShort, []float64(nil)
+	switch status {
+	case space.Complete:
+		at = b.coords[*complete*dims:][:dims]
+		*complete++
+		of = k.unitOf(r.process, b.before[i], b.after[i], at)
+	case space.Missing:
+		of = unitMissing
+	}
+	r.sums.add(sumKey{x.site, of}, &x)
+	kept := rowOf{unit: none, site: x.site}
+	switch of {
+	case unitShort:
+		k.tally.short++
+		k.tally.shortNS.Add(uint64(x.ns))
+	case unitMissing:
+		k.tally.missing++
+		k.tally.missingNS.Add(uint64(x.ns))
+	default:
+		r.bursts++
+		kept.unit, kept.step = of+1, uint16(kinds.Step(x.ns))
+		k.units.add(of, at, &x, r.process.events)
+		k.points.add(&k.units, of, &x)
+	}
+	return kept
 }
 
 // gatherValues puts the counts of all events in the bursts of the columns into one list, burst by burst.

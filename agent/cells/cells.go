@@ -41,7 +41,9 @@ type Config struct {
 	Side float64
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
 	Resolution float64
-	MinNS      int64 // bursts shorter than this are in no unit
+	// Kinds has a side of 0 be that with which kinds come to what they do where all bursts are in one place: partition.MostSide.
+	Kinds bool
+	MinNS int64 // bursts shorter than this are in no unit
 	// PointsMax is how many bytes the points of bursts may take, which splits need. 0: 1/128 of the node's memory.
 	PointsMax int64
 	Log       *slog.Logger
@@ -53,6 +55,7 @@ type Keeper struct {
 
 	asking    sync.Mutex // held while an answer is made; taken before mu
 	labels    labelling
+	work      *teamwork // the latest; nil = there was none, or labels were given since
 	told      told
 	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
 
@@ -68,14 +71,20 @@ type Keeper struct {
 	rings         []*ring    // likewise; their numbers in points
 	byID          map[uint64]*ring
 	clocks        map[moriensv1.Clock]*clock
-	communicators map[uint32]int64 // those of all ranks, and how many these are
-	counters      []string         // events of all processes, as they came
+	communicators map[uint32]allRanks // those of all ranks
+	counters      []string            // events of all processes, as they came
 	groups        groups
 	units         units
 	points        pointsHeld
 	tally         tally
 	pendingRows   int // that wait for a clock's rate
 	columns       columns
+}
+
+// allRanks is a communicator of all ranks.
+type allRanks struct {
+	id   uint64 // the same at all agents
+	size int64
 }
 
 // A tally counts all bursts, in units or not.
@@ -124,7 +133,7 @@ func New(config Config) (*Keeper, error) {
 	}
 	k := &Keeper{
 		config: config, processes: make(map[uint64]*process), byID: make(map[uint64]*ring), clocks: make(map[moriensv1.Clock]*clock),
-		communicators: make(map[uint32]int64), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
+		communicators: make(map[uint32]allRanks), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
 		// No two lives of an agent have surveys of one number.
 		told: told{before: rand.Uint64N(1<<62) + 1},
 	}
@@ -140,8 +149,12 @@ func New(config Config) (*Keeper, error) {
 // cells returns a set of cells for dimensions.
 func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 	side := c.Side
-	if side == 0 {
+	switch {
+	case side > 0:
+	case !c.Kinds:
 		side = cmp.Or(c.Resolution, partition.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
+	case !slices.ContainsFunc(dims, partition.Plain):
+		side = partition.MostSide(dims, c.Resolution)
 	}
 	if side == 0 {
 		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))

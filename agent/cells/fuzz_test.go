@@ -18,6 +18,11 @@ func FuzzAnswer(f *testing.F) {
 		{Body: &moriensv1.CellsAsk_Relabel{Relabel: &moriensv1.CellsRelabel{Step: 1, Begin: true, Unit: []uint32{1}, Label: []int32{7}, Whole: true}}},
 		{Body: &moriensv1.CellsAsk_Want{Want: &moriensv1.CellsWant{Segment: []uint64{0, 2}, High: []uint64{1, 2}, Low: []uint64{3, 4}}}},
 		{Body: &moriensv1.CellsAsk_Sum{Sum: &moriensv1.CellsSum{}}},
+		{Body: &moriensv1.CellsAsk_Team{Team: &moriensv1.CellsTeam{Run: 3, Begin: &moriensv1.CellsBegin{
+			Rank: 1, Size: 2, Owner: []uint32{1}, Owned: []uint32{1}, Ring: []uint64{2}, Thread: []uint32{0}, Group: []int32{0}, Bursts: []uint64{5}, Before: []uint32{0}, After: []uint32{0}, Anchors: true,
+		}}}},
+		{Body: &moriensv1.CellsAsk_Team{Team: &moriensv1.CellsTeam{Run: 3, Step: 1, Given: []byte{1, 2, 3, 4, 5, 6, 7, 8}}}},
+		{Body: &moriensv1.CellsAsk_Rows{Rows: &moriensv1.CellsRows{Ring: 2}}},
 		{},
 	} {
 		text, err := proto.Marshal(ask)

@@ -58,6 +58,7 @@ func (k *Keeper) relabel(ask *moriensv1.CellsRelabel, to *reply) error {
 		l.labels[unit] = ask.Label[i]
 	}
 	l.step, l.whole, l.views = ask.Step, ask.Whole, views
+	k.endWork()
 	return l.tell(to)
 }
 

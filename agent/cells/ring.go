@@ -1,6 +1,8 @@
 package cells
 
 import (
+	"slices"
+
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -12,7 +14,7 @@ var sealAt = chunkRows
 // none stands for the unit of a row without a burst in a unit; others are numbers of units, plus 1.
 const none = 0
 
-// A ring is one thread. Of each row it keeps the unit of the burst before the call.
+// A ring is one thread. Of each row it keeps the unit of the burst before the call, the burst's length, and, where units do not tell it, the call's site.
 type ring struct {
 	id      uint64
 	process *process
@@ -20,6 +22,9 @@ type ring struct {
 	rows    uint64   // so far, those that are gone included
 	chunks  []*chunk // in the order of their rows; none is ever changed, and the list but by append
 	tail    []uint32 // rows behind those of the chunks
+	steps   []uint16 // likewise: kinds.Step of the bursts, 0 where there is none in a unit
+	sites   []uint32 // likewise; nil where units tell them
+	gaps    []uint32 // rows before which something was lost, or recording was paused
 	bursts  uint64   // in units
 	last    uint32   // site of the latest call; 0: it is not known
 	anchors anchors
@@ -27,16 +32,36 @@ type ring struct {
 	packed  int64 // bytes of chunks
 }
 
-// append adds a row.
-func (r *ring) append(unit uint32) {
+// A rowOf is what is kept of a row.
+type rowOf struct {
+	unit uint32 // plus 1; none
+	step uint16
+	site uint32
+}
+
+// append adds a row, with its site if those are kept.
+func (r *ring) append(x rowOf, sites bool) {
 	if r.tail == nil {
-		r.tail = make([]uint32, 0, sealAt)
+		r.tail, r.steps = make([]uint32, 0, sealAt), make([]uint16, 0, sealAt)
 	}
-	r.tail = append(r.tail, unit)
+	r.tail, r.steps = append(r.tail, x.unit), append(r.steps, x.step)
+	if sites {
+		r.sites = append(r.sites, x.site)
+	}
 	r.rows++
 	if len(r.tail) == sealAt {
 		r.seal()
 	}
+}
+
+// latest is a chunk of the tail.
+func (r *ring) latest() *chunk {
+	c := pack(uint32(r.rows)-uint32(len(r.tail)), r.tail)
+	c.steps = slices.Clone(r.steps)
+	if len(r.sites) > 0 {
+		c.sites = pack(c.first, r.sites)
+	}
+	return c
 }
 
 // seal makes a chunk of the tail.
@@ -44,15 +69,23 @@ func (r *ring) seal() {
 	if len(r.tail) == 0 {
 		return
 	}
-	c := pack(uint32(r.rows)-uint32(len(r.tail)), r.tail)
+	c := r.latest()
 	r.chunks = append(r.chunks, c)
 	r.packed += c.bytes()
-	r.tail = r.tail[:0]
+	r.tail, r.steps, r.sites = r.tail[:0], r.steps[:0], r.sites[:0]
+}
+
+// gap notes that something was lost before a row, or not recorded.
+func (r *ring) gap(row uint32) {
+	if n := len(r.gaps); n == 0 || row > r.gaps[n-1] {
+		r.gaps = append(r.gaps, row)
+	}
 }
 
 // skip goes on at a row before which some are gone.
 func (r *ring) skip(to uint64) {
 	r.seal()
+	r.gap(uint32(to))
 	r.rows, r.last = to, 0
 }
 
@@ -73,7 +106,7 @@ func (r *ring) addCalls(c *moriensv1.Calls, sites []uint32, from int, nsPerTick 
 
 // bytes is about what the ring takes of memory.
 func (r *ring) bytes() int64 {
-	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)) + r.anchors.bytes() + r.sums.bytes()
+	return r.packed + 8*int64(cap(r.chunks)) + 4*int64(cap(r.tail)+cap(r.sites)+cap(r.gaps)) + 2*int64(cap(r.steps)) + r.anchors.bytes() + r.sums.bytes()
 }
 
 // A chunk is rows that follow each other: numbers of a list of the units that there are among them.
@@ -82,6 +115,8 @@ type chunk struct {
 	units  []uint32 // as in ring.append, in the order of their first row
 	narrow []uint8  // per row; nil where there are more units
 	wide   []uint16 // per row then
+	steps  []uint16 // per row; nil of sites
+	sites  *chunk   // of the same rows, whose units are sites; nil where those are not kept
 }
 
 // pack makes a chunk of rows.
@@ -116,8 +151,12 @@ func (c *chunk) len() int { return len(c.narrow) + len(c.wide) }
 
 // bytes is what the chunk takes of memory.
 func (c *chunk) bytes() int64 {
-	const header = 4 + 3*24
-	return header + int64(4*cap(c.units)+cap(c.narrow)+2*cap(c.wide))
+	const header = 4 + 4*24 + 8
+	bytes := header + int64(4*cap(c.units)+cap(c.narrow)+2*cap(c.wide)+2*cap(c.steps))
+	if c.sites != nil {
+		bytes += c.sites.bytes()
+	}
+	return bytes
 }
 
 // unpack appends the rows to dst.

@@ -154,6 +154,7 @@ func (r *ring) move(rows []move) {
 			rows = rows[1:]
 		}
 		chunks[i] = pack(was.first, units)
+		chunks[i].steps, chunks[i].sites = was.steps, was.sites
 		r.packed += chunks[i].bytes() - was.bytes()
 	}
 	r.chunks = chunks

@@ -17,7 +17,7 @@ const (
 // sum answers with level 1 of all rings, by the latest labelling.
 func (k *Keeper) sum(to *reply) error {
 	counters := k.told.counters
-	perPart := max(1, partBytes/(8+1+4*5+8*10+60*counters))
+	perPart := max(1, partBytes/(8+1+5*5+8*10+60*counters))
 	message := new(moriensv1.CellsSums)
 	for number := 0; ; number++ {
 		k.mu.Lock()
@@ -26,7 +26,12 @@ func (k *Keeper) sum(to *reply) error {
 			break
 		}
 		r := k.rings[number]
-		rows := k.labels.sumUp(r, counters)
+		var rows []sumRow
+		if f := k.outcome(); f == nil {
+			rows = k.labels.sumUp(r, counters)
+		} else if ring := slices.Index(f.rings, r); ring >= 0 {
+			rows = f.sumUp(ring, counters)
+		}
 		k.mu.Unlock()
 		for i := range rows {
 			if len(message.Ring) >= perPart {
@@ -49,39 +54,57 @@ func (r *reply) sums(m *moriensv1.CellsSums) error {
 type sumRow struct {
 	call     bool
 	site     siteKey
-	label    int32
+	of       labelled
 	count    uint64
 	time     moment.Sum
 	counters []moment.Sum // of bursts: as many as were told
 }
 
-// sumUp puts the sums of units with one label together.
-func (l *labelling) sumUp(r *ring, counters int) []sumRow {
-	type key struct {
-		site  uint32
-		label int32
-	}
-	place := make(map[key]int)
-	var rows []sumRow
+// sumRows are the rows of one ring at work.
+type sumRows struct {
+	ring     *ring
+	counters int
+	place    map[siteLabel]int
+	rows     []sumRow
+}
+
+type siteLabel struct {
+	site uint32
+	of   labelled
+}
+
+// A labelled is the cluster and the kind of bursts.
+type labelled struct{ label, kind int32 }
+
+func newSumRows(r *ring, counters int) *sumRows {
+	return &sumRows{ring: r, counters: counters, place: make(map[siteLabel]int)}
+}
+
+// add adds the part of the i-th sum of the ring that bursts with one label have: all, where all of its bursts have it.
+func (s *sumRows) add(i int, site uint32, of labelled, by *sharing, k int) {
+	r, at := s.ring, siteLabel{site, of}
 	events := len(r.process.events)
-	for i, own := range r.sums.keys {
-		at := key{own.site, l.of(own.unit)}
-		n, known := place[at]
-		if !known {
-			n = len(rows)
-			place[at] = n
-			rows = append(rows, sumRow{site: r.process.sites[own.site].siteKey, label: at.label, counters: make([]moment.Sum, counters)})
-		}
-		rows[n].time.Merge(r.sums.times[i])
-		for e, counter := range r.process.events {
-			if counter < counters {
-				rows[n].counters[counter].Merge(r.sums.counts[i*events+e])
-			}
+	n, known := s.place[at]
+	if !known {
+		n = len(s.rows)
+		s.place[at] = n
+		s.rows = append(s.rows, sumRow{site: r.process.sites[site].siteKey, of: of, counters: make([]moment.Sum, s.counters)})
+	}
+	s.rows[n].time.Merge(by.part(r.sums.times[i], k, true))
+	for e, counter := range r.process.events {
+		if counter < s.counters {
+			s.rows[n].counters[counter].Merge(by.part(r.sums.counts[i*events+e], k, false))
 		}
 	}
+}
+
+// sorted are the rows, and those of calls.
+func (s *sumRows) sorted() []sumRow {
+	rows := s.rows
 	for i := range rows {
 		rows[i].count = uint64(rows[i].time.N)
 	}
+	r := s.ring
 	for number, c := range r.sums.calls {
 		if c.calls > 0 {
 			rows = append(rows, sumRow{call: true, site: r.process.sites[number].siteKey, count: c.calls, time: c.time})
@@ -94,9 +117,19 @@ func (l *labelling) sumUp(r *ring, counters int) []sumRow {
 		case b.call && !a.call:
 			return -1
 		}
-		return cmp.Or(cmp.Compare(a.site.path, b.site.path), cmp.Compare(a.site.function, b.site.function), cmp.Compare(a.label, b.label))
+		return cmp.Or(cmp.Compare(a.site.path, b.site.path), cmp.Compare(a.site.function, b.site.function), cmp.Compare(a.of.label, b.of.label), cmp.Compare(a.of.kind, b.of.kind))
 	})
 	return rows
+}
+
+// sumUp puts the sums of units with one label together.
+func (l *labelling) sumUp(r *ring, counters int) []sumRow {
+	s := newSumRows(r, counters)
+	for i, own := range r.sums.keys {
+		label := l.of(own.unit)
+		s.add(i, own.site, labelled{label, label}, nil, 0)
+	}
+	return s.sorted()
 }
 
 // of is the label of a unit, or of what is in none.
@@ -115,7 +148,8 @@ func (l *labelling) of(unit uint32) int32 {
 // tell adds a row to a message.
 func (r *sumRow) tell(m *moriensv1.CellsSums, ring uint64) {
 	m.Ring, m.Call, m.Path = append(m.Ring, ring), append(m.Call, r.call), append(m.Path, r.site.path)
-	m.Function, m.Label, m.Count = append(m.Function, r.site.function), append(m.Label, r.label), append(m.Count, r.count)
+	m.Function, m.Count = append(m.Function, r.site.function), append(m.Count, r.count)
+	m.Label, m.Kind = append(m.Label, r.of.label), append(m.Kind, r.of.kind)
 	t := &r.time
 	m.Records, m.TotalNs = append(m.Records, uint64(t.N)), append(m.TotalNs, uint64(t.Total))
 	m.SquaresLow, m.SquaresHigh = append(m.SquaresLow, t.Squares.Low), append(m.SquaresHigh, t.Squares.High)

@@ -10,9 +10,9 @@ type view struct {
 
 // view is the ring as it is now.
 func (r *ring) view() view {
-	v := view{chunks: r.chunks[:len(r.chunks):len(r.chunks)], anchors: anchors{rows: r.anchors.rows, jumps: r.anchors.jumps}}
+	v := view{chunks: r.chunks[:len(r.chunks):len(r.chunks)], anchors: anchors{rows: r.anchors.rows, jumps: r.anchors.jumps, turns: r.anchors.turns}}
 	if len(r.tail) > 0 {
-		v.chunks = append(v.chunks, pack(uint32(r.rows)-uint32(len(r.tail)), r.tail))
+		v.chunks = append(v.chunks, r.latest())
 	}
 	return v
 }

@@ -12,7 +12,7 @@ import (
 func Cores(t team.Threads, workers, n, clusters int, of func(i int) int32, durationNS func(i int) int64) (medianNS, core []float64, err error) {
 	defer team.Leave("kinds", &err)
 	c := &crew{team.Crew{Threads: t}, workers, nil}
-	spreads := spreadsOf(c, n, of, clusters, func(i int) int32 { return step(durationNS(i)) })
+	spreads := spreadsOf(c, n, of, clusters, func(i int) int32 { return Step(durationNS(i)) })
 	medianNS, core = make([]float64, clusters), make([]float64, clusters)
 	for k := range spreads {
 		s := &spreads[k][0]
@@ -25,11 +25,14 @@ func Cores(t team.Threads, workers, n, clusters int, of func(i int) int32, durat
 // stepBits is how many bits of a duration count.
 const stepBits = 10
 
-// step numbers durations, ascending; lengthOf is its inverse, up to what does not count.
-func step(ns int64) int32 {
+// Step numbers durations, ascending, with 16 bits: right to a thousandth. OfStep is the middle of those that have a number.
+func Step(ns int64) int32 {
 	shift := max(0, bits.Len64(uint64(ns))-stepBits-1)
 	return int32(shift<<stepBits + int(ns>>shift))
 }
+
+// OfStep is the middle of the durations that have a number of Step.
+func OfStep(step int32) int64 { return int64(lengthOf(float64(step) + .5)) }
 
 func lengthOf(middle float64) float64 {
 	if math.IsNaN(middle) {

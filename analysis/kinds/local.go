@@ -168,22 +168,21 @@ func (l *local) gapsOf(thread int) []int32 {
 	return l.Gaps[thread]
 }
 
-// ring says by thread which ones are next to it on its node: the next and the one before, of those that have bursts anywhere; -1 = none. Of two the other is the next.
+// ring says by thread which ones are next to it on its node: the next and the one before, of those that have bursts anywhere; -1 = none. Of two the other is the next. Where no
+// node has threads of several members it says that of threads here alone.
 func (l *local) ring(c *crew) (nextOf, prevOf []int) {
 	bursts := make([]int64, len(l.Ends))
 	for t, n := range lengths(l.Ends) {
 		bursts[t] = int64(n)
 	}
-	c.Reduce(team.Sum, bursts)
+	if l.nodesMixed() {
+		c.Reduce(team.Sum, bursts)
+	}
 	nextOf, prevOf = slices.Repeat([]int{-1}, len(l.Ends)), slices.Repeat([]int{-1}, len(l.Ends))
 	of := make(map[int32][]int)
 	for t, n := range bursts {
 		if n > 0 {
-			node := int32(0)
-			if l.Nodes != nil {
-				node = l.Nodes[t]
-			}
-			of[node] = append(of[node], t)
+			of[l.nodeOf(t)] = append(of[l.nodeOf(t)], t)
 		}
 	}
 	for _, threads := range of {
@@ -197,6 +196,26 @@ func (l *local) ring(c *crew) (nextOf, prevOf []int) {
 		}
 	}
 	return nextOf, prevOf
+}
+
+func (l *local) nodeOf(thread int) int32 {
+	if l.Nodes == nil {
+		return 0
+	}
+	return l.Nodes[thread]
+}
+
+// nodesMixed says that a node has threads of several members.
+func (l *local) nodesMixed() bool {
+	owner := make(map[int32]int)
+	for t := range l.Ends {
+		of := l.Team.Owner(t)
+		if was, known := owner[l.nodeOf(t)]; known && was != of {
+			return true
+		}
+		owner[l.nodeOf(t)] = of
+	}
+	return false
 }
 
 // A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals tell what is at the same place on other threads.

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
 	"moriens/internal/mix"
 )
@@ -263,16 +262,15 @@ func (p *placing) share() {
 		p.shared = p.here
 		return
 	}
-	var words []int64 // key, then a kind and its count
+	k := newCounter(2)
 	s := p.here
 	for slot, key := range s.contexts.keys {
-		s.each(int32(slot), func(kind, n int32) { words = append(words, int64(key), int64(kind)<<32|int64(n)) })
+		s.each(int32(slot), func(kind, n int32) { k.add(int64(n), int64(key), int64(kind)) })
 	}
+	t := p.c.all(k.table())
 	p.shared = newSlots()
-	for _, list := range team.Must(team.Gather(p.c.Crew, words)) {
-		for ; len(list) > 0; list = list[2:] {
-			p.shared.add(uint64(list[0]), int32(list[1]>>32), int32(list[1]))
-		}
+	for i, n := range t.Counts {
+		p.shared.add(uint64(t.Key(i)[0]), int32(t.Key(i)[1]), int32(n))
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	leastSpeed  = 4   // cells
 	betterSpeed = 1.25
 	moreOverlap = .15
+	mostPaces   = 1 << 16 // cells of a thread's bursts: those of all durations that 64 bits can count are far fewer
 )
 
 // speeds finds by thread how many cells of speedCell longer it takes than the others in everything.
@@ -28,7 +29,7 @@ func (l *local) speeds(c *crew) []int32 {
 	c.Reduce(team.Sum, sizes)
 	number := largest(sizes, speedGroups)
 	perCell := int32(math.Round(speedCell / l.Side))
-	t := c.count(1, l.n, func(k *counter, from, to int) {
+	t := c.tally(1, l.n, func(k *counter, from, to int) {
 		l.eachThread(from, to, func(thread, from, to int) {
 			for i := from; i < to; i++ {
 				if j := number[l.Group[i]]; j >= 0 {
@@ -38,7 +39,19 @@ func (l *local) speeds(c *crew) []int32 {
 			k.cut()
 		})
 	})
-	return newPaces(&t, len(l.Ends)).shifts(c.workers)
+	shifts := make([]int32, len(l.Ends))
+	moved := c.decide(t, func(sum *Table) (moved []int64) {
+		for thread, cells := range newPaces(sum, len(l.Ends)).shifts(c.workers) {
+			if cells != 0 {
+				moved = append(moved, int64(thread), int64(cells))
+			}
+		}
+		return moved
+	})
+	for ; len(moved) > 0; moved = moved[2:] {
+		shifts[moved[0]] = int32(moved[1])
+	}
+	return shifts
 }
 
 func floorDiv(a, b int32) int32 {
@@ -88,6 +101,9 @@ func newPaces(t *Table, threads int) *paces {
 		}
 		cell := func(k int) int { return int(uint32(t.Keys[k])) - 1<<30 }
 		x := pace{thread: int(head >> 8), first: cell(from) - 2}
+		if cell(i-1)-x.first > mostPaces {
+			continue
+		}
 		x.shares = make([]float64, cell(i-1)-x.first+3)
 		for k := from; k < i; k++ {
 			n := float64(t.Counts[k])

@@ -44,7 +44,7 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 		return strata // their numbers do not fit a key
 	}
 	key := func(thread, i int) int64 { return int64(l.stratum[i])<<(2*codeBits) | context(thread, i) }
-	all := c.count(1, l.n, func(k *counter, from, to int) {
+	all := c.tally(1, l.n, func(k *counter, from, to int) {
 		l.eachThread(from, to, func(t, from, to int) {
 			for i := from; i < to; i++ {
 				k.one(key(t, i))
@@ -52,24 +52,15 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 		})
 	})
 	contexts := make([]*stratumContexts, strata)
-	for row, n := range all.Counts {
-		stratum := all.Keys[row] >> (2 * codeBits)
-		s := contexts[stratum]
-		if s == nil {
-			s = &stratumContexts{}
-			contexts[stratum] = s
-		}
-		s.bursts += n
-		s.key, s.of = append(s.key, all.Keys[row]), append(s.of, n)
-	}
 	index := newCounter(1) // of the contexts that say something, in strata that may be cut
-	for stratum, s := range contexts {
-		if s == nil || !s.mayBeCut() {
-			contexts[stratum] = nil
-			continue
-		}
-		for _, i := range s.large {
-			s.row = append(s.row, index.row(s.key[i]))
+	words := c.decide(all, func(sum *Table) []int64 { return mayBeCut(sum) })
+	for len(words) > 0 {
+		s := &stratumContexts{bursts: words[1], contexts: int(words[2])}
+		contexts[words[0]] = s
+		large := words[4 : 4+2*words[3]]
+		words = words[4+2*words[3]:]
+		for ; len(large) > 0; large = large[2:] {
+			s.row, s.of = append(s.row, index.row(large[0])), append(s.of, large[1])
 		}
 	}
 	if len(index.counts) == 0 {
@@ -134,31 +125,39 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 	return strata
 }
 
-// stratumContexts are the contexts of the bursts of a stratum.
+// stratumContexts are the contexts of the bursts of a stratum that say something.
 type stratumContexts struct {
-	bursts int64
-	key    []int64   // ascending
-	of     []int64   // bursts, by key
-	large  []int     // indices of those that say something
-	row    []int32   // by context in large: among those of all strata
-	edges  []int32   // cells where the pooled quantiles are
-	lowest int32     // cell of bins
-	binOf  []uint8   // by cell, from lowest on
-	bins   [][]int64 // by context in large
+	bursts   int64   // of all contexts
+	contexts int     // those that say nothing included
+	of       []int64 // bursts
+	row      []int32 // among the contexts of all strata
+	edges    []int32 // cells where the pooled quantiles are
+	lowest   int32   // cell of bins
+	binOf    []uint8 // by cell, from lowest on
+	bins     [][]int64
 }
 
-// mayBeCut finds the contexts that say something. It says whether there are several.
-func (s *stratumContexts) mayBeCut() bool {
-	least := leastContext(len(s.key))
-	if s.bursts < 4*least || len(s.key) > strataContexts {
-		return false
-	}
-	for i, n := range s.of {
-		if n >= least && s.key[i]&noContext != noContext {
-			s.large = append(s.large, i)
+// mayBeCut finds the strata with several contexts that say something: their number, bursts and contexts, and of those that say something how many there are, and of each its key and bursts.
+func mayBeCut(all *Table) (words []int64) {
+	for from := 0; from < all.Len(); {
+		stratum, to, bursts := all.Keys[from]>>(2*codeBits), from, int64(0)
+		for ; to < all.Len() && all.Keys[to]>>(2*codeBits) == stratum; to++ {
+			bursts += all.Counts[to]
 		}
+		contexts := to - from
+		least := leastContext(contexts)
+		var large []int64
+		for i := from; i < to; i++ {
+			if all.Counts[i] >= least && all.Keys[i]&noContext != noContext {
+				large = append(large, all.Keys[i], all.Counts[i])
+			}
+		}
+		if bursts >= 4*least && contexts <= strataContexts && len(large) > 2 {
+			words = append(append(words, stratum, bursts, int64(contexts), int64(len(large)/2)), large...)
+		}
+		from = to
 	}
-	return len(s.large) >= 2
+	return words
 }
 
 // bin is how many of the quantiles are below a cell.
@@ -212,23 +211,23 @@ func (l *local) quantiles(c *crew, contexts []*stratumContexts) {
 	}
 }
 
-// classes are the contexts, by index in large, that become strata of their own: all but those with most bursts, which keep the stratum. Contexts whose medians are less
+// classes are the contexts, by index, that become strata of their own: all but those with most bursts, which keep the stratum. Contexts whose medians are less
 // than near cells apart are alike: where a kind has hardly any spread its ranks differ by more than that.
 func (s *stratumContexts) classes(near float64) [][]int {
-	order, place := make([]int, len(s.large)), make([]float64, len(s.large))
-	for i, at := range s.large {
+	order, place := make([]int, len(s.of)), make([]float64, len(s.of))
+	for i, bursts := range s.of {
 		order[i] = i
 		sum, below := int64(0), int64(0)
 		for _, n := range s.bins[i][:len(s.edges)] {
 			below += n
 			sum += below
 		}
-		place[i] = float64(sum) / float64(s.of[at])
+		place[i] = float64(sum) / float64(bursts)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(place[a], place[b]) })
 	var list []stratumClass
 	for _, i := range order {
-		list = append(list, stratumClass{[]int{i}, slices.Clone(s.bins[i]), s.of[s.large[i]]})
+		list = append(list, stratumClass{[]int{i}, slices.Clone(s.bins[i]), s.of[i]})
 	}
 	distance := func(a, b *stratumClass) float64 {
 		if math.Abs(float64(s.edges[a.median()])-float64(s.edges[b.median()])) < near {
@@ -254,7 +253,7 @@ func (s *stratumContexts) classes(near float64) [][]int {
 			apart[best] = distance(&list[best], &list[best+1])
 		}
 	}
-	enough := max(int64(strataShare*float64(s.bursts)), 2*leastContext(len(s.key)))
+	enough := max(int64(strataShare*float64(s.bursts)), 2*leastContext(s.contexts))
 	list = slices.DeleteFunc(list, func(x stratumClass) bool { return x.bursts < enough })
 	if len(list) < 2 {
 		return nil

@@ -206,27 +206,50 @@ type crew struct {
 	halt    func() bool
 }
 
+// rows are the words of a table, row by row, each with its count.
+func (t *Table) rows() []int64 {
+	words := make([]int64, 0, len(t.Keys)+len(t.Counts))
+	for i, n := range t.Counts {
+		words = append(append(words, t.Key(i)...), n)
+	}
+	return words
+}
+
+// tableOf is the table of which these are the rows.
+func tableOf(width int, rows []int64) Table {
+	t := Table{Width: width, Keys: make([]int64, 0, len(rows)/(width+1)*width), Counts: make([]int64, 0, len(rows)/(width+1))}
+	for ; len(rows) > 0; rows = rows[width+1:] {
+		t.Keys, t.Counts = append(t.Keys, rows[:width]...), append(t.Counts, rows[width])
+	}
+	return t
+}
+
 // all adds up the tables of all members.
 func (c *crew) all(t Table) Table {
 	if c.Alone() {
 		return t
 	}
-	words := make([]int64, 0, len(t.Keys)+len(t.Counts))
-	for i, n := range t.Counts {
-		words = append(append(words, t.Key(i)...), n)
-	}
-	lists := team.Must(team.Gather(c.Crew, words))
-	sum := newCounter(t.Width)
-	for _, list := range lists {
-		for ; len(list) > 0; list = list[t.Width+1:] {
-			sum.add(list[t.Width], list[:t.Width]...)
-		}
-	}
-	return sum.table()
+	return tableOf(t.Width, team.Must(c.Merge(t.Width, t.rows())))
 }
 
-// count has each worker count some of n things, and adds up what all members have counted.
-func (c *crew) count(width, n int, work func(k *counter, from, to int)) Table {
+// decide has the first member decide by the sum of all members' tables, and tells all: for tables that grow with the threads, of which no member needs those of all.
+func (c *crew) decide(t Table, by func(sum *Table) []int64) []int64 {
+	if c.Alone() {
+		return by(&t)
+	}
+	parts := make([][]int64, c.Size())
+	parts[0] = t.rows()
+	lists := team.Must(team.Exchange(c.Crew, parts))
+	var decided []int64
+	if c.Rank() == 0 {
+		sum := tableOf(t.Width, team.MergeRows(t.Width, lists))
+		decided = by(&sum)
+	}
+	return team.Must(team.Gather(c.Crew, decided))[0]
+}
+
+// tally has each worker count some of n things here.
+func (c *crew) tally(width, n int, work func(k *counter, from, to int)) Table {
 	c.halted()
 	parts := make([]Table, max(1, c.workers))
 	workers.Chunks(n, c.workers, func(w, from, to int) {
@@ -234,7 +257,12 @@ func (c *crew) count(width, n int, work func(k *counter, from, to int)) Table {
 		work(k, from, to)
 		parts[w] = k.table()
 	})
-	return c.all(Merge(width, parts...))
+	return Merge(width, parts...)
+}
+
+// count is tally of the things of all members.
+func (c *crew) count(width, n int, work func(k *counter, from, to int)) Table {
+	return c.all(c.tally(width, n, work))
 }
 
 // halted is collective: it ends the work where a member has no time left.

@@ -245,7 +245,7 @@ func TestStepsOfDurations(t *testing.T) {
 	random := drawn(t)
 	last := int32(-1)
 	for ns := int64(0); ns < 1<<14; ns++ {
-		s := step(ns)
+		s := Step(ns)
 		if s < last || s > last+1 {
 			t.Fatalf("step %d of %d ns after %d", s, ns, last)
 		}
@@ -253,10 +253,10 @@ func TestStepsOfDurations(t *testing.T) {
 	}
 	for range 20_000 {
 		ns := random.Int64N(math.MaxInt64) >> random.IntN(62)
-		if got := lengthOf(float64(step(ns)) + .5); math.Abs(got-float64(ns)) > float64(ns)/1000 {
+		if got := lengthOf(float64(Step(ns)) + .5); math.Abs(got-float64(ns)) > float64(ns)/1000 {
 			t.Fatalf("%d ns are %v", ns, got)
 		}
-		if ns < math.MaxInt64 && step(ns) > step(ns+1) {
+		if ns < math.MaxInt64 && Step(ns) > Step(ns+1) {
 			t.Fatalf("step of %d ns is above that of the next", ns)
 		}
 	}

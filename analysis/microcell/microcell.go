@@ -58,7 +58,7 @@ type Source interface {
 // A Result is the clustering of all units.
 type Result struct {
 	Units    []Unit              // those of the Set, and the places that came of them
-	Labels   []int32             // per unit: a Cluster's ID, partition.LabelNoise or LabelFiltered; LabelNoise for one without bursts
+	Labels   []int32             // per unit: a Cluster's ID, partition.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
 	Lineage  []uint32            // per unit: index into Tree.Lineages
 	Clusters []partition.Cluster // as in partition.Result
 	Groups   []partition.Group   // of units that are clustered, by total time, descending; ties by Before, After
@@ -68,7 +68,11 @@ type Result struct {
 	Clustered, Filtered partition.Tally
 	MinNS               int64   // units whose bursts last less on average are filtered; 0 = none are
 	Score, NoiseScore   float64 // as in partition.Result
+	Shuffled, Predicted float64
+	Speed               []float64 // by thread
 	Tree                *refine.Tree
+	Basins              []partition.Basin // as in partition.Result
+	Joins               []partition.Join
 	Resolution          float64 // the least Eps that is chosen by itself
 	Warnings            []string
 	Certificate         Certificate

@@ -10,27 +10,8 @@ import (
 
 // split asks for the places that a round needs, as far as it may.
 func (c *computation) split() error {
-	asked := c.mayAsk()
-	if len(asked) == 0 {
-		return nil
-	}
-	slices.Sort(asked)
-	places, err := c.source.Split(asked)
-	if err != nil {
+	if _, err := c.splitOf(c.groups); err != nil {
 		return err
-	}
-	if len(places) != len(asked) {
-		return fmt.Errorf("microcell: %d units were asked for, %d answered", len(asked), len(places))
-	}
-	c.certificate.Rounds++
-	for k, i := range asked {
-		if places[k] == nil {
-			c.lost[i] = true
-			continue
-		}
-		if err := c.replace(i, places[k]); err != nil {
-			return fmt.Errorf("microcell: unit %d %w", i, err)
-		}
 	}
 	for _, g := range c.groups {
 		c.settle(g)
@@ -38,11 +19,43 @@ func (c *computation) split() error {
 	return nil
 }
 
+// splitOf asks for the places that some groups need, as far as it may, and says which units are in pieces now, or cannot be.
+func (c *computation) splitOf(groups []*group) (changed map[int32]bool, err error) {
+	asked, lost := c.mayAsk(groups)
+	changed = make(map[int32]bool)
+	for _, i := range lost {
+		changed[i] = true
+	}
+	if len(asked) == 0 {
+		return changed, nil
+	}
+	slices.Sort(asked)
+	asked = slices.Compact(asked)
+	places, err := c.source.Split(asked)
+	if err != nil {
+		return nil, err
+	}
+	if len(places) != len(asked) {
+		return nil, fmt.Errorf("microcell: %d units were asked for, %d answered", len(asked), len(places))
+	}
+	c.certificate.Rounds++
+	for k, i := range asked {
+		changed[i] = true
+		if places[k] == nil {
+			c.lost[i] = true
+			continue
+		}
+		if err := c.replace(i, places[k]); err != nil {
+			return nil, fmt.Errorf("microcell: unit %d %w", i, err)
+		}
+	}
+	return changed, nil
+}
+
 // mayAsk are the units asked for of which places may still be had: all that a group asks for, or none. A part would cost as much and leave the answer open. What is not asked for is lost.
-func (c *computation) mayAsk() []int32 {
+func (c *computation) mayAsk(groups []*group) (may, lost []int32) {
 	late := c.options.Stop != nil && c.options.Stop()
-	var may []int32
-	for _, g := range c.groups {
+	for _, g := range groups {
 		var bursts int64
 		for _, i := range g.asked {
 			bursts += c.units[i].Cell.Count
@@ -51,12 +64,13 @@ func (c *computation) mayAsk() []int32 {
 			for _, i := range g.asked {
 				c.lost[i] = true
 			}
+			lost = append(lost, g.asked...)
 			continue
 		}
 		c.left -= bursts
 		may = append(may, g.asked...)
 	}
-	return may
+	return may, lost
 }
 
 // replace puts places where a unit was.

@@ -55,6 +55,9 @@ func (e *Exact) Std() float64 {
 	n, total := big.NewInt(e.N), wide(e.Total[:])
 	spread := n.Mul(n, wide(e.Squares[:]))
 	spread.Sub(spread, total.Mul(total, total)) // N² times the variance
+	if spread.Sign() < 0 {                      // sums that were shared out are rounded
+		return 0
+	}
 	return math.Sqrt(rounded(spread)) / float64(e.N)
 }
 

@@ -40,7 +40,7 @@ func (x *decided) account(r *Result, ids [][]int32) {
 			return 0
 		}
 		at := x.at[cluster]
-		return ids[at.group][at.cluster]
+		return ids[at.Group][at.Cluster]
 	}
 	for cluster, n := range x.bursts {
 		if n > 0 {
@@ -113,8 +113,8 @@ func (x *decided) otherHalf(cluster int32) int32 {
 
 // hasOthers says that the group of a cluster has one of another kind.
 func (x *decided) hasOthers(cluster int32) bool {
-	group := x.at[cluster].group
-	return slices.ContainsFunc(x.groups[group].Clusters, func(k Cluster) bool { return x.root[k.Node-1] != x.root[cluster] })
+	group := x.at[cluster].Group
+	return slices.ContainsFunc(x.Groups[group].Clusters, func(k Cluster) bool { return x.root[k.Node-1] != x.root[cluster] })
 }
 
 // joins is what a join of leaves comes to: a leaf that was cut into turns has clusters of several kinds.
@@ -157,7 +157,7 @@ func (x *decided) describeBasins(id func(int32) int32) []Basin {
 	}
 	for cluster, n := range x.bursts {
 		if n > 0 {
-			d := &list[x.nodes[x.HalfOf[cluster]].Group]
+			d := &list[x.Nodes[x.HalfOf[cluster]].Group]
 			d.Clusters = append(d.Clusters, id(int32(cluster)))
 		}
 	}
@@ -170,11 +170,11 @@ func (x *decided) describeBasins(id func(int32) int32) []Basin {
 
 // quantity is what a cell's border stands for.
 func (x *decided) quantity(dim int, cell int32) float64 {
-	v := float64(cell) * x.kinding.bursts.Side
-	if x.scale != nil {
-		v /= x.scale[dim]
+	v := float64(cell) * x.Bursts.Side
+	if x.Scale != nil {
+		v /= x.Scale[dim]
 	}
-	return x.space.Dims()[dim].Scale.Quantity(v)
+	return x.Dims[dim].Scale.Quantity(v)
 }
 
 func number(id int32) string { return strconv.Itoa(int(id)) }

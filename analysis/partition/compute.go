@@ -89,8 +89,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	}
 	r.Kinds = r.Labels
 	if c.kindOf != nil {
-		r.adoptKinds(c.kindOf, ids, c.workers)
-		c.account(r, ids)
+		c.decided.Adopt(r, c.kindOf, ids)
 	}
 	r.Warn(c.chosen(selection), found)
 	return r, nil
@@ -108,8 +107,8 @@ type computation struct {
 	kinds      bool // clusters are found by package kinds
 	// coordinates appends those that bursts are clustered by.
 	coordinates func(to []float64, rows []int32) []float64
-	kindOf      []kindOf                       // per burst: found by package kinds, else nil
-	account     func(r *Result, ids [][]int32) // tells how they were found; nil where kindOf is
+	kindOf      []KindOf // per burst: found by package kinds, else nil
+	decided     *Decided // likewise
 }
 
 // group is a group at work: the same at all members, but for rows, at and points.

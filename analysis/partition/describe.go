@@ -8,29 +8,29 @@ import (
 	"moriens/analysis/team"
 )
 
-// A groupTally is what a group's clusters and its noise come to here.
-type groupTally struct {
-	noise         moment.Exact     // durations
-	columns       [][]moment.Exact // by cluster: the durations, and the counters where they were read
-	before, after [][]PathCount    // by cluster: by path
+// A GroupTally is what a group's clusters and its noise come to here.
+type GroupTally struct {
+	Noise         moment.Exact     // durations
+	Columns       [][]moment.Exact // by cluster: the durations, and the counters where they were read
+	Before, After [][]PathCount    // by cluster: by path
 }
 
 // tally counts and measures the clusters of a group, by the labels of its bursts here.
-func (c *computation) tally(g *group, labels []int32) *groupTally {
-	t := &groupTally{
-		columns: make([][]moment.Exact, len(g.Clusters)), before: make([][]PathCount, len(g.Clusters)), after: make([][]PathCount, len(g.Clusters)),
+func (c *computation) tally(g *group, labels []int32) *GroupTally {
+	t := &GroupTally{
+		Columns: make([][]moment.Exact, len(g.Clusters)), Before: make([][]PathCount, len(g.Clusters)), After: make([][]PathCount, len(g.Clusters)),
 	}
 	noise, of := members(g, labels)
-	add(&t.noise, c.bursts.DurationNS, noise)
+	add(&t.Noise, c.bursts.DurationNS, noise)
 	for k := range g.Clusters {
-		t.columns[k] = make([]moment.Exact, 1+len(c.bursts.Counters))
-		add(&t.columns[k][0], c.bursts.DurationNS, of(k))
+		t.Columns[k] = make([]moment.Exact, 1+len(c.bursts.Counters))
+		add(&t.Columns[k][0], c.bursts.DurationNS, of(k))
 		for i, column := range c.bursts.Counters {
-			add(&t.columns[k][1+i], column, of(k))
+			add(&t.Columns[k][1+i], column, of(k))
 		}
 		if c.bursts.Before != nil {
-			t.before[k] = countPaths(c.bursts.Before, of(k))
-			t.after[k] = countPaths(c.bursts.After, of(k))
+			t.Before[k] = countPaths(c.bursts.Before, of(k))
+			t.After[k] = countPaths(c.bursts.After, of(k))
 		}
 	}
 	return t
@@ -95,19 +95,19 @@ func countPaths(path []uint32, rows []int32) []PathCount {
 	return counts
 }
 
-// describe puts together what the members have counted.
-func (c *computation) describe(groups []*group, tallies []*groupTally) error {
+// Describe gives the clusters of groups their figures, of what the members have counted. It is collective.
+func Describe(t team.Threads, groups []*Found, tallies []*GroupTally) error {
 	var sums []int64
 	for i, g := range groups {
-		t := tallies[i]
-		sums = t.noise.Split(sums)
+		of := tallies[i]
+		sums = of.Noise.Split(sums)
 		for k := range g.Clusters {
-			for _, e := range t.columns[k] {
+			for _, e := range of.Columns[k] {
 				sums = e.Split(sums)
 			}
 		}
 	}
-	if err := c.team.AllReduce(sums, team.Sum); err != nil {
+	if err := t.AllReduce(sums, team.Sum); err != nil {
 		return err
 	}
 	next := func() moment.Exact {
@@ -117,21 +117,21 @@ func (c *computation) describe(groups []*group, tallies []*groupTally) error {
 	}
 	for i, g := range groups {
 		noise := next()
-		for _, columns := range tallies[i].columns {
+		for _, columns := range tallies[i].Columns {
 			for j := range columns {
 				columns[j] = next()
 			}
 		}
-		g.Describe(noise, tallies[i].columns)
+		g.Describe(noise, tallies[i].Columns)
 	}
 	before, after := make([][][]PathCount, len(groups)), make([][][]PathCount, len(groups))
-	for i, t := range tallies {
-		before[i], after[i] = t.before, t.after
+	for i, of := range tallies {
+		before[i], after[i] = of.Before, of.After
 	}
-	if err := c.addPaths(before); err != nil {
+	if err := addPaths(t, before); err != nil {
 		return err
 	}
-	if err := c.addPaths(after); err != nil {
+	if err := addPaths(t, after); err != nil {
 		return err
 	}
 	for i, g := range groups {
@@ -143,7 +143,7 @@ func (c *computation) describe(groups []*group, tallies []*groupTally) error {
 }
 
 // addPaths makes of this member's counts of paths, by group and cluster, those of all members, the most frequent path first.
-func (c *computation) addPaths(counts [][][]PathCount) error {
+func addPaths(t team.Threads, counts [][][]PathCount) error {
 	var words []int64 // group, cluster, path, bursts
 	for i, clusters := range counts {
 		for k, list := range clusters {
@@ -153,7 +153,7 @@ func (c *computation) addPaths(counts [][][]PathCount) error {
 			clusters[k] = nil
 		}
 	}
-	all, err := team.Gather(c.team, words)
+	all, err := team.Gather(t, words)
 	if err != nil {
 		return err
 	}

@@ -12,52 +12,9 @@ import (
 	"moriens/analysis/workers"
 )
 
-// A kindOf is the cluster that stands for a burst's kind: index of the group and place among its clusters. group < 0 is one of the labels, less by one.
-type kindOf struct{ group, cluster int32 }
-
-// decide has order decide which leaves are kinds, and gives the groups their clusters.
-func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
-	d, err := p.Decide(k.leaves, k.leafOf)
-	if errors.Is(err, kinds.ErrHalted) {
-		d, err = kinds.Undecided(len(k.leaves), k.leafOf), nil
-		k.stopped, r.Stopped, r.Unscored = true, true, true
-	}
-	if err != nil {
-		return err
-	}
-	r.Speed = p.Speed
-	x := &decided{kinding: k, Decision: d, basins: p.Basins}
-	if err := x.count(); err != nil {
-		return err
-	}
-	x.dissolve()
-	x.number(basins)
-	x.computation.account = x.account
-	if err := x.score(r); err != nil {
-		return err
-	}
-	if err := x.measure(); err != nil {
-		return err
-	}
-	x.label(r)
-	r.Tree = x.tree(r.Score)
-	r.Lineage = x.lineage(len(r.Labels), r.Tree)
-	return k.describeAll(r)
-}
-
-// describeAll describes the clusters of the groups, by the labels of their bursts in their groups.
-func (k *kinding) describeAll(r *Result) error {
-	tallies, sizes := make([]*groupTally, len(k.groups)), make([]int, len(k.groups))
-	for i, g := range k.groups {
-		sizes[i] = len(g.rows)
-	}
-	workers.Every(sizes, k.workers, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
-	return k.describe(k.groups, tallies)
-}
-
 // A decided is a decision at work. Clusters are those of the decision; some have no bursts.
 type decided struct {
-	*kinding
+	*Proposed
 	*kinds.Decision
 	basins []kinds.Basin
 	bursts []int64 // by cluster
@@ -66,7 +23,7 @@ type decided struct {
 	leafBursts []int64
 	noise      [2]int64 // bursts, ns
 	root       []int32  // by cluster: the one with most bursts of its kind
-	at         []kindOf // by cluster: where it is among those of its group
+	at         []KindOf // by cluster: where it is among those of its group
 	scores     *sequence.Score
 }
 
@@ -100,13 +57,13 @@ func (x *decided) count() error {
 
 // sums are how many bursts, of all members, are of each of n things, and how long they take. of says of which a burst here is; none below 0.
 func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
-	parts := make([][]int64, max(1, x.workers))
-	workers.Chunks(len(x.rows), x.workers, func(w, from, to int) {
+	parts := make([][]int64, x.workers())
+	workers.Chunks(len(x.Cluster), x.workers(), func(w, from, to int) {
 		part := make([]int64, 2*n)
 		for i := from; i < to; i++ {
 			if k := of(i); k >= 0 {
 				part[2*k]++
-				part[2*k+1] += x.computation.bursts.DurationNS[x.rows[i]]
+				part[2*k+1] += x.TimeNS(i)
 			}
 		}
 		parts[w] = part
@@ -117,7 +74,7 @@ func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
 			sums[k] += v
 		}
 	}
-	return sums, x.team.AllReduce(sums, team.Sum)
+	return sums, x.Team.AllReduce(sums, team.Sum)
 }
 
 // variantShare is the share of the bursts of its kind that makes a variant a cluster though it has little time.
@@ -137,8 +94,8 @@ func (x *decided) dissolve() {
 	gone := make([]bool, len(x.KindOf))
 	some := false
 	for cluster := range x.KindOf {
-		g := x.groups[x.groupOf(int32(cluster))]
-		least := max(int64(x.options.minPts(g.Bursts)), int64(variantShare*float64(ofKind[x.root[cluster]])))
+		g := x.Groups[x.groupOf(int32(cluster))]
+		least := max(int64(x.minPts(g.Bursts)), int64(variantShare*float64(ofKind[x.root[cluster]])))
 		much := refine.RareShare * float64(total)
 		if ns := float64(x.timeNS[cluster]); x.root[cluster] != int32(cluster) && (x.bursts[cluster] < least && ns < much || ns < much/10) {
 			x.noise[0] += x.bursts[cluster]
@@ -150,7 +107,7 @@ func (x *decided) dissolve() {
 	if !some {
 		return
 	}
-	workers.Chunks(len(x.Cluster), x.workers, func(_, from, to int) {
+	workers.Chunks(len(x.Cluster), x.workers(), func(_, from, to int) {
 		for i, cluster := range x.Cluster[from:to] {
 			if cluster != kinds.None && gone[cluster] {
 				x.Cluster[from+i] = kinds.None
@@ -163,19 +120,19 @@ func (x *decided) dissolve() {
 func (x *decided) groupOf(cluster int32) int32 { return x.basin(cluster).Group }
 
 func (x *decided) basin(cluster int32) *kinds.Basin {
-	return &x.basins[x.nodes[x.HalfOf[cluster]].Group]
+	return &x.basins[x.Nodes[x.HalfOf[cluster]].Group]
 }
 
 // number gives the groups their clusters.
-func (x *decided) number(basins []*group) {
-	x.at = make([]kindOf, len(x.KindOf))
+func (x *decided) number() {
+	x.at = make([]KindOf, len(x.KindOf))
 	for cluster := range x.KindOf {
 		if x.bursts[cluster] == 0 {
 			continue
 		}
 		i := x.groupOf(int32(cluster))
-		g, node := x.groups[i], &x.nodes[x.HalfOf[cluster]]
-		x.at[cluster] = kindOf{i, int32(len(g.Clusters))}
+		g, node := x.Groups[i], &x.Nodes[x.HalfOf[cluster]]
+		x.at[cluster] = KindOf{i, int32(len(g.Clusters))}
 		valley := x.basin(int32(cluster)).Valley
 		if x.basin(int32(cluster)).Alone {
 			valley = math.NaN()
@@ -185,18 +142,18 @@ func (x *decided) number(basins []*group) {
 			Kinship: Kinship{Valley: valley, Predicted: math.NaN()},
 		})
 	}
-	of := make([][]*group, len(x.groups))
-	for i, b := range basins {
+	of := make([][]*Found, len(x.Groups))
+	for i, b := range x.Basins {
 		of[x.basins[i].Group] = append(of[x.basins[i].Group], b)
 	}
-	for i, g := range x.groups {
+	for i, g := range x.Groups {
 		g.Group.Clusters = len(g.Clusters)
 		g.gather(of[i])
 	}
 }
 
 // gather makes the densities of a group's basins those of the group.
-func (g *group) gather(basins []*group) {
+func (g *Found) gather(basins []*Found) {
 	for i, b := range basins {
 		if i == 0 {
 			g.MinPts, g.From, g.Knee, g.Ladder, g.Eps = b.MinPts, b.From, b.Knee, b.Ladder[:1], b.Ladder[0]
@@ -216,26 +173,25 @@ func (g *group) gather(basins []*group) {
 
 // score scores what the threads do, by kinds.
 func (x *decided) score(r *Result) error {
-	c := x.computation
 	r.Score, r.NoiseScore, r.Shuffled, r.Predicted = math.NaN(), math.NaN(), math.NaN(), x.predicted()
-	if x.kinding.bursts.Ends == nil || r.Unscored {
+	b := x.Bursts
+	if b.Ends == nil || r.Unscored {
 		return nil
 	}
-	labels, durations := make([]int32, len(x.rows)), make([]int64, len(x.rows))
-	workers.Chunks(len(x.rows), c.workers, func(_, from, to int) {
+	labels, durations := make([]int32, len(x.Kind)), make([]int64, len(x.Kind))
+	workers.Chunks(len(x.Kind), x.workers(), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			durations[i] = c.bursts.DurationNS[x.rows[i]]
+			durations[i] = x.TimeNS(i)
 			labels[i] = x.Kind[i] + 1 // none is refine.Noise
 		}
 	})
-	b := &x.kinding.bursts
 	threads := sequence.Threads{
-		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: c.team, Halt: c.options.Halt,
+		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
 		Counting: true,
 	}
-	s, err := sequence.Align(threads, c.workers)
+	s, err := sequence.Align(threads, x.workers())
 	if err == nil && s.Defined() {
-		r.Shuffled, err = sequence.Shuffled(threads, c.workers)
+		r.Shuffled, err = sequence.Shuffled(threads, x.workers())
 	}
 	switch {
 	case errors.Is(err, sequence.ErrHalted):
@@ -283,15 +239,14 @@ func (x *decided) foretold(cluster int32) float64 {
 
 // measure finds what durations the clusters have, and how many of a kind's bursts are disturbed.
 func (x *decided) measure() error {
-	c, n := x.computation, len(x.KindOf)
-	duration := func(i int) int64 { return c.bursts.DurationNS[x.rows[i]] }
-	median, core, err := kinds.Cores(c.team, c.workers, len(x.rows), n, func(i int) int32 { return x.Cluster[i] }, duration)
+	n := len(x.KindOf)
+	median, core, err := kinds.Cores(x.Team, x.workers(), len(x.Cluster), n, func(i int) int32 { return x.Cluster[i] }, x.DurationNS)
 	if err != nil {
 		return err
 	}
 	disturbed, err := x.sums(n, func(i int) int32 {
 		kind, cluster := x.Kind[i], x.Cluster[i]
-		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] || float64(duration(i)) <= median[x.root[kind]] {
+		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] || float64(x.DurationNS(i)) <= median[x.root[kind]] {
 			return kinds.None
 		}
 		return kind
@@ -319,51 +274,5 @@ func (x *decided) measure() error {
 // cluster is the description of one that has bursts.
 func (x *decided) cluster(cluster int32) *Cluster {
 	at := x.at[cluster]
-	return &x.groups[at.group].Clusters[at.cluster]
-}
-
-// label gives the bursts their clusters, as numbers in their groups, and kinds.
-func (x *decided) label(r *Result) {
-	c := x.computation
-	c.kindOf = make([]kindOf, len(r.Labels))
-	workers.Chunks(len(r.Labels), c.workers, func(_, from, to int) {
-		for row := from; row < to; row++ {
-			c.kindOf[row] = kindOf{group: r.Labels[row] - 1}
-		}
-	})
-	workers.Chunks(len(x.rows), c.workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			row := x.rows[i]
-			r.Labels[row], c.kindOf[row] = LabelNoise, kindOf{group: LabelNoise - 1}
-			if cluster := x.Cluster[i]; cluster != kinds.None {
-				r.Labels[row] = x.at[cluster].cluster
-			}
-			if kind := x.Kind[i]; kind != kinds.None {
-				c.kindOf[row] = x.at[x.root[kind]]
-			}
-		}
-	})
-	for cluster, root := range x.root {
-		if x.bursts[cluster] > 0 {
-			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers
-		}
-	}
-}
-
-// adoptKinds gives bursts and clusters the numbers of their kinds: ids are those of the clusters, by group. So many workers do.
-func (r *Result) adoptKinds(of []kindOf, ids [][]int32, n int) {
-	r.Kinds = make([]int32, len(of))
-	workers.Chunks(len(of), n, func(_, from, to int) {
-		for i, k := range of[from:to] {
-			if k.group < 0 {
-				r.Kinds[from+i] = k.group + 1
-			} else {
-				r.Kinds[from+i] = ids[k.group][k.cluster]
-			}
-		}
-	})
-	for i := range r.Clusters {
-		k := &r.Clusters[i]
-		k.Kind = ids[k.Group][k.Kind]
-	}
+	return &x.Groups[at.Group].Clusters[at.Cluster]
 }

@@ -6,9 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/kinds"
 	"moriens/analysis/refine"
-	"moriens/analysis/workers"
 )
 
 // tree tells the clusters of density, and then the kinds that order made of them.
@@ -22,7 +20,7 @@ func (x *decided) tree(score float64) *refine.Tree {
 			}
 		}
 	}
-	t := &refine.Tree{Chosen: make([]int, len(x.groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
+	t := &refine.Tree{Chosen: make([]int, len(x.Groups)), Lineages: []refine.Lineage{{Node: refine.Absent}}}
 	if t.Why = fmt.Sprintf("density proposes %d clusters, order leaves %d kinds", clusters, kindCount); x.Predicted == nil {
 		t.Why = fmt.Sprintf("density proposes %d clusters, each a kind: order was not asked", clusters)
 	}
@@ -53,7 +51,7 @@ func (x *decided) kindNodes() []int32 {
 // level is the nodes that clusters are in, which were others before; nil = nothing was.
 func (x *decided) level(at, before []int32) refine.Level {
 	l := refine.Level{Score: math.NaN()}
-	for _, g := range x.groups {
+	for _, g := range x.Groups {
 		l.Eps = append(l.Eps, g.Eps)
 	}
 	byID := make(map[int32]*refine.Node)
@@ -64,7 +62,7 @@ func (x *decided) level(at, before []int32) refine.Level {
 		}
 		n := byID[id]
 		if n == nil {
-			leaf := &x.nodes[x.HalfOf[cluster]]
+			leaf := &x.Nodes[x.HalfOf[cluster]]
 			n = &refine.Node{ID: id, Group: int(x.groupOf(int32(cluster))), Eps: leaf.Eps, MinPts: leaf.MinPts, Score: math.NaN()}
 			byID[id], from[id] = n, make(map[int32]int)
 		}
@@ -93,9 +91,9 @@ func (x *decided) level(at, before []int32) refine.Level {
 	return l
 }
 
-// lineage gives each of so many bursts here the way that its cluster took.
-func (x *decided) lineage(bursts int, t *refine.Tree) []uint32 {
-	of := make([]uint32, len(x.KindOf))
+// ways are, by cluster, how it came to be what it is, and in the end how noise did.
+func (x *decided) ways(t *refine.Tree) []uint32 {
+	of := make([]uint32, len(x.KindOf)+1)
 	add := func(cluster, level int, node int32) {
 		t.Lineages = append(t.Lineages, refine.Lineage{From: of[cluster], Level: level, Node: node})
 		of[cluster] = uint32(len(t.Lineages) - 1)
@@ -108,16 +106,7 @@ func (x *decided) lineage(bursts int, t *refine.Tree) []uint32 {
 			}
 		}
 	}
-	noise := uint32(len(t.Lineages))
+	of[len(x.KindOf)] = uint32(len(t.Lineages))
 	t.Lineages = append(t.Lineages, refine.Lineage{Node: refine.Noise})
-	list := make([]uint32, bursts)
-	workers.Chunks(len(x.rows), x.workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			list[x.rows[i]] = noise
-			if cluster := x.Cluster[i]; cluster != kinds.None {
-				list[x.rows[i]] = of[cluster]
-			}
-		}
-	})
-	return list
+	return of
 }

@@ -1,6 +1,7 @@
 package partition
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -35,10 +36,7 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	if err := k.collect(); err != nil {
 		return err
 	}
-	o := c.options
-	p, err := kinds.Propose(k.bursts, kinds.Options{
-		Least: k.least(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts, Workers: c.workers, Halt: o.Halt,
-	})
+	p, err := kinds.Propose(k.bursts, c.options.ForKinds())
 	if err != nil {
 		return err
 	}
@@ -49,12 +47,99 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 	return k.decide(p, basins, r)
 }
 
-// least is the Eps of the finest basins.
-func (k *kinding) least() float64 {
-	if k.options.Resolution > 0 {
-		return k.options.Resolution
+// decide has order decide, and gives the bursts their clusters and kinds.
+func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
+	c := k.computation
+	duration := func(i int) int64 { return c.bursts.DurationNS[k.rows[i]] }
+	proposed := &Proposed{
+		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
+		Scale: k.scale, DurationNS: duration, TimeNS: duration,
 	}
-	return kinds.DefaultLeast(k.bursts.Timed)
+	made, err := proposed.Decide(r)
+	if err != nil {
+		return err
+	}
+	c.stopped = r.Stopped
+	c.decided, c.kindOf, r.Lineage = made, make([]KindOf, len(r.Labels)), make([]uint32, len(r.Labels))
+	workers.Chunks(len(r.Labels), k.workers, func(_, from, to int) {
+		for row := from; row < to; row++ {
+			c.kindOf[row] = KindOf{Group: r.Labels[row] - 1}
+		}
+	})
+	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
+		for i := from; i < to; i++ {
+			row := k.rows[i]
+			r.Labels[row], c.kindOf[row], r.Lineage[row] = made.Label(i), made.Kind(i), made.Lineage(i)
+		}
+	})
+	tallies, sizes := make([]*GroupTally, len(k.groups)), make([]int, len(k.groups))
+	for i, g := range k.groups {
+		sizes[i] = len(g.rows)
+	}
+	workers.Every(sizes, k.workers, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
+	return Describe(k.team, proposed.Groups, tallies)
+}
+
+// ForKinds are the options of package kinds.
+func (o *Options) ForKinds() kinds.Options {
+	return kinds.Options{
+		Least: o.leastEps(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts,
+		Workers: max(1, o.Workers), Halt: o.Halt,
+	}
+}
+
+// Timed says that the logarithm of the duration is the one dimension.
+func Timed(dims []space.Dim) bool {
+	return len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
+}
+
+// Steady says by dimension whether what disturbs a burst does not change it.
+func Steady(dims []space.Dim) (list []bool) {
+	for _, d := range dims {
+		list = append(list, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
+	}
+	return list
+}
+
+// Plain says that the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
+func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
+
+// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
+// the last burst has come. Of nil dimensions, which are found later, it is right for either that may be chosen.
+func CheckCells(dims []space.Dim, resolution, side float64) error {
+	if i := slices.IndexFunc(dims, Plain); i >= 0 {
+		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
+	}
+	most := math.Inf(1)
+	choices := [][]space.Dim{dims}
+	if dims == nil {
+		choices = [][]space.Dim{withCounters, withoutCounters}
+	}
+	for _, d := range choices {
+		most = min(most, MostSide(d, resolution))
+	}
+	if side > most*(1+0x1p-40) {
+		return fmt.Errorf("micro-cells of side %v: want at most %v, with which the least Eps of kinds can be told", side, most)
+	}
+	return nil
+}
+
+// leastEps is the Eps of the finest basins.
+func (o *Options) leastEps() float64 {
+	if o.Resolution > 0 {
+		return o.Resolution
+	}
+	return kinds.DefaultLeast(Timed(o.Dims))
+}
+
+// MostSide is how long a side the cells may have in which kinds are found, for a least Eps of resolution, 0 = the default, and how long it is where nothing else is said.
+func MostSide(dims []space.Dim, resolution float64) float64 {
+	o := Options{Dims: dims, Resolution: resolution}
+	side := kinds.MostSide(len(dims), o.leastEps())
+	if Timed(dims) { // speeds are found to a hundredth
+		side = min(side, kinds.MostSide(1, kinds.DefaultLeast(true)))
+	}
+	return side
 }
 
 // collect makes cells of the bursts that are clustered.
@@ -72,14 +157,7 @@ func (k *kinding) collect() error {
 	dims := c.options.Dims
 	b := &k.bursts
 	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
-	b.Timed = len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
-	b.Side = kinds.MostSide(len(dims), k.least())
-	for b.Timed && b.Side > kinds.MostSide(1, kinds.DefaultLeast(true)) { // speeds are found to a hundredth
-		b.Side = kinds.MostSide(1, kinds.DefaultLeast(true))
-	}
-	for _, d := range dims {
-		b.Steady = append(b.Steady, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
-	}
+	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
 	k.rows, b.Group = make([]int32, 0, count), make([]int32, 0, count)
 	place := make([]int32, n+1) // of a burst among those that are clustered
 	for row, g := range of {
@@ -138,8 +216,7 @@ func (k *kinding) placeThreads(place []int32) {
 // findScale has dimensions whose unit says nothing of their noise, plain durations and counters, scaled to their range.
 func (k *kinding) findScale() error {
 	dims := k.options.Dims
-	plain := func(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
-	if !slices.ContainsFunc(dims, plain) {
+	if !slices.ContainsFunc(dims, Plain) {
 		return nil
 	}
 	lo, hi := make([]float64, len(dims)), make([]float64, len(dims))
@@ -150,7 +227,7 @@ func (k *kinding) findScale() error {
 	k.scale = make([]float64, len(dims))
 	for j, d := range dims {
 		k.scale[j] = 1
-		if plain(d) && hi[j] > lo[j] {
+		if Plain(d) && hi[j] > lo[j] {
 			k.scale[j] = 1 / (hi[j] - lo[j])
 		}
 	}
@@ -162,6 +239,11 @@ const mostCell = 1 << 29
 
 func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
+}
+
+// LengthCell is the cell of a burst's length, as far as its kinds.Step tells it: so whoever knows no more finds the same.
+func LengthCell(durationNS int64, side float64) int32 {
+	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
 }
 
 func (k *kinding) placeCells() {
@@ -181,7 +263,7 @@ func (k *kinding) placeCells() {
 			}
 			if !b.Timed {
 				for i := from; i < end; i++ {
-					b.Length[i] = cellOf(math.Log(float64(max(1, k.computation.bursts.DurationNS[k.rows[i]]))), b.Side)
+					b.Length[i] = LengthCell(k.computation.bursts.DurationNS[k.rows[i]], b.Side)
 				}
 			}
 			from = end
@@ -256,13 +338,10 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	for _, g := range basins {
 		g.rows, g.at = nil, nil
 	}
-	k.leafOf = make([]int32, len(k.rows))
-	leaf := slices.Repeat([]int32{kinds.None}, 1+int(lastNode(refined.Nodes)))
 	k.nodes = refined.Nodes
-	for i, n := range k.nodes {
-		leaf[n.ID] = int32(i)
-		k.leaves = append(k.leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
-	}
+	var leaf []int32
+	k.leaves, leaf = Leaves(p, k.nodes)
+	k.leafOf = make([]int32, len(k.rows))
 	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
 		for i, row := range k.rows[from:to] {
 			k.leafOf[from+i] = leaf[refined.Labels[row]]
@@ -271,9 +350,16 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	return basins, nil
 }
 
-func lastNode(nodes []refine.Node) (last int32) {
+// Leaves are the clusters of the basins, which are nodes of a refinement; of are their numbers, by node.
+func Leaves(p *kinds.Proposal, nodes []refine.Node) (leaves []kinds.Leaf, of []int32) {
+	last := refine.Noise
 	for _, n := range nodes {
 		last = max(last, n.ID)
 	}
-	return last
+	of = slices.Repeat([]int32{kinds.None}, 1+int(last))
+	for i, n := range nodes {
+		of[n.ID] = int32(i)
+		leaves = append(leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
+	}
+	return leaves, of
 }

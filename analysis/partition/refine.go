@@ -36,7 +36,7 @@ func (c *computation) adopt(groups []*group, refined *refine.Result, r *Result) 
 	for i, g := range groups {
 		sizes[i] = len(g.rows)
 	}
-	tallies := make([]*groupTally, len(groups))
+	tallies := make([]*GroupTally, len(groups))
 	if err := workers.Each(sizes, c.workers, func(i, _ int) error {
 		for _, row := range groups[i].rows {
 			r.Labels[row] = number[refined.Labels[row]]
@@ -46,5 +46,5 @@ func (c *computation) adopt(groups []*group, refined *refine.Result, r *Result) 
 	}); err != nil {
 		return err
 	}
-	return c.describe(groups, tallies)
+	return Describe(c.team, foundIn(groups), tallies)
 }

@@ -296,7 +296,7 @@ func (s *sampled) adopt(r *Result) error {
 	}
 	dims := len(s.options.Dims)
 	lo, hi := make([]float64, dims*len(s.groups)), make([]float64, dims*len(s.groups))
-	tallies := make([]*groupTally, len(s.groups))
+	tallies := make([]*GroupTally, len(s.groups))
 	err := workers.Each(sizes, s.workers, func(i, threads int) error {
 		g := s.groups[i]
 		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
@@ -315,7 +315,7 @@ func (s *sampled) adopt(r *Result) error {
 	if err := team.Bounds(s.team, lo, hi); err != nil {
 		return err
 	}
-	if err := s.describe(s.groups, tallies); err != nil {
+	if err := Describe(s.team, foundIn(s.groups), tallies); err != nil {
 		return err
 	}
 	s.describeNodes(r)

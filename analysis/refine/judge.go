@@ -189,7 +189,9 @@ func (r *refinement) order(row int) int64 {
 }
 
 // scored says whether anything tells what the threads did.
-func (r *refinement) scored() bool { return r.bursts.Ends != nil || r.bursts.Score != nil }
+func (r *refinement) scored() bool {
+	return r.bursts.Ends != nil || r.bursts.Score != nil || r.bursts.Even != nil
+}
 
 // align scores labels, which are IDs of nodes.
 func (r *refinement) align(labels []int32) (*sequence.Score, error) {

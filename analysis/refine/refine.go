@@ -48,6 +48,9 @@ type Bursts struct {
 	// Score, if not nil, scores labels where the sequences are elsewhere: the rows are in no order then, and Ends is nil. labels has one for each of
 	// DurationNS, the ID of a node below count, Noise or Absent, and must stay as it is; the score is of count labels.
 	Score func(labels []int32, count int) (*sequence.Score, error)
+	// Even, if not nil, says of some nodes whether all threads with bursts have as many of each, where who knows the threads is elsewhere: column is by ID a number from 1 to count-1,
+	// or -1 of a node that is not asked for. It goes with Options.Unscored, and Ends is nil.
+	Even func(labels, column []int32, count int) ([]bool, error)
 	// Team says which threads' bursts are here. DurationNS then goes on after the last thread with bursts of others that are clustered here.
 	Team team.Threads
 	// Home, where Team has several members, is collective: it gives the bursts of this member's threads that are clustered elsewhere the labels

@@ -36,6 +36,15 @@ func (r *refinement) even(level *Level) (*sequence.Score, error) {
 		}
 	}
 	threads := len(r.bursts.Ends)
+	if count > 1 && r.bursts.Even != nil {
+		list, err := r.bursts.Even(r.labels, column, count)
+		for _, n := range level.Nodes {
+			if n.ID != Noise && column[n.ID] >= 0 && err == nil && list[column[n.ID]] {
+				score.Labels[n.ID].Score = 1
+			}
+		}
+		return score, err
+	}
 	if count == 1 || threads == 0 {
 		return score, nil
 	}

@@ -65,6 +65,17 @@ func (Solo) AllReduce([]int64, Op) error { return nil }
 // ErrElsewhere is what Agree returns where this member itself has no error.
 var ErrElsewhere = errors.New("another member of the team has failed")
 
+// A MisfitError says what is wrong with what a member has sent.
+type MisfitError struct {
+	Member int // its rank
+	Err    error
+}
+
+func (e *MisfitError) Error() string { return fmt.Sprintf("team: member %d sent %v", e.Member, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *MisfitError) Unwrap() error { return e.Err }
+
 // Agree is collective: it returns nil at all members if none has an error, and else at each its own or ErrElsewhere.
 func Agree(t Team, err error) error {
 	failed := []int64{0}
@@ -113,7 +124,7 @@ func allOf[T Plain](all [][]byte) ([][]T, error) {
 		var none T
 		size := int(unsafe.Sizeof(none))
 		if len(raw)%size != 0 {
-			return nil, fmt.Errorf("team: member %d sent %d bytes, which are no whole number of values of %d", i, len(raw), size)
+			return nil, &MisfitError{i, fmt.Errorf("%d bytes, which are no whole number of values of %d", len(raw), size)}
 		}
 		list[i] = make([]T, len(raw)/size)
 		copy(bytesOf(list[i]), raw)

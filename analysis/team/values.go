@@ -105,10 +105,20 @@ func Explain(t Team, err error) error {
 	}
 	for rank, text := range all {
 		if len(text) > 0 {
-			return fmt.Errorf("member %d of the team: %s", rank, text[1:])
+			return &ExplainedError{rank, string(text[1:])}
 		}
 	}
 	return nil
+}
+
+// An ExplainedError is what is wrong at another member.
+type ExplainedError struct {
+	Member int // its rank
+	Text   string
+}
+
+func (e *ExplainedError) Error() string {
+	return fmt.Sprintf("member %d of the team: %s", e.Member, e.Text)
 }
 
 func encode[T any](value T) ([]byte, error) {

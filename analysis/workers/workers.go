@@ -48,15 +48,41 @@ func Every(sizes []int, workers int, work func(piece int)) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(sizes[b], sizes[a]) })
 	var taken atomic.Int64
-	var wg sync.WaitGroup
+	var all crowd
 	for range min(max(1, workers), len(order)) {
-		wg.Go(func() {
+		all.goOn(func() {
 			for i := int(taken.Add(1)) - 1; i < len(order); i = int(taken.Add(1)) - 1 {
 				work(order[i])
 			}
 		})
 	}
-	wg.Wait()
+	all.wait()
+}
+
+// A crowd is goroutines whose panic is that of who waits for them: who can live with it, for what they work with came over a network, has one place to say so.
+type crowd struct {
+	sync.WaitGroup
+	panicked atomic.Pointer[any]
+}
+
+func (c *crowd) goOn(work func()) {
+	c.Add(1)
+	go func() {
+		defer c.Done()
+		defer func() {
+			if p := recover(); p != nil {
+				c.panicked.CompareAndSwap(nil, &p)
+			}
+		}()
+		work()
+	}()
+}
+
+func (c *crowd) wait() {
+	c.Wait()
+	if p := c.panicked.Load(); p != nil {
+		panic(*p)
+	}
 }
 
 // Chunks cuts 0 … n-1 into one run per worker, and calls work for each of them at once, with the number of the worker, from 0 on.
@@ -66,12 +92,12 @@ func Chunks(n, workers int, work func(worker, from, to int)) {
 		work(0, 0, n)
 		return
 	}
-	var wg sync.WaitGroup
+	var all crowd
 	for w := range workers {
 		from, to := Chunk(n, workers, w)
-		wg.Go(func() { work(w, from, to) })
+		all.goOn(func() { work(w, from, to) })
 	}
-	wg.Wait()
+	all.wait()
 }
 
 // Chunk is where one of the runs begins and ends that Chunks cuts.

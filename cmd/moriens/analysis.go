@@ -25,7 +25,7 @@ type analysisFlags struct {
 	spaceFlags
 	DBSCAN    string  `name:"dbscan" help:"Eps and MinPts of all clusters, without refinement (default: found from the data)." placeholder:"EPS,MINPTS"`
 	MinPoints int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
-	Freeze    float64 `help:"With --cells: score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
+	Freeze    float64 `help:"Of a sample of the bursts, where there is no time for all: score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict    bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
 	Kinds     string  `help:"Who decides which clusters are one kind of computation: order, that is what comes before, after and on other ranks, or density, each cluster being one (default: order)." placeholder:"WHO"`
 	Align     bool    `name:"align-ranks" help:"Divide the durations of a rank that takes longer in everything by how much longer, before they are compared." default:"true" negatable:""`

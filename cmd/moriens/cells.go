@@ -12,7 +12,7 @@ import (
 // cellsFlags say whether bursts stay on their nodes.
 type cellsFlags struct {
 	Cells    bool     `help:"Keep the bursts on their nodes, as sequences of micro-cells, for runs of which no collector can hold all: the same for the collector and all agents." env:"MORIENS_CELLS"`
-	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions: no Eps is below 4·S·√dimensions (default: such that Eps can be what --resolution says)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
+	CellSide *float64 `help:"Side of a micro-cell, in units of the dimensions (default, and at most: half the least Eps, 0.005 of ln(duration); a quarter with counters, 0.005. With --dbscan any, but no Eps is below 4·S·√dimensions)." placeholder:"S" env:"MORIENS_CELL_SIDE"`
 }
 
 // mostSide is a side of micro-cells with which all that 64 bits can count is in one.
@@ -23,7 +23,7 @@ func (f *cellsFlags) cells() (*measure.Cells, error) {
 	switch {
 	case f.CellSide != nil && !(*f.CellSide > 0 && *f.CellSide <= mostSide):
 		return nil, usage(fmt.Errorf("--cell-side=%v: want a length above 0, in units of the dimensions, up to %.3g", *f.CellSide, float64(mostSide)),
-			"0.025 is the default where durations alone are the dimensions; leave it out for the default of yours")
+			"0.005 is the default where durations alone are the dimensions; leave it out for the default of yours")
 	case !f.Cells && f.CellSide != nil:
 		return nil, usage(errors.New("--cell-side is of micro-cells"), "give --cells too")
 	case !f.Cells:
@@ -44,6 +44,10 @@ func (f *cellsFlags) obeyed(o partition.Options, keep retention.Options) (*measu
 		return nil, usage(errors.New("--keep-bursts all with --cells: the bursts stay on their nodes, which end with the job"), "leave one of the two out")
 	case o.Strict:
 		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "leave one of the two out")
+	case o.Fixed == nil:
+		if err := partition.CheckCells(o.Dims, o.Resolution, kept.Side); err != nil {
+			return nil, usage(fmt.Errorf("--cells: %w", err), "leave --cell-side out, take logarithms as --dims, or give one density with --dbscan")
+		}
 	}
 	return kept, nil
 }

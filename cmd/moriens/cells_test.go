@@ -48,7 +48,7 @@ func TestCellsKilled(t *testing.T) {
 	library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
 	dir, shm := t.TempDir(), t.TempDir()
 	out, over := filepath.Join(dir, "run"), filepath.Join(dir, "over")
-	dims := []string{"--cells", "--dims", "duration:log", "--cell-side", "0.05"}
+	dims := []string{"--cells", "--dims", "duration:log", "--cell-side", "0.004"}
 	collect, output := start(t, append([]string{"collect", "--out", out, "--keep-work"}, dims...)...)
 	agentArgs := append([]string{"agent", "--dir", out, "--shm", shm, "--spool", filepath.Join(dir, "spool")}, dims...)
 	agent, _ := start(t, agentArgs...)
@@ -119,16 +119,16 @@ func TestCellsPreload(t *testing.T) {
 // Who is told to keep bursts where the other expects them is told what to do, at the agent's end.
 func TestCellsRefused(t *testing.T) {
 	t.Parallel()
-	side := []string{"--cells", "--cell-side", "0.05"}
+	side := []string{"--cells", "--cell-side", "0.004"}
 	for _, tt := range []struct {
 		name           string
 		collect, agent []string
 		env            []string
 		want           []string
 	}{
-		{"sends", side, nil, nil, []string{"expects agents to keep bursts as micro-cells: ", "side 0.05", "hint: start this one with --cells"}},
+		{"sends", side, nil, nil, []string{"expects agents to keep bursts as micro-cells: ", "side 0.004", "hint: start this one with --cells"}},
 		{"keeps", nil, nil, []string{"MORIENS_CELLS=1"}, []string{"expects agents to send bursts", "hint: start it without --cells"}},
-		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.05", "was told ", "side auto", "hint: give the agent the collector's --dims"}},
+		{"side", side, []string{"--cells"}, nil, []string{"expects micro-cells of ", "side 0.004", "was told ", "side auto", "hint: give the agent the collector's --dims"}},
 		{"dims", side, append([]string{"--dims", "duration:lin"}, side...), nil, []string{"dims auto", "dims duration:lin", "hint: give the agent"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -163,9 +163,13 @@ func TestCellsUsage(t *testing.T) {
 		{"run --cell-side 0.1 -- true", "give --cells too"},
 		{"run --cells --cell-side=-1 -- true", "--cell-side=-1: want a length above 0"},
 		{"run --cells --cell-side=0 -- true", "--cell-side=0: want a length above 0"},
-		{"collect --out never --cells --cell-side=NaN", "0.025 is the default where durations alone"},
+		{"collect --out never --cells --cell-side=NaN", "0.005 is the default where durations alone"},
 		{"run --cells --cell-side=1e300 -- true", "up to 1.84e+19"},
 		{"run --cells --cell-side=+Inf -- true", "up to 1.84e+19"},
+		{"run --cells --cell-side 0.006 -- true", "side 0.006: want at most 0.005"},
+		{"run --cells --cell-side 0.006 --resolution 0.02 -- true", "side 0.006: want at most 0.005"},
+		{"collect --out never --cells --cell-side 0.004 --dims duration:log --resolution 0.006", "side 0.004: want at most 0.003"},
+		{"run --cells --cell-side 0.001 --dims PAPI_TOT_INS:lin -- true", "a plain quantity is compared by its range"},
 		{"agent --dir never --by none", "an agent needs the same with --cells alone"},
 		{"agent --dir never --cells --resolution nan", "it is a number from 0 up"},
 	} {

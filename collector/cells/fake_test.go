@@ -373,6 +373,7 @@ func (r *reference) sum() []*moriensv1.CellsAnswer {
 		for _, label := range labels {
 			e := sums[label]
 			m.Ring, m.Call, m.Path, m.Function = append(m.Ring, uint64(t)), append(m.Call, false), append(m.Path, 1), append(m.Function, 2)
+			m.Kind = append(m.Kind, label)
 			m.Label, m.Count, m.Records = append(m.Label, label), append(m.Count, uint64(e.N)), append(m.Records, uint64(e.N))
 			m.TotalNs, m.SquaresLow, m.SquaresHigh = append(m.TotalNs, e.Total[0]), append(m.SquaresLow, e.Squares[0]), append(m.SquaresHigh, e.Squares[1])
 			m.MinNs, m.MaxNs = append(m.MinNs, 0), append(m.MaxNs, e.Total[0])

@@ -54,7 +54,7 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		name       string
 		have, want int
 	}{
-		{"call", len(m.Call), rows}, {"path", len(m.Path), rows}, {"function", len(m.Function), rows}, {"label", len(m.Label), rows},
+		{"call", len(m.Call), rows}, {"path", len(m.Path), rows}, {"function", len(m.Function), rows}, {"label", len(m.Label), rows}, {"kind", len(m.Kind), rows},
 		{"count", len(m.Count), rows}, {"records", len(m.Records), rows}, {"total_ns", len(m.TotalNs), rows},
 		{"squares_low", len(m.SquaresLow), rows}, {"squares_high", len(m.SquaresHigh), rows}, {"min_ns", len(m.MinNs), rows}, {"max_ns", len(m.MaxNs), rows},
 		{"read", len(m.Read), bursts * counters}, {"counter", len(m.Counter), bursts * counters},
@@ -66,8 +66,8 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		}
 	}
 	for i := range rows {
-		if m.Label[i] < partition.LabelMissing {
-			return fmt.Errorf("sum %d has label %d: want one from %d on", i, m.Label[i], partition.LabelMissing)
+		if min(m.Label[i], m.Kind[i]) < partition.LabelMissing {
+			return fmt.Errorf("sum %d has label %d and kind %d: want numbers from %d on", i, m.Label[i], m.Kind[i], partition.LabelMissing)
 		}
 		if m.Records[i] > m.Count[i] || m.MinNs[i] > m.MaxNs[i] || m.MaxNs[i] > m.TotalNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
 			return fmt.Errorf("sum %d is of %d records of %d, %d to %d ns, in all %d", i, m.Records[i], m.Count[i], m.MinNs[i], m.MaxNs[i], m.TotalNs[i])
@@ -81,15 +81,21 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 	return nil
 }
 
-// translate turns labels as they went down into those that Label was given.
+// translate turns labels and kinds as they went down into those that Label was given.
 func translate(m *moriensv1.CellsSums) {
-	for i, label := range m.Label {
-		switch {
-		case m.Call[i]:
-		case label == refine.Noise:
-			m.Label[i] = partition.LabelNoise
-		case label == refine.Absent:
-			m.Label[i] = partition.LabelFiltered
+	for i, call := range m.Call {
+		if !call {
+			m.Label[i], m.Kind[i] = translated(m.Label[i]), translated(m.Kind[i])
 		}
 	}
+}
+
+func translated(label int32) int32 {
+	switch label {
+	case refine.Noise:
+		return partition.LabelNoise
+	case refine.Absent:
+		return partition.LabelFiltered
+	}
+	return label
 }

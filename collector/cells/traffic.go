@@ -18,12 +18,12 @@ func (n *Count) add(m proto.Message) {
 type Way struct{ Down, Up Count }
 
 // Traffic is what the collector and all agents have said to each other, by what was asked.
-type Traffic struct{ Survey, Split, Relabel, Want, Sum Way }
+type Traffic struct{ Survey, Split, Relabel, Want, Sum, Team, Rows Way }
 
 // All is the sum of all kinds.
 func (t Traffic) All() Way {
 	var all Way
-	for _, w := range []Way{t.Survey, t.Split, t.Relabel, t.Want, t.Sum} {
+	for _, w := range []Way{t.Survey, t.Split, t.Relabel, t.Want, t.Sum, t.Team, t.Rows} {
 		all.Down.Messages += w.Down.Messages
 		all.Down.Bytes += w.Down.Bytes
 		all.Up.Messages += w.Up.Messages
@@ -53,6 +53,10 @@ func (c *Centre) count(ask *moriensv1.CellsAsk, answer *moriensv1.CellsAnswer) {
 		way = &c.traffic.Want
 	case *moriensv1.CellsAsk_Sum:
 		way = &c.traffic.Sum
+	case *moriensv1.CellsAsk_Team:
+		way = &c.traffic.Team
+	case *moriensv1.CellsAsk_Rows:
+		way = &c.traffic.Rows
 	}
 	if answer == nil {
 		way.Down.add(ask)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 
 	"moriens/analysis/microcell"
@@ -14,6 +15,7 @@ import (
 	"moriens/collector/cells"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/internal/relay"
 	"moriens/internal/stage"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -48,7 +50,9 @@ type account struct {
 	set     *microcell.Set    // nil: no agent has told its micro-cells
 	result  *microcell.Result // nil: they are not clustered
 	sums    map[uint64]*ringSums
-	classes *sumClasses // nil: threads are not told apart
+	filled  store.Filled
+	labels  map[uint64][]cells.Labelled // by ring of those that stay: the labels of its rows on its node
+	classes *sumClasses                 // nil: threads are not told apart
 	cells   rundir.Cells
 	notes   []string
 	missing []string // what there was no time for, or what agents did not tell, and why
@@ -82,7 +86,7 @@ func lineUp(f store.Frozen, workers int) (l lineup) {
 // tell asks the agents what is to be known of all ranks, and fetches those ranks that are to stay in detail: from then on the store has these as if they had come by
 // themselves. What does not come is said, and the rest is made of what did.
 func (e *End) tell(ctx context.Context) *account {
-	a := &account{end: e, frozen: &e.Frozen, sums: make(map[uint64]*ringSums)}
+	a := &account{end: e, frozen: &e.Frozen, sums: make(map[uint64]*ringSums), labels: make(map[uint64][]cells.Labelled)}
 	e.Stages.Must(stage.LineUp, func() { a.lineup = lineUp(e.Frozen, e.Options.Workers) })
 	if e.Cells.Agents != nil {
 		if a.centre = e.Cells.Centre; a.centre == nil {
@@ -112,6 +116,7 @@ func (a *account) cluster(ctx context.Context) {
 		o := a.end.Options
 		o.Dims, o.By, o.JobThreads = a.set.Dims, by(a.set, o), len(a.lineup.rings)
 		o.Stop = func() bool { return a.end.Stages.Over(untilCellsRefined) || ctx.Err() != nil }
+		o.Halt = func() bool { return stage.Gone(ctx, partOfAll) }
 		if a.result, a.err = a.compute(ctx, o); a.err == nil {
 			return
 		}
@@ -138,11 +143,42 @@ func (a *account) compute(ctx context.Context, o partition.Options) (*microcell.
 	for i, g := range a.set.Groups {
 		set.Groups[i] = microcell.Group{Before: path(g.Before), After: path(g.After)}
 	}
-	r, err := microcell.Compute(set, a.centre.Source(ctx, o.Workers), o)
+	var r *microcell.Result
+	var err error
+	if o.Fixed != nil {
+		r, err = microcell.Compute(set, a.centre.Source(ctx, o.Workers), o)
+	} else {
+		scheduling := describeScheduling(a.lineup.worlds, a.frozen.Agents)
+		o.Crowded = crowds(scheduling)
+		r, err = a.centre.Kinds(ctx, set, a.threads(), o, func(c relay.Calls) int64 {
+			number := func(site [2]uint32) int64 { return int64(path(a.frozen.Number(c.Process, site[0], site[1]))) }
+			return number(c.Before)<<32 | number(c.After)
+		})
+	}
 	if err != nil {
 		return nil, err
 	}
 	return between(r, func(number uint32) uint32 { return numbers[number] }), nil
+}
+
+// threads are those of the run, and behind them such as are in no world, whose bursts agents have too.
+func (a *account) threads() (list []cells.Thread) {
+	add := func(r *store.Ring) {
+		list = append(list, cells.Thread{Agent: r.Process.Agent.Hello.Agent, Ring: r.Info.Ring})
+	}
+	known := make(map[*store.Ring]bool)
+	for _, r := range a.lineup.rings {
+		known[r] = true
+		add(r)
+	}
+	for _, p := range a.frozen.Processes {
+		for _, r := range p.Rings {
+			if !known[r] {
+				add(r)
+			}
+		}
+	}
+	return list
 }
 
 // between is a result with other numbers of call paths.
@@ -193,7 +229,7 @@ func (a *account) sum(ctx context.Context) {
 	if a.set == nil {
 		return
 	}
-	if a.result != nil {
+	if a.result != nil && a.result.Labels != nil {
 		if err := a.centre.Label(ctx, a.result.Labels); err != nil && !errors.Is(err, cells.ErrLeft) {
 			a.missing = append(a.missing, fmt.Sprintf("sums of ranks by clusters: %v", err))
 			return
@@ -238,6 +274,8 @@ func (a *account) fetch(ctx context.Context) {
 		}
 	}
 	filled := a.frozen.Fill(messages)
+	a.filled = filled
+	a.label(ctx, chosen)
 	a.cells.CallsEvicted, a.cells.Stretches = int64(filled.Missing), filled.Holes
 	said := make(map[string]bool)
 	for _, err := range filled.Refused {
@@ -248,6 +286,27 @@ func (a *account) fetch(ctx context.Context) {
 	}
 	if n := len(filled.Refused); n > len(said) {
 		a.notes = append(a.notes, fmt.Sprintf("what nodes held of ranks is refused: %s in all", units.Count(n, "message")))
+	}
+}
+
+// label asks for the labels of the bursts of the ranks that stay.
+func (a *account) label(ctx context.Context, chosen []*store.Process) {
+	if a.result == nil || a.result.Labels != nil {
+		return
+	}
+	rings := make(map[uint64][]uint64) // by agent
+	for _, p := range chosen {
+		for _, r := range p.Rings {
+			rings[p.Agent.Hello.Agent] = append(rings[p.Agent.Hello.Agent], r.Info.Ring)
+		}
+	}
+	for agent, list := range rings {
+		rows, err := a.centre.Rows(ctx, agent, list, len(a.result.Clusters))
+		if err != nil {
+			a.missing = append(a.missing, fmt.Sprintf("clusters of the bursts of ranks in full: %v", err))
+			continue
+		}
+		maps.Copy(a.labels, rows)
 	}
 }
 

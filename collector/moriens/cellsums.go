@@ -20,10 +20,10 @@ import (
 // ringSums are the sums of a ring.
 type ringSums struct {
 	rows []profile.Row // with the store's numbers of call paths, and counters in the order of the micro-cells'; Thread is 0
-	// By class of MPI calls, and by cluster, of which the first is none, as ranks are compared.
-	callNS    [represent.OtherCalls + 1]int64
-	clusterNS map[int32]int64
-	records   int64 // rows of calls
+	// By class of MPI calls, and by kind, of which the first is none, as ranks are compared.
+	callNS  [represent.OtherCalls + 1]int64
+	kindNS  map[int32]int64
+	records int64 // rows of calls
 }
 
 // takeSums takes a part of an agent's sums.
@@ -36,12 +36,12 @@ func (a *account) takeSums(agent uint64, m *moriensv1.CellsSums) error {
 		}
 		s := a.sums[ring]
 		if s == nil {
-			s = &ringSums{clusterNS: make(map[int32]int64)}
+			s = &ringSums{kindNS: make(map[int32]int64)}
 			a.sums[ring] = s
 		}
 		row := profile.Row{
 			Key: profile.Key{
-				Kind: profile.Computation, Path: a.frozen.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], OfKind: m.Label[i], Phase: -1,
+				Kind: profile.Computation, Path: a.frozen.Number(r.Process.Info.Process, m.Function[i], m.Path[i]), Cluster: m.Label[i], OfKind: m.Kind[i], Phase: -1,
 			},
 			Count: whole(m.Count[i]),
 			Time:  sumOf(m.Records[i], whole(m.TotalNs[i]), m.SquaresHigh[i], m.SquaresLow[i], whole(m.MinNs[i]), whole(m.MaxNs[i])),
@@ -51,7 +51,7 @@ func (a *account) takeSums(agent uint64, m *moriensv1.CellsSums) error {
 			s.callNS[retention.CallClass(mpicall.ID(m.Function[i]).String())] += row.Time.Total
 			s.records += row.Time.N
 		} else {
-			s.clusterNS[max(row.Cluster, 0)] += row.Time.Total
+			s.kindNS[max(row.OfKind, 0)] += row.Time.Total
 			for k := bursts * counters; k < (bursts+1)*counters; k++ {
 				row.Counters = append(row.Counters, profile.Counter{
 					Sum:     sumOf(m.Read[k], m.Counter[k], m.CounterSquaresHigh[k], m.CounterSquaresLow[k], m.CounterMin[k], m.CounterMax[k]),
@@ -93,12 +93,12 @@ func (a *account) classify() {
 			continue
 		}
 		t := retention.ThreadSum{ClusterNS: make([]int64, clusters), CallNS: s.callNS}
-		for label, ns := range s.clusterNS {
+		for label, ns := range s.kindNS {
 			if int(label) >= clusters {
 				a.missing = append(a.missing, fmt.Sprintf("ranks are not told apart: sums of cluster %d, of %d", label, clusters-1))
 				return
 			}
-			t.ClusterNS[label] = ns
+			t.ClusterNS[label] += ns
 		}
 		t.Sent, t.Received = sentBy(r.Process)
 		threads, of, names = append(threads, t), append(of, i), append(names, a.lineup.names[i])
@@ -248,7 +248,7 @@ func (a *account) rows(h *history) (rows []profile.Row) {
 		}
 	}
 	slices.SortFunc(rows, func(a, b profile.Row) int {
-		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Cluster, b.Cluster))
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.OfKind, b.OfKind))
 	})
 	return mergeRows(rows)
 }

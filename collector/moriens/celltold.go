@@ -120,6 +120,9 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 			return a.centre.Locate(g.Before, g.After, at)
 		},
 	}
+	if a.result.Labels == nil {
+		c.Found, c.Speed = a.labelsOf(h), a.speedOf(h)
+	}
 	if !o.Filter.Auto { // else it was found from the cells
 		c.MinNS = o.Filter.MinNS
 	}
@@ -130,6 +133,46 @@ func (a *account) found(h *history, o partition.Options) (*labelled, error) {
 	}
 	found, located, err := clustering.FromCells(h.run, c, o)
 	return &labelled{found, located}, err
+}
+
+// labelsOf are, by thread of a history, the labels of its bursts, as their node has told them by row.
+func (a *account) labelsOf(h *history) [][]clustering.BurstLabel {
+	list := make([][]clustering.BurstLabel, len(h.rings))
+	for thread, r := range h.rings {
+		runs, behind := a.labels[r.Info.Ring], uint64(0) // the rows of the runs that are done
+		gaps := h.gaps[thread]
+		for now := range uint64(r.Calls) {
+			if len(gaps) > 0 && uint64(gaps[0]) == now {
+				gaps = gaps[1:]
+				continue
+			}
+			row := a.filled.Row(r, now)
+			for len(runs) > 0 && row >= behind+uint64(runs[0].Rows) {
+				behind += uint64(runs[0].Rows)
+				runs = runs[1:]
+			}
+			label := clustering.BurstLabel{}
+			if len(runs) > 0 {
+				label = clustering.BurstLabel{Cluster: runs[0].Cluster, Kind: runs[0].Kind}
+			}
+			list[thread] = append(list[thread], label)
+		}
+	}
+	return list
+}
+
+// speedOf are the speeds of a history's threads; nil = they were not compared.
+func (a *account) speedOf(h *history) []float64 {
+	if a.result.Speed == nil {
+		return nil
+	}
+	list := slices.Repeat([]float64{1}, len(h.run.Threads))
+	for i, r := range a.lineup.rings {
+		if thread, there := h.threadOf[r]; there {
+			list[thread] = a.result.Speed[i]
+		}
+	}
+	return list
 }
 
 // empty says whether there are bursts, and if not why none is known and what to do, where the agents are to blame.
@@ -174,7 +217,15 @@ func (a *account) figures(h *history, rows []profile.Row) *rundir.Sums {
 	if a.result == nil {
 		return s
 	}
-	for i := range a.result.Units {
+	if a.result.Labels == nil { // each burst has its own
+		for i := range a.result.Clusters {
+			x := &a.result.Clusters[i]
+			add(x.ID, x.Bursts, x.TimeNS, 0)
+		}
+		add(partition.LabelNoise, a.result.Noise.Bursts, a.result.Noise.TimeNS, 0)
+		add(partition.LabelFiltered, a.result.Filtered.Bursts-a.set.Short.Bursts, a.result.Filtered.TimeNS-a.set.Short.TimeNS, 0)
+	}
+	for i := range a.result.Labels {
 		u := &a.result.Units[i]
 		add(a.result.Labels[i], int(u.Cell.Count), int64(u.Duration.Total[0]), 0)
 	}

@@ -20,6 +20,21 @@ type Filled struct {
 	Missing uint64 // rows that did not come, as far as others that came or the ring's end tell of them
 	Holes   int    // stretches of those
 	Refused []error
+
+	rings map[*Ring]*holes
+}
+
+// Row is the number that a row of a ring had on its node, by the number that it has now.
+func (f *Filled) Row(r *Ring, now uint64) uint64 {
+	h := f.rings[r]
+	if h == nil {
+		return now
+	}
+	i := sort.Search(len(h.list), func(i int) bool { return h.list[i].row-h.list[i].skipped > now })
+	if i > 0 {
+		now += h.list[i-1].skipped
+	}
+	return now
 }
 
 // Fill takes what was fetched of processes whose calls stay on their nodes: Calls, Marks, Transfers, Collectives and Gaps. It is judged as what comes by itself, and must not be
@@ -28,7 +43,7 @@ type Filled struct {
 func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 	f.store.mu.Lock()
 	defer f.store.mu.Unlock()
-	x := filling{store: f.store, rings: make(map[*Ring]*holes)}
+	x := filling{store: f.store, Filled: Filled{rings: make(map[*Ring]*holes)}}
 	x.calls(messages)
 	x.marks(messages)
 	x.moved(messages)
@@ -39,7 +54,6 @@ func (f *Frozen) Fill(messages []*moriensv1.ReportRequest) Filled {
 type filling struct {
 	Filled
 	store *Store
-	rings map[*Ring]*holes
 }
 
 // holes are what is missing of a ring.

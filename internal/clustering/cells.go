@@ -8,6 +8,7 @@ import (
 	"moriens/analysis/cell"
 	"moriens/analysis/microcell"
 	"moriens/analysis/partition"
+	"moriens/analysis/refine"
 	"moriens/analysis/space"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -22,9 +23,15 @@ type Cells struct {
 	Between  []microcell.Group // of units, by the numbers of call paths in the run
 	By       partition.By
 	MinNS    int64 // bursts that last less are in no cell
+	// Found is what nodes have found of the bursts, by thread; nil = all of a unit have the unit's label.
+	Found [][]BurstLabel
+	Speed []float64 // by thread of the run, as in partition.Result
 	// Locate finds the unit of a burst between two call paths, by their numbers in the run, as an index into Units; 0 and 0 where all bursts are together.
 	Locate func(before, after uint32, at []float64) (unit int32, ok bool)
 }
+
+// A BurstLabel is the cluster and the kind of a burst, or one of the labels of package partition; 0 where its node has it in no unit.
+type BurstLabel struct{ Cluster, Kind int32 }
 
 // Located says what became of the bursts of a run that have the labels of cells.
 type Located struct {
@@ -43,6 +50,7 @@ func FromCells(run *trace.Run, c Cells, options partition.Options) (*Found, Loca
 	f.result = &partition.Result{
 		Clusters: slices.Clone(c.Clusters), Groups: c.Groups, Selection: &space.Selection{MinNS: max(c.MinNS, c.Result.MinNS)},
 		TotalNS: c.TotalNS, Noise: c.Noise, Clustered: c.Clustered, Score: c.Score, NoiseScore: c.NoiseScore, Tree: c.Tree, Resolution: c.Resolution,
+		Shuffled: c.Shuffled, Predicted: c.Predicted, Speed: c.Speed, Basins: c.Basins, Joins: c.Joins,
 	}
 	for i := range f.result.Clusters {
 		x := &f.result.Clusters[i]
@@ -52,6 +60,7 @@ func FromCells(run *trace.Run, c Cells, options partition.Options) (*Found, Loca
 	if err != nil {
 		return nil, located, fmt.Errorf("find the cells of the bursts: %w", err)
 	}
+	f.notes = append(f.notes, kindNotes(run, f.result, &f.options)...)
 	return f, located, nil
 }
 
@@ -83,6 +92,9 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 	selection, err := s.Select(space.Filter{MinNS: c.MinNS})
 	if err != nil {
 		return located, err
+	}
+	if c.Found != nil {
+		return c.labelFound(run, result, s, selection)
 	}
 	finder, err := newFinder(c)
 	if err != nil {
@@ -126,6 +138,68 @@ func (c *Cells) label(run *trace.Run, result *partition.Result) (Located, error)
 		}
 	}
 	return located, nil
+}
+
+// labelFound gives the bursts of a run what their nodes have found of them.
+func (c *Cells) labelFound(run *trace.Run, result *partition.Result, s *space.Space, selection *space.Selection) (located Located, err error) {
+	result.Kinds, result.Lineage = make([]int32, len(result.Labels)), make([]uint32, len(result.Labels))
+	ways := c.ways()
+	set, err := cell.NewSet(len(c.Dims), c.Side)
+	if err != nil {
+		return located, err
+	}
+	i := 0
+	for t := range run.Threads {
+		for k := range run.Threads[t].Bursts.Len() {
+			x := BurstLabel{}
+			if k < len(c.Found[t]) {
+				x = c.Found[t][k]
+			}
+			switch selection.Status[i] {
+			case space.Missing:
+				x = BurstLabel{partition.LabelMissing, partition.LabelMissing}
+			case space.Short, space.OutOfRange:
+				x = BurstLabel{partition.LabelFiltered, partition.LabelFiltered}
+			}
+			if x.Cluster == 0 {
+				x = BurstLabel{partition.LabelNoise, partition.LabelNoise}
+				if _, err := set.KeyOf(s.Coordinates(nil, []int32{int32(i)})); err != nil { // there is no cell for it
+					x = BurstLabel{partition.LabelMissing, partition.LabelMissing}
+				} else {
+					located.Astray++
+				}
+			}
+			result.Labels[i], result.Kinds[i], result.Lineage[i] = x.Cluster, x.Kind, ways[max(x.Cluster, partition.LabelNoise)]
+			i++
+		}
+	}
+	return located, nil
+}
+
+// ways are, by cluster and for noise, the ways through the tree, as indices into its lineages.
+func (c *Cells) ways() map[int32]uint32 {
+	ways := make(map[int32]uint32)
+	if c.Tree == nil {
+		return ways
+	}
+	of := make(map[int32]int32) // clusters, by node
+	for i := range c.Clusters {
+		of[c.Clusters[i].Node] = c.Clusters[i].ID
+	}
+	from := make(map[uint32]int32)
+	for i, l := range c.Tree.Lineages {
+		switch way := uint32(i); {
+		case i == 0:
+		case l.Node == refine.Noise:
+			ways[partition.LabelNoise] = way
+		case l.From == 0:
+			from[way] = of[l.Node]
+			ways[of[l.Node]] = way
+		default:
+			ways[from[l.From]] = way
+		}
+	}
+	return ways
 }
 
 // A finder finds units that are near.

@@ -46,7 +46,7 @@ func (c *Cells) keep(o partition.Options, log *slog.Logger) (*agent.Cells, error
 	if c == nil {
 		return nil, nil
 	}
-	config := cells.Config{Dims: o.Dims, By: o.By, Side: c.Side, Resolution: o.Resolution, Log: log}
+	config := cells.Config{Dims: o.Dims, By: o.By, Side: c.Side, Resolution: o.Resolution, Kinds: true, Log: log}
 	if !o.Filter.Auto {
 		config.MinNS = o.Filter.MinNS
 	}

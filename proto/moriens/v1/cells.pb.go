@@ -27,6 +27,70 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type CellsCall_Op int32
+
+const (
+	CellsCall_OP_NONE     CellsCall_Op = 0 // still at work
+	CellsCall_OP_GATHER   CellsCall_Op = 1 // AllGather
+	CellsCall_OP_EXCHANGE CellsCall_Op = 2 // AllToAll: the parts for each rank, each behind its length (varint)
+	CellsCall_OP_SUM      CellsCall_Op = 3 // AllReduce of words of 64 bits, as the next two
+	CellsCall_OP_MIN      CellsCall_Op = 4
+	CellsCall_OP_MAX      CellsCall_Op = 5
+	CellsCall_OP_MERGE    CellsCall_Op = 6 // rows of so many words and a count, ascending, to be added up
+	CellsCall_OP_DONE     CellsCall_Op = 7 // the work has ended, and the agent knows its bursts' labels
+)
+
+// Enum value maps for CellsCall_Op.
+var (
+	CellsCall_Op_name = map[int32]string{
+		0: "OP_NONE",
+		1: "OP_GATHER",
+		2: "OP_EXCHANGE",
+		3: "OP_SUM",
+		4: "OP_MIN",
+		5: "OP_MAX",
+		6: "OP_MERGE",
+		7: "OP_DONE",
+	}
+	CellsCall_Op_value = map[string]int32{
+		"OP_NONE":     0,
+		"OP_GATHER":   1,
+		"OP_EXCHANGE": 2,
+		"OP_SUM":      3,
+		"OP_MIN":      4,
+		"OP_MAX":      5,
+		"OP_MERGE":    6,
+		"OP_DONE":     7,
+	}
+)
+
+func (x CellsCall_Op) Enum() *CellsCall_Op {
+	p := new(CellsCall_Op)
+	*p = x
+	return p
+}
+
+func (x CellsCall_Op) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CellsCall_Op) Descriptor() protoreflect.EnumDescriptor {
+	return file_moriens_v1_cells_proto_enumTypes[0].Descriptor()
+}
+
+func (CellsCall_Op) Type() protoreflect.EnumType {
+	return &file_moriens_v1_cells_proto_enumTypes[0]
+}
+
+func (x CellsCall_Op) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use CellsCall_Op.Descriptor instead.
+func (CellsCall_Op) EnumDescriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{13, 0}
+}
+
 // CellsAsk asks an agent. CellsAnswers come, the last one marked so.
 type CellsAsk struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -38,6 +102,8 @@ type CellsAsk struct {
 	//	*CellsAsk_Relabel
 	//	*CellsAsk_Want
 	//	*CellsAsk_Sum
+	//	*CellsAsk_Team
+	//	*CellsAsk_Rows
 	Body isCellsAsk_Body `protobuf_oneof:"body"`
 	// The survey that was taken last, and from which the numbers of units are; 0 = in a survey. An agent that has not made it, since it was started again, answers
 	// with an error: by numbers that are not its own nothing is labelled. No two agents' surveys, of before and after a restart, have one number.
@@ -135,6 +201,24 @@ func (x *CellsAsk) GetSum() *CellsSum {
 	return nil
 }
 
+func (x *CellsAsk) GetTeam() *CellsTeam {
+	if x != nil {
+		if x, ok := x.Body.(*CellsAsk_Team); ok {
+			return x.Team
+		}
+	}
+	return nil
+}
+
+func (x *CellsAsk) GetRows() *CellsRows {
+	if x != nil {
+		if x, ok := x.Body.(*CellsAsk_Rows); ok {
+			return x.Rows
+		}
+	}
+	return nil
+}
+
 func (x *CellsAsk) GetTaken() uint64 {
 	if x != nil {
 		return x.Taken
@@ -166,6 +250,14 @@ type CellsAsk_Sum struct {
 	Sum *CellsSum `protobuf:"bytes,6,opt,name=sum,proto3,oneof"`
 }
 
+type CellsAsk_Team struct {
+	Team *CellsTeam `protobuf:"bytes,8,opt,name=team,proto3,oneof"`
+}
+
+type CellsAsk_Rows struct {
+	Rows *CellsRows `protobuf:"bytes,9,opt,name=rows,proto3,oneof"`
+}
+
 func (*CellsAsk_Survey) isCellsAsk_Body() {}
 
 func (*CellsAsk_Split) isCellsAsk_Body() {}
@@ -175,6 +267,10 @@ func (*CellsAsk_Relabel) isCellsAsk_Body() {}
 func (*CellsAsk_Want) isCellsAsk_Body() {}
 
 func (*CellsAsk_Sum) isCellsAsk_Body() {}
+
+func (*CellsAsk_Team) isCellsAsk_Body() {}
+
+func (*CellsAsk_Rows) isCellsAsk_Body() {}
 
 // CellsAnswer is an answer, or a part of one.
 type CellsAnswer struct {
@@ -189,6 +285,8 @@ type CellsAnswer struct {
 	//	*CellsAnswer_Hashes
 	//	*CellsAnswer_Sequences
 	//	*CellsAnswer_Sums
+	//	*CellsAnswer_Call
+	//	*CellsAnswer_Labels
 	Body          isCellsAnswer_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -297,6 +395,24 @@ func (x *CellsAnswer) GetSums() *CellsSums {
 	return nil
 }
 
+func (x *CellsAnswer) GetCall() *CellsCall {
+	if x != nil {
+		if x, ok := x.Body.(*CellsAnswer_Call); ok {
+			return x.Call
+		}
+	}
+	return nil
+}
+
+func (x *CellsAnswer) GetLabels() *CellsLabels {
+	if x != nil {
+		if x, ok := x.Body.(*CellsAnswer_Labels); ok {
+			return x.Labels
+		}
+	}
+	return nil
+}
+
 type isCellsAnswer_Body interface {
 	isCellsAnswer_Body()
 }
@@ -321,6 +437,14 @@ type CellsAnswer_Sums struct {
 	Sums *CellsSums `protobuf:"bytes,8,opt,name=sums,proto3,oneof"`
 }
 
+type CellsAnswer_Call struct {
+	Call *CellsCall `protobuf:"bytes,9,opt,name=call,proto3,oneof"` // of a member of a team
+}
+
+type CellsAnswer_Labels struct {
+	Labels *CellsLabels `protobuf:"bytes,10,opt,name=labels,proto3,oneof"`
+}
+
 func (*CellsAnswer_Surveyed) isCellsAnswer_Body() {}
 
 func (*CellsAnswer_Units) isCellsAnswer_Body() {}
@@ -330,6 +454,10 @@ func (*CellsAnswer_Hashes) isCellsAnswer_Body() {}
 func (*CellsAnswer_Sequences) isCellsAnswer_Body() {}
 
 func (*CellsAnswer_Sums) isCellsAnswer_Body() {}
+
+func (*CellsAnswer_Call) isCellsAnswer_Body() {}
+
+func (*CellsAnswer_Labels) isCellsAnswer_Body() {}
 
 // CellsSurvey asks what came since a survey: a CellsSurveyed, more of them where many groups are new, and CellsUnits.
 type CellsSurvey struct {
@@ -1144,7 +1272,7 @@ func (x *CellsSequences) GetLength() []uint32 {
 	return nil
 }
 
-// CellsSum asks for level 1 of all threads, by the latest labelling.
+// CellsSum asks for level 1 of all threads: by the latest labelling, or by the kinds that a team has found since, in which case bursts of one unit may have several labels.
 type CellsSum struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1181,6 +1309,450 @@ func (*CellsSum) Descriptor() ([]byte, []int) {
 	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{10}
 }
 
+// CellsTeam has an agent work as a member of a team that finds kinds of bursts (docs/design/kinds.md), of which the collector is the first member: the agent goes on until it
+// calls upon the others, and says what it gives them, or until it is done.
+type CellsTeam struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Run   uint64                 `protobuf:"varint,1,opt,name=run,proto3" json:"run,omitempty"`    // number of the team's work, no two of which have one: that of another one has ended
+	Step  uint32                 `protobuf:"varint,2,opt,name=step,proto3" json:"step,omitempty"`  // of the work, from 0: how many calls the agent has made. Asked again it says the same again
+	Begin *CellsBegin            `protobuf:"bytes,3,opt,name=begin,proto3" json:"begin,omitempty"` // with step 0
+	// What the call before has come to. Where that is more than one message holds several asks have its parts, in their order; those before the last are answered by nothing.
+	Given         []byte `protobuf:"bytes,4,opt,name=given,proto3" json:"given,omitempty"`
+	At            uint64 `protobuf:"varint,5,opt,name=at,proto3" json:"at,omitempty"`     // bytes of it before these
+	More          bool   `protobuf:"varint,6,opt,name=more,proto3" json:"more,omitempty"` // parts follow
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsTeam) Reset() {
+	*x = CellsTeam{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsTeam) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsTeam) ProtoMessage() {}
+
+func (x *CellsTeam) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsTeam.ProtoReflect.Descriptor instead.
+func (*CellsTeam) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CellsTeam) GetRun() uint64 {
+	if x != nil {
+		return x.Run
+	}
+	return 0
+}
+
+func (x *CellsTeam) GetStep() uint32 {
+	if x != nil {
+		return x.Step
+	}
+	return 0
+}
+
+func (x *CellsTeam) GetBegin() *CellsBegin {
+	if x != nil {
+		return x.Begin
+	}
+	return nil
+}
+
+func (x *CellsTeam) GetGiven() []byte {
+	if x != nil {
+		return x.Given
+	}
+	return nil
+}
+
+func (x *CellsTeam) GetAt() uint64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
+func (x *CellsTeam) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+// CellsBegin is what a member has to know of the team and of the run.
+type CellsBegin struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Rank    uint32                 `protobuf:"varint,1,opt,name=rank,proto3" json:"rank,omitempty"`
+	Size    uint32                 `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	Owner   []uint32               `protobuf:"varint,3,rep,packed,name=owner,proto3" json:"owner,omitempty"` // of the run's threads, in their order, as runs: the rank of who has the threads, and how many these are
+	Owned   []uint32               `protobuf:"varint,4,rep,packed,name=owned,proto3" json:"owned,omitempty"`
+	Ring    []uint64               `protobuf:"fixed64,5,rep,packed,name=ring,proto3" json:"ring,omitempty"` // the agent's, and which of the run's threads each is
+	Thread  []uint32               `protobuf:"varint,6,rep,packed,name=thread,proto3" json:"thread,omitempty"`
+	Group   []int32                `protobuf:"zigzag32,7,rep,packed,name=group,proto3" json:"group,omitempty"` // by the agent's own number of a group: the run's, or -1 where none of its bursts is clustered. One where all bursts are together
+	Bursts  []uint64               `protobuf:"varint,8,rep,packed,name=bursts,proto3" json:"bursts,omitempty"` // of the run's groups: how many are clustered
+	Before  []uint32               `protobuf:"varint,9,rep,packed,name=before,proto3" json:"before,omitempty"` // likewise: the call paths, by the run's number
+	After   []uint32               `protobuf:"varint,10,rep,packed,name=after,proto3" json:"after,omitempty"`
+	Short   []uint32               `protobuf:"varint,11,rep,packed,name=short,proto3" json:"short,omitempty"` // units of the agent that the duration filter leaves out: ascending, differences
+	Anchors bool                   `protobuf:"varint,12,opt,name=anchors,proto3" json:"anchors,omitempty"`    // collectives of all ranks are the same events on all threads
+	// How kinds are found: as the options of that name.
+	Density       bool    `protobuf:"varint,20,opt,name=density,proto3" json:"density,omitempty"`
+	Unaligned     bool    `protobuf:"varint,21,opt,name=unaligned,proto3" json:"unaligned,omitempty"`
+	Unstrated     bool    `protobuf:"varint,22,opt,name=unstrated,proto3" json:"unstrated,omitempty"`
+	Crowded       bool    `protobuf:"varint,23,opt,name=crowded,proto3" json:"crowded,omitempty"`
+	Resolution    float64 `protobuf:"fixed64,24,opt,name=resolution,proto3" json:"resolution,omitempty"`
+	MinPoints     uint32  `protobuf:"varint,25,opt,name=min_points,json=minPoints,proto3" json:"min_points,omitempty"`
+	JobThreads    uint32  `protobuf:"varint,26,opt,name=job_threads,json=jobThreads,proto3" json:"job_threads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsBegin) Reset() {
+	*x = CellsBegin{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsBegin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsBegin) ProtoMessage() {}
+
+func (x *CellsBegin) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsBegin.ProtoReflect.Descriptor instead.
+func (*CellsBegin) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CellsBegin) GetRank() uint32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *CellsBegin) GetSize() uint32 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *CellsBegin) GetOwner() []uint32 {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetOwned() []uint32 {
+	if x != nil {
+		return x.Owned
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetRing() []uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetThread() []uint32 {
+	if x != nil {
+		return x.Thread
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetGroup() []int32 {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetBursts() []uint64 {
+	if x != nil {
+		return x.Bursts
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetBefore() []uint32 {
+	if x != nil {
+		return x.Before
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetAfter() []uint32 {
+	if x != nil {
+		return x.After
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetShort() []uint32 {
+	if x != nil {
+		return x.Short
+	}
+	return nil
+}
+
+func (x *CellsBegin) GetAnchors() bool {
+	if x != nil {
+		return x.Anchors
+	}
+	return false
+}
+
+func (x *CellsBegin) GetDensity() bool {
+	if x != nil {
+		return x.Density
+	}
+	return false
+}
+
+func (x *CellsBegin) GetUnaligned() bool {
+	if x != nil {
+		return x.Unaligned
+	}
+	return false
+}
+
+func (x *CellsBegin) GetUnstrated() bool {
+	if x != nil {
+		return x.Unstrated
+	}
+	return false
+}
+
+func (x *CellsBegin) GetCrowded() bool {
+	if x != nil {
+		return x.Crowded
+	}
+	return false
+}
+
+func (x *CellsBegin) GetResolution() float64 {
+	if x != nil {
+		return x.Resolution
+	}
+	return 0
+}
+
+func (x *CellsBegin) GetMinPoints() uint32 {
+	if x != nil {
+		return x.MinPoints
+	}
+	return 0
+}
+
+func (x *CellsBegin) GetJobThreads() uint32 {
+	if x != nil {
+		return x.JobThreads
+	}
+	return 0
+}
+
+// CellsCall is what a member gives the others, in parts: data goes on from part to part. A part without anything says that the agent is still at work.
+type CellsCall struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Op            CellsCall_Op           `protobuf:"varint,1,opt,name=op,proto3,enum=moriens.v1.CellsCall_Op" json:"op,omitempty"`
+	Width         uint32                 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"` // of OP_MERGE
+	Data          []byte                 `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsCall) Reset() {
+	*x = CellsCall{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsCall) ProtoMessage() {}
+
+func (x *CellsCall) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsCall.ProtoReflect.Descriptor instead.
+func (*CellsCall) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *CellsCall) GetOp() CellsCall_Op {
+	if x != nil {
+		return x.Op
+	}
+	return CellsCall_OP_NONE
+}
+
+func (x *CellsCall) GetWidth() uint32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *CellsCall) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// CellsRows asks for the labels of a ring's rows, as the last team has found them.
+type CellsRows struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Ring          uint64                 `protobuf:"fixed64,1,opt,name=ring,proto3" json:"ring,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsRows) Reset() {
+	*x = CellsRows{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsRows) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsRows) ProtoMessage() {}
+
+func (x *CellsRows) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsRows.ProtoReflect.Descriptor instead.
+func (*CellsRows) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *CellsRows) GetRing() uint64 {
+	if x != nil {
+		return x.Ring
+	}
+	return 0
+}
+
+// CellsLabels are the labels of the bursts before the calls of a ring, as runs of rows, from the first row on. All columns have one length.
+type CellsLabels struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rows          []uint32               `protobuf:"varint,1,rep,packed,name=rows,proto3" json:"rows,omitempty"`         // of the run
+	Cluster       []int32                `protobuf:"zigzag32,2,rep,packed,name=cluster,proto3" json:"cluster,omitempty"` // 0 = there is no burst in a unit, -1 = noise, -2 = shorter than the shortest
+	Kind          []int32                `protobuf:"zigzag32,3,rep,packed,name=kind,proto3" json:"kind,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CellsLabels) Reset() {
+	*x = CellsLabels{}
+	mi := &file_moriens_v1_cells_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CellsLabels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CellsLabels) ProtoMessage() {}
+
+func (x *CellsLabels) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_cells_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CellsLabels.ProtoReflect.Descriptor instead.
+func (*CellsLabels) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *CellsLabels) GetRows() []uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *CellsLabels) GetCluster() []int32 {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+func (x *CellsLabels) GetKind() []int32 {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
 // CellsSums are exact sums of bursts of one ring each, by the call path that ends them and by label, and of MPI calls by call path. All columns but the last have one
 // length.
 type CellsSums struct {
@@ -1197,6 +1769,7 @@ type CellsSums struct {
 	SquaresHigh []uint64               `protobuf:"varint,10,rep,packed,name=squares_high,json=squaresHigh,proto3" json:"squares_high,omitempty"` // bits 64 to 127
 	MinNs       []uint64               `protobuf:"varint,11,rep,packed,name=min_ns,json=minNs,proto3" json:"min_ns,omitempty"`
 	MaxNs       []uint64               `protobuf:"varint,12,rep,packed,name=max_ns,json=maxNs,proto3" json:"max_ns,omitempty"`
+	Kind        []int32                `protobuf:"zigzag32,13,rep,packed,name=kind,proto3" json:"kind,omitempty"` // of bursts: the cluster that stands for their kind, as label; 0 for calls.
 	// Per row of bursts and counter: how many have it, sum, squares (two words), least and largest.
 	Read               []uint64 `protobuf:"varint,20,rep,packed,name=read,proto3" json:"read,omitempty"`
 	Counter            []int64  `protobuf:"zigzag64,21,rep,packed,name=counter,proto3" json:"counter,omitempty"`
@@ -1210,7 +1783,7 @@ type CellsSums struct {
 
 func (x *CellsSums) Reset() {
 	*x = CellsSums{}
-	mi := &file_moriens_v1_cells_proto_msgTypes[11]
+	mi := &file_moriens_v1_cells_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1795,7 @@ func (x *CellsSums) String() string {
 func (*CellsSums) ProtoMessage() {}
 
 func (x *CellsSums) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_cells_proto_msgTypes[11]
+	mi := &file_moriens_v1_cells_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1808,7 @@ func (x *CellsSums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellsSums.ProtoReflect.Descriptor instead.
 func (*CellsSums) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{11}
+	return file_moriens_v1_cells_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CellsSums) GetRing() []uint64 {
@@ -1322,6 +1895,13 @@ func (x *CellsSums) GetMaxNs() []uint64 {
 	return nil
 }
 
+func (x *CellsSums) GetKind() []int32 {
+	if x != nil {
+		return x.Kind
+	}
+	return nil
+}
+
 func (x *CellsSums) GetRead() []uint64 {
 	if x != nil {
 		return x.Read
@@ -1369,16 +1949,18 @@ var File_moriens_v1_cells_proto protoreflect.FileDescriptor
 const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\n" +
 	"\x16moriens/v1/cells.proto\x12\n" +
-	"moriens.v1\"\xb0\x02\n" +
+	"moriens.v1\"\x8a\x03\n" +
 	"\bCellsAsk\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x121\n" +
 	"\x06survey\x18\x02 \x01(\v2\x17.moriens.v1.CellsSurveyH\x00R\x06survey\x12.\n" +
 	"\x05split\x18\x03 \x01(\v2\x16.moriens.v1.CellsSplitH\x00R\x05split\x124\n" +
 	"\arelabel\x18\x04 \x01(\v2\x18.moriens.v1.CellsRelabelH\x00R\arelabel\x12+\n" +
 	"\x04want\x18\x05 \x01(\v2\x15.moriens.v1.CellsWantH\x00R\x04want\x12(\n" +
-	"\x03sum\x18\x06 \x01(\v2\x14.moriens.v1.CellsSumH\x00R\x03sum\x12\x14\n" +
+	"\x03sum\x18\x06 \x01(\v2\x14.moriens.v1.CellsSumH\x00R\x03sum\x12+\n" +
+	"\x04team\x18\b \x01(\v2\x15.moriens.v1.CellsTeamH\x00R\x04team\x12+\n" +
+	"\x04rows\x18\t \x01(\v2\x15.moriens.v1.CellsRowsH\x00R\x04rows\x12\x14\n" +
 	"\x05taken\x18\a \x01(\x04R\x05takenB\x06\n" +
-	"\x04body\"\xdc\x02\n" +
+	"\x04body\"\xbc\x03\n" +
 	"\vCellsAnswer\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x04R\x06number\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\bR\x04last\x12\x14\n" +
@@ -1387,7 +1969,10 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x05units\x18\x05 \x01(\v2\x16.moriens.v1.CellsUnitsH\x00R\x05units\x121\n" +
 	"\x06hashes\x18\x06 \x01(\v2\x17.moriens.v1.CellsHashesH\x00R\x06hashes\x12:\n" +
 	"\tsequences\x18\a \x01(\v2\x1a.moriens.v1.CellsSequencesH\x00R\tsequences\x12+\n" +
-	"\x04sums\x18\b \x01(\v2\x15.moriens.v1.CellsSumsH\x00R\x04sumsB\x06\n" +
+	"\x04sums\x18\b \x01(\v2\x15.moriens.v1.CellsSumsH\x00R\x04sums\x12+\n" +
+	"\x04call\x18\t \x01(\v2\x15.moriens.v1.CellsCallH\x00R\x04call\x121\n" +
+	"\x06labels\x18\n" +
+	" \x01(\v2\x17.moriens.v1.CellsLabelsH\x00R\x06labelsB\x06\n" +
 	"\x04body\"#\n" +
 	"\vCellsSurvey\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\"\xc3\x05\n" +
@@ -1473,7 +2058,62 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x03(\x11R\x05label\x12\x16\n" +
 	"\x06length\x18\x03 \x03(\rR\x06length\"\n" +
 	"\n" +
-	"\bCellsSum\"\x88\x04\n" +
+	"\bCellsSum\"\x99\x01\n" +
+	"\tCellsTeam\x12\x10\n" +
+	"\x03run\x18\x01 \x01(\x04R\x03run\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\rR\x04step\x12,\n" +
+	"\x05begin\x18\x03 \x01(\v2\x16.moriens.v1.CellsBeginR\x05begin\x12\x14\n" +
+	"\x05given\x18\x04 \x01(\fR\x05given\x12\x0e\n" +
+	"\x02at\x18\x05 \x01(\x04R\x02at\x12\x12\n" +
+	"\x04more\x18\x06 \x01(\bR\x04more\"\xe8\x03\n" +
+	"\n" +
+	"CellsBegin\x12\x12\n" +
+	"\x04rank\x18\x01 \x01(\rR\x04rank\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\rR\x04size\x12\x14\n" +
+	"\x05owner\x18\x03 \x03(\rR\x05owner\x12\x14\n" +
+	"\x05owned\x18\x04 \x03(\rR\x05owned\x12\x12\n" +
+	"\x04ring\x18\x05 \x03(\x06R\x04ring\x12\x16\n" +
+	"\x06thread\x18\x06 \x03(\rR\x06thread\x12\x14\n" +
+	"\x05group\x18\a \x03(\x11R\x05group\x12\x16\n" +
+	"\x06bursts\x18\b \x03(\x04R\x06bursts\x12\x16\n" +
+	"\x06before\x18\t \x03(\rR\x06before\x12\x14\n" +
+	"\x05after\x18\n" +
+	" \x03(\rR\x05after\x12\x14\n" +
+	"\x05short\x18\v \x03(\rR\x05short\x12\x18\n" +
+	"\aanchors\x18\f \x01(\bR\aanchors\x12\x18\n" +
+	"\adensity\x18\x14 \x01(\bR\adensity\x12\x1c\n" +
+	"\tunaligned\x18\x15 \x01(\bR\tunaligned\x12\x1c\n" +
+	"\tunstrated\x18\x16 \x01(\bR\tunstrated\x12\x18\n" +
+	"\acrowded\x18\x17 \x01(\bR\acrowded\x12\x1e\n" +
+	"\n" +
+	"resolution\x18\x18 \x01(\x01R\n" +
+	"resolution\x12\x1d\n" +
+	"\n" +
+	"min_points\x18\x19 \x01(\rR\tminPoints\x12\x1f\n" +
+	"\vjob_threads\x18\x1a \x01(\rR\n" +
+	"jobThreads\"\xd1\x01\n" +
+	"\tCellsCall\x12(\n" +
+	"\x02op\x18\x01 \x01(\x0e2\x18.moriens.v1.CellsCall.OpR\x02op\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\rR\x05width\x12\x12\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\"p\n" +
+	"\x02Op\x12\v\n" +
+	"\aOP_NONE\x10\x00\x12\r\n" +
+	"\tOP_GATHER\x10\x01\x12\x0f\n" +
+	"\vOP_EXCHANGE\x10\x02\x12\n" +
+	"\n" +
+	"\x06OP_SUM\x10\x03\x12\n" +
+	"\n" +
+	"\x06OP_MIN\x10\x04\x12\n" +
+	"\n" +
+	"\x06OP_MAX\x10\x05\x12\f\n" +
+	"\bOP_MERGE\x10\x06\x12\v\n" +
+	"\aOP_DONE\x10\a\"\x1f\n" +
+	"\tCellsRows\x12\x12\n" +
+	"\x04ring\x18\x01 \x01(\x06R\x04ring\"O\n" +
+	"\vCellsLabels\x12\x12\n" +
+	"\x04rows\x18\x01 \x03(\rR\x04rows\x12\x18\n" +
+	"\acluster\x18\x02 \x03(\x11R\acluster\x12\x12\n" +
+	"\x04kind\x18\x03 \x03(\x11R\x04kind\"\x9c\x04\n" +
 	"\tCellsSums\x12\x12\n" +
 	"\x04ring\x18\x01 \x03(\x06R\x04ring\x12\x12\n" +
 	"\x04call\x18\x02 \x03(\bR\x04call\x12\x12\n" +
@@ -1489,6 +2129,7 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	" \x03(\x04R\vsquaresHigh\x12\x15\n" +
 	"\x06min_ns\x18\v \x03(\x04R\x05minNs\x12\x15\n" +
 	"\x06max_ns\x18\f \x03(\x04R\x05maxNs\x12\x12\n" +
+	"\x04kind\x18\r \x03(\x11R\x04kind\x12\x12\n" +
 	"\x04read\x18\x14 \x03(\x04R\x04read\x12\x18\n" +
 	"\acounter\x18\x15 \x03(\x12R\acounter\x12.\n" +
 	"\x13counter_squares_low\x18\x16 \x03(\x04R\x11counterSquaresLow\x120\n" +
@@ -1510,37 +2151,50 @@ func file_moriens_v1_cells_proto_rawDescGZIP() []byte {
 	return file_moriens_v1_cells_proto_rawDescData
 }
 
-var file_moriens_v1_cells_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_moriens_v1_cells_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
+var file_moriens_v1_cells_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
 var file_moriens_v1_cells_proto_goTypes = []any{
-	(*CellsAsk)(nil),       // 0: moriens.v1.CellsAsk
-	(*CellsAnswer)(nil),    // 1: moriens.v1.CellsAnswer
-	(*CellsSurvey)(nil),    // 2: moriens.v1.CellsSurvey
-	(*CellsSurveyed)(nil),  // 3: moriens.v1.CellsSurveyed
-	(*CellsUnits)(nil),     // 4: moriens.v1.CellsUnits
-	(*CellsSplit)(nil),     // 5: moriens.v1.CellsSplit
-	(*CellsRelabel)(nil),   // 6: moriens.v1.CellsRelabel
-	(*CellsHashes)(nil),    // 7: moriens.v1.CellsHashes
-	(*CellsWant)(nil),      // 8: moriens.v1.CellsWant
-	(*CellsSequences)(nil), // 9: moriens.v1.CellsSequences
-	(*CellsSum)(nil),       // 10: moriens.v1.CellsSum
-	(*CellsSums)(nil),      // 11: moriens.v1.CellsSums
+	(CellsCall_Op)(0),      // 0: moriens.v1.CellsCall.Op
+	(*CellsAsk)(nil),       // 1: moriens.v1.CellsAsk
+	(*CellsAnswer)(nil),    // 2: moriens.v1.CellsAnswer
+	(*CellsSurvey)(nil),    // 3: moriens.v1.CellsSurvey
+	(*CellsSurveyed)(nil),  // 4: moriens.v1.CellsSurveyed
+	(*CellsUnits)(nil),     // 5: moriens.v1.CellsUnits
+	(*CellsSplit)(nil),     // 6: moriens.v1.CellsSplit
+	(*CellsRelabel)(nil),   // 7: moriens.v1.CellsRelabel
+	(*CellsHashes)(nil),    // 8: moriens.v1.CellsHashes
+	(*CellsWant)(nil),      // 9: moriens.v1.CellsWant
+	(*CellsSequences)(nil), // 10: moriens.v1.CellsSequences
+	(*CellsSum)(nil),       // 11: moriens.v1.CellsSum
+	(*CellsTeam)(nil),      // 12: moriens.v1.CellsTeam
+	(*CellsBegin)(nil),     // 13: moriens.v1.CellsBegin
+	(*CellsCall)(nil),      // 14: moriens.v1.CellsCall
+	(*CellsRows)(nil),      // 15: moriens.v1.CellsRows
+	(*CellsLabels)(nil),    // 16: moriens.v1.CellsLabels
+	(*CellsSums)(nil),      // 17: moriens.v1.CellsSums
 }
 var file_moriens_v1_cells_proto_depIdxs = []int32{
-	2,  // 0: moriens.v1.CellsAsk.survey:type_name -> moriens.v1.CellsSurvey
-	5,  // 1: moriens.v1.CellsAsk.split:type_name -> moriens.v1.CellsSplit
-	6,  // 2: moriens.v1.CellsAsk.relabel:type_name -> moriens.v1.CellsRelabel
-	8,  // 3: moriens.v1.CellsAsk.want:type_name -> moriens.v1.CellsWant
-	10, // 4: moriens.v1.CellsAsk.sum:type_name -> moriens.v1.CellsSum
-	3,  // 5: moriens.v1.CellsAnswer.surveyed:type_name -> moriens.v1.CellsSurveyed
-	4,  // 6: moriens.v1.CellsAnswer.units:type_name -> moriens.v1.CellsUnits
-	7,  // 7: moriens.v1.CellsAnswer.hashes:type_name -> moriens.v1.CellsHashes
-	9,  // 8: moriens.v1.CellsAnswer.sequences:type_name -> moriens.v1.CellsSequences
-	11, // 9: moriens.v1.CellsAnswer.sums:type_name -> moriens.v1.CellsSums
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	3,  // 0: moriens.v1.CellsAsk.survey:type_name -> moriens.v1.CellsSurvey
+	6,  // 1: moriens.v1.CellsAsk.split:type_name -> moriens.v1.CellsSplit
+	7,  // 2: moriens.v1.CellsAsk.relabel:type_name -> moriens.v1.CellsRelabel
+	9,  // 3: moriens.v1.CellsAsk.want:type_name -> moriens.v1.CellsWant
+	11, // 4: moriens.v1.CellsAsk.sum:type_name -> moriens.v1.CellsSum
+	12, // 5: moriens.v1.CellsAsk.team:type_name -> moriens.v1.CellsTeam
+	15, // 6: moriens.v1.CellsAsk.rows:type_name -> moriens.v1.CellsRows
+	4,  // 7: moriens.v1.CellsAnswer.surveyed:type_name -> moriens.v1.CellsSurveyed
+	5,  // 8: moriens.v1.CellsAnswer.units:type_name -> moriens.v1.CellsUnits
+	8,  // 9: moriens.v1.CellsAnswer.hashes:type_name -> moriens.v1.CellsHashes
+	10, // 10: moriens.v1.CellsAnswer.sequences:type_name -> moriens.v1.CellsSequences
+	17, // 11: moriens.v1.CellsAnswer.sums:type_name -> moriens.v1.CellsSums
+	14, // 12: moriens.v1.CellsAnswer.call:type_name -> moriens.v1.CellsCall
+	16, // 13: moriens.v1.CellsAnswer.labels:type_name -> moriens.v1.CellsLabels
+	13, // 14: moriens.v1.CellsTeam.begin:type_name -> moriens.v1.CellsBegin
+	0,  // 15: moriens.v1.CellsCall.op:type_name -> moriens.v1.CellsCall.Op
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_cells_proto_init() }
@@ -1554,6 +2208,8 @@ func file_moriens_v1_cells_proto_init() {
 		(*CellsAsk_Relabel)(nil),
 		(*CellsAsk_Want)(nil),
 		(*CellsAsk_Sum)(nil),
+		(*CellsAsk_Team)(nil),
+		(*CellsAsk_Rows)(nil),
 	}
 	file_moriens_v1_cells_proto_msgTypes[1].OneofWrappers = []any{
 		(*CellsAnswer_Surveyed)(nil),
@@ -1561,19 +2217,22 @@ func file_moriens_v1_cells_proto_init() {
 		(*CellsAnswer_Hashes)(nil),
 		(*CellsAnswer_Sequences)(nil),
 		(*CellsAnswer_Sums)(nil),
+		(*CellsAnswer_Call)(nil),
+		(*CellsAnswer_Labels)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_cells_proto_rawDesc), len(file_moriens_v1_cells_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   12,
+			NumEnums:      1,
+			NumMessages:   17,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
 		GoTypes:           file_moriens_v1_cells_proto_goTypes,
 		DependencyIndexes: file_moriens_v1_cells_proto_depIdxs,
+		EnumInfos:         file_moriens_v1_cells_proto_enumTypes,
 		MessageInfos:      file_moriens_v1_cells_proto_msgTypes,
 	}.Build()
 	File_moriens_v1_cells_proto = out.File
