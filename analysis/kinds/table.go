@@ -81,7 +81,7 @@ type counter struct {
 }
 
 func newCounter(width int) *counter {
-	c := &counter{width: width}
+	c := &counter{width: width, done: Table{Width: width}}
 	c.resize(64)
 	return c
 }
@@ -170,6 +170,17 @@ func (c *counter) cut() {
 	c.keys, c.counts = c.keys[:0], c.counts[:0]
 }
 
+// last counts a key of one word that is no less than any so far, of which none is left to be looked for.
+func (c *counter) last(key, n int64) {
+	t := &c.done
+	if i := len(t.Keys) - 1; i >= 0 && t.Keys[i] == key {
+		t.Counts[i] += n
+		return
+	}
+	t.grow(1, 1)
+	t.Keys, t.Counts = append(t.Keys, key), append(t.Counts, n)
+}
+
 // table is what was counted. The counter is not to be used any more.
 func (c *counter) table() Table {
 	c.finish()
@@ -191,11 +202,20 @@ func (c *counter) finish() {
 		slices.SortFunc(order, func(a, b int32) int { return slices.Compare(key(a), key(b)) })
 	}
 	t := &c.done
-	t.Width = c.width
-	t.Keys, t.Counts = slices.Grow(t.Keys, len(order)*c.width), slices.Grow(t.Counts, len(order))
+	t.grow(len(order), c.width)
 	for _, row := range order {
 		t.Keys = append(t.Keys, key(row)...)
 		t.Counts = append(t.Counts, c.counts[row])
+	}
+}
+
+// grow makes room for rows, twofold where there is not enough: tables of many rows are long.
+func (t *Table) grow(rows, width int) {
+	if need := len(t.Keys) + rows*width; need > cap(t.Keys) {
+		t.Keys = slices.Grow(t.Keys, max(need, 2*len(t.Keys))-len(t.Keys))
+	}
+	if need := len(t.Counts) + rows; need > cap(t.Counts) {
+		t.Counts = slices.Grow(t.Counts, max(need, 2*len(t.Counts))-len(t.Counts))
 	}
 }
 
