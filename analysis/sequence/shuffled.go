@@ -141,25 +141,33 @@ func (a *aligner) draw(lengths [][]int) ([][]int32, error) {
 		return nil, err
 	}
 	drawn := make([][]int32, len(a.Ends))
+	room := sync.Pool{New: func() any { return new([]int32) }}
 	a.eachCounted(func(t int, counts []int64) {
-		var labels []int32
+		labels := room.Get().(*[]int32)
+		defer room.Put(labels)
+		begin, end := a.span(t)
+		*labels = slices.Grow((*labels)[:0], end-begin)
 		for _, label := range order {
 			for range counts[label] {
-				labels = append(labels, label)
+				*labels = append(*labels, label)
 			}
 		}
 		n := 0
 		for _, length := range lengths[t] {
 			n += length
 		}
-		random := rand.New(rand.NewPCG(seeds[t], alike[t]))
-		for i := range n {
-			k := i + random.IntN(len(labels)-i)
-			labels[i], labels[k] = labels[k], labels[i]
-		}
-		drawn[t] = slices.Clone(labels[:n])
+		drawn[t] = drawFirst(*labels, n, rand.New(rand.NewPCG(seeds[t], alike[t])))
 	})
 	return drawn, nil
+}
+
+// drawFirst shuffles labels as far as the first n are a draw, and copies these.
+func drawFirst(labels []int32, n int, random *rand.Rand) []int32 {
+	for i := range n {
+		k := i + random.IntN(len(labels)-i)
+		labels[i], labels[k] = labels[k], labels[i]
+	}
+	return slices.Clone(labels[:n])
 }
 
 // eachCounted calls each with the numbers of bursts by label of every thread here, on all workers.
@@ -242,6 +250,11 @@ func (a *aligner) amongAlike(seeds []uint64) ([]uint64, error) {
 // sample puts the drawn labels together: threads of so many segments. Each burst lasts as long as those of its label on average.
 func (a *aligner) sample(drawn [][]int32, lengths [][]int, segments int) Threads {
 	in := Threads{Count: a.Count, Team: a.Team, Counting: a.Counting, Halt: a.Halt}
+	bursts := 0
+	for _, labels := range drawn {
+		bursts += len(labels)
+	}
+	in.Labels, in.DurationNS = make([]int32, 0, bursts), make([]int64, 0, bursts)
 	for t, labels := range drawn {
 		for _, label := range labels {
 			in.Labels = append(in.Labels, label)
