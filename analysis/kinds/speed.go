@@ -17,7 +17,7 @@ const (
 	leastSpeed  = 4   // cells
 	betterSpeed = 1.25
 	moreOverlap = .15
-	mostPaces   = 1 << 16 // cells of a thread's bursts: those of all durations that 64 bits can count are far fewer
+	mostPaces   = 1 << 16  // cells of a thread's bursts: those of all durations that 64 bits can count are far fewer
 	mostOverlap = 1 + 1e-6 // of shares that are rounded
 )
 

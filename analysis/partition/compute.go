@@ -3,6 +3,7 @@ package partition
 import (
 	"math"
 	"slices"
+	"sync"
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/space"
@@ -33,18 +34,8 @@ func Compute(b Bursts, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &Result{Labels: make([]int32, b.Len()), Selection: selection, TotalNS: selection.TotalNS(), Shuffled: math.NaN(), Predicted: math.NaN()}
-	rows := make([]int32, 0, b.Len())
-	for row, status := range selection.Status {
-		switch {
-		case status == space.Complete || status == space.Short && o.Filter.Auto:
-			rows = append(rows, int32(row))
-		case status == space.Missing:
-			r.Labels[row] = LabelMissing
-		default:
-			r.Labels[row] = LabelFiltered
-		}
-	}
-	groups, err := c.unite(c.split(rows))
+	c.candidates = c.admit(selection, r.Labels)
+	groups, err := c.unite(c.split(c.candidates))
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +98,7 @@ type computation struct {
 	kinds      bool // clusters are found by package kinds
 	// coordinates appends those that bursts are clustered by.
 	coordinates func(to []float64, rows []int32) []float64
+	candidates  []int32  // rows of bursts that may be clustered, ascending
 	kindOf      []KindOf // per burst: found by package kinds, else nil
 	decided     *Decided // likewise
 }
@@ -141,7 +133,43 @@ func (c *computation) chosen(s *space.Selection) *Chosen {
 	}
 }
 
-// split sorts rows by call paths and cuts them into groups.
+// admit finds the rows of bursts that may be clustered, ascending, and gives the others their labels.
+func (c *computation) admit(s *space.Selection, labels []int32) []int32 {
+	may := func(status space.Status) bool {
+		return status == space.Complete || status == space.Short && c.options.Filter.Auto
+	}
+	ends := make([]int, max(1, c.workers)) // by worker
+	workers.Chunks(len(labels), c.workers, func(w, from, to int) {
+		for _, status := range s.Status[from:to] {
+			if may(status) {
+				ends[w]++
+			}
+		}
+	})
+	sum := 0
+	for w, n := range ends {
+		ends[w] = sum
+		sum += n
+	}
+	rows := make([]int32, sum)
+	workers.Chunks(len(labels), c.workers, func(w, from, to int) {
+		at := ends[w]
+		for row := from; row < to; row++ {
+			switch status := s.Status[row]; {
+			case may(status):
+				rows[at] = int32(row)
+				at++
+			case status == space.Missing:
+				labels[row] = LabelMissing
+			default:
+				labels[row] = LabelFiltered
+			}
+		}
+	})
+	return rows
+}
+
+// split sorts rows by call paths and cuts them into groups. With calls it leaves rows as they are.
 func (c *computation) split(rows []int32) []*group {
 	if len(rows) == 0 {
 		return nil
@@ -150,8 +178,16 @@ func (c *computation) split(rows []int32) []*group {
 		return []*group{{rows: rows}}
 	}
 	before, after := c.bursts.Before, c.bursts.After
-	rows = sortByPath(sortByPath(rows, after), before)
 	var groups []*group
+	if lists := c.splitNear(rows); lists != nil {
+		for _, list := range lists {
+			if len(list) > 0 {
+				groups = append(groups, &group{Found: Found{Group: Group{Before: before[list[0]], After: after[list[0]]}}, rows: list})
+			}
+		}
+		return groups
+	}
+	rows = sortByPath(sortByPath(slices.Clone(rows), after), before)
 	begin := 0
 	for i := 1; i <= len(rows); i++ {
 		first := rows[begin]
@@ -162,6 +198,53 @@ func (c *computation) split(rows []int32) []*group {
 		begin = i
 	}
 	return groups
+}
+
+// mostPairs is how many pairs of paths there may be for rows to be listed by pair.
+const mostPairs = 1 << 14
+
+// splitNear lists rows by their pair of paths, ascending, where these have numbers close together, as in most runs; nil where they have not.
+func (c *computation) splitNear(rows []int32) [][]int32 {
+	before, after := c.bursts.Before, c.bursts.After
+	lo, hi := [2]uint32{math.MaxUint32, math.MaxUint32}, [2]uint32{}
+	var mu sync.Mutex
+	workers.Chunks(len(rows), c.workers, func(_, from, to int) {
+		l, h := [2]uint32{math.MaxUint32, math.MaxUint32}, [2]uint32{}
+		for _, row := range rows[from:to] {
+			l[0], h[0] = min(l[0], before[row]), max(h[0], before[row])
+			l[1], h[1] = min(l[1], after[row]), max(h[1], after[row])
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range lo {
+			lo[i], hi[i] = min(lo[i], l[i]), max(hi[i], h[i])
+		}
+	})
+	width := int64(hi[1]-lo[1]) + 1
+	if int64(hi[0]-lo[0]) >= int64(min(mostPairs, len(rows)))/width {
+		return nil
+	}
+	pairs := (int(hi[0]-lo[0]) + 1) * int(width)
+	lists := workers.Lists(len(rows), pairs, c.workers, func(i int) int32 {
+		row := rows[i]
+		return int32(before[row]-lo[0])*int32(width) + int32(after[row]-lo[1])
+	})
+	if len(rows) < len(before) {
+		workers.Every(lengths(lists), c.workers, func(pair int) {
+			for at, i := range lists[pair] {
+				lists[pair][at] = rows[i]
+			}
+		})
+	}
+	return lists
+}
+
+func lengths(lists [][]int32) []int {
+	sizes := make([]int, len(lists))
+	for i, list := range lists {
+		sizes[i] = len(list)
+	}
+	return sizes
 }
 
 // unite gives every member a group for each that one has bursts of, by Before and After.

@@ -146,29 +146,41 @@ func MostSide(dims []space.Dim, resolution float64) float64 {
 func (k *kinding) collect() error {
 	c := k.computation
 	n := c.bursts.Len()
-	of := slices.Repeat([]int32{kinds.None}, n)
 	count := 0
-	for i, g := range k.groups {
+	for _, g := range k.groups {
 		count += len(g.rows)
-		for _, row := range g.rows {
-			of[row] = int32(i)
+	}
+	of := make([]int32, n)
+	if count < n {
+		for row := range of {
+			of[row] = kinds.None
 		}
+	}
+	for i, g := range k.groups {
+		workers.Chunks(len(g.rows), c.workers, func(_, from, to int) {
+			for _, row := range g.rows[from:to] {
+				of[row] = int32(i)
+			}
+		})
 	}
 	dims := c.options.Dims
 	b := &k.bursts
 	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
 	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
-	k.rows, b.Group = make([]int32, 0, count), make([]int32, 0, count)
-	place := make([]int32, n+1) // of a burst among those that are clustered
-	for row, g := range of {
-		place[row] = int32(len(k.rows))
-		if g != kinds.None {
-			k.rows, b.Group = append(k.rows, int32(row)), append(b.Group, g)
+	if k.rows = c.candidates; count < len(k.rows) {
+		k.rows = make([]int32, 0, count)
+		for row, g := range of {
+			if g != kinds.None {
+				k.rows = append(k.rows, int32(row))
+			}
 		}
 	}
-	place[n] = int32(len(k.rows))
+	b.Group = of
+	if count < n {
+		b.Group = slices.DeleteFunc(of, func(g int32) bool { return g == kinds.None })
+	}
 	if c.bursts.ThreadEnds != nil {
-		k.placeThreads(place)
+		k.placeThreads()
 	}
 	if err := k.findScale(); err != nil {
 		return err
@@ -184,7 +196,7 @@ func (k *kinding) collect() error {
 }
 
 // placeThreads says where threads end, and where there are gaps and anchors, among the bursts that are clustered.
-func (k *kinding) placeThreads(place []int32) {
+func (k *kinding) placeThreads() {
 	c, b := k.computation, &k.bursts
 	threads := len(c.bursts.ThreadEnds)
 	b.Ends = make([]int, threads)
@@ -194,11 +206,18 @@ func (k *kinding) placeThreads(place []int32) {
 	if c.bursts.Anchors != nil {
 		b.Anchors = make([][]sequence.Anchor, threads)
 	}
+	place := func(row int) int32 { return int32(row) } // of a burst among those that are clustered
+	if len(k.rows) < c.bursts.Len() {
+		place = func(row int) int32 {
+			at, _ := slices.BinarySearch(k.rows, int32(row))
+			return int32(at)
+		}
+	}
 	begin := 0
 	for t, end := range c.bursts.ThreadEnds {
-		first := place[begin]
-		at := func(i int) int32 { return place[min(max(begin, begin+i), end)] - first }
-		b.Ends[t] = int(place[end])
+		first := place(begin)
+		at := func(i int) int32 { return place(min(max(begin, begin+i), end)) - first }
+		b.Ends[t] = int(place(end))
 		if b.Gaps != nil {
 			for _, g := range c.bursts.Gaps[t] {
 				b.Gaps[t] = append(b.Gaps[t], at(int(g)))
