@@ -40,7 +40,7 @@ func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, e
 	proposed := &partition.Proposed{Options: &o, Bursts: &m.Bursts, Groups: m.Groups, Proposal: p}
 	l := m.propose(proposed, first)
 	proposed.DurationNS = func(i int) int64 { return kinds.OfStep(int32(m.Step[i])) }
-	proposed.TimeNS = func(i int) int64 { return l.timeNS[i] }
+	proposed.TimeNS = l.timeNS
 	r = &partition.Result{Score: math.NaN(), NoiseScore: math.NaN()}
 	if first != nil {
 		r.TotalNS = first.set.TimeNS
@@ -49,7 +49,9 @@ func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, e
 	if err != nil {
 		return nil, err
 	}
-	tallies, err := m.tally(l, made, first)
+	r.Labels = make([]int32, len(m.Bursts.Group))
+	made.Label(r, nil)
+	tallies, err := m.tally(l, r.Labels, first)
 	if err != nil {
 		return nil, err
 	}
@@ -57,16 +59,12 @@ func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, e
 		return nil, err
 	}
 	ids := r.Assemble(m.Groups)
-	n := len(m.Bursts.Group)
-	r.Labels, r.Lineage = make([]int32, n), make([]uint32, n)
-	kindOf := make([]partition.KindOf, n)
-	for i, g := range m.Bursts.Group {
-		r.Labels[i], r.Lineage[i], kindOf[i] = made.Label(i), made.Lineage(i), made.Kind(i)
-		if label := r.Labels[i]; label >= 0 {
-			r.Labels[i] = ids[g][label]
+	for i, label := range r.Labels {
+		if label >= 0 {
+			r.Labels[i] = ids[m.Bursts.Group[i]][label]
 		}
 	}
-	made.Adopt(r, kindOf, ids)
+	made.Adopt(r, ids)
 	return r, nil
 }
 
@@ -240,7 +238,7 @@ func take(to *partition.Proposed, words []int64) {
 }
 
 // tally counts and measures the clusters by the labels of the bursts here.
-func (m *Member) tally(l *ledger, made *partition.Decided, first *Kinds) ([]*partition.GroupTally, error) {
+func (m *Member) tally(l *ledger, labels []int32, first *Kinds) ([]*partition.GroupTally, error) {
 	counters := 0
 	if first != nil {
 		counters = len(first.set.Counters)
@@ -262,7 +260,7 @@ func (m *Member) tally(l *ledger, made *partition.Decided, first *Kinds) ([]*par
 		}
 		tallies[i], calls[i] = t, make(map[[2]int64]int)
 	}
-	l.each(func(i int32) int32 { return made.Label(int(i)) }, func(unit int32, shares []share) {
+	l.each(func(i int32) int32 { return labels[i] }, func(unit int32, shares []share) {
 		u := &l.units[unit]
 		t := tallies[m.Bursts.Group[shares[0].first]]
 		columns := func(k int) []moment.Exact {
@@ -286,9 +284,9 @@ func (m *Member) tally(l *ledger, made *partition.Decided, first *Kinds) ([]*par
 			}
 		}
 	})
-	for i, g := range m.Bursts.Group {
-		if label := made.Label(i); label >= 0 {
-			call := int64(0)
+	for i, label := range labels {
+		if label >= 0 {
+			g, call := m.Bursts.Group[i], int64(0)
 			if m.Bursts.Call != nil {
 				call = m.Bursts.Call[i]
 			}

@@ -40,7 +40,7 @@ func (x *decided) account(r *Result, ids [][]int32) {
 			return 0
 		}
 		at := x.at[cluster]
-		return ids[at.Group][at.Cluster]
+		return ids[at.group][at.cluster]
 	}
 	for cluster, n := range x.bursts {
 		if n > 0 {
@@ -113,7 +113,7 @@ func (x *decided) otherHalf(cluster int32) int32 {
 
 // hasOthers says that the group of a cluster has one of another kind.
 func (x *decided) hasOthers(cluster int32) bool {
-	group := x.at[cluster].Group
+	group := x.at[cluster].group
 	return slices.ContainsFunc(x.Groups[group].Clusters, func(k Cluster) bool { return x.root[k.Node-1] != x.root[cluster] })
 }
 

@@ -78,9 +78,10 @@ func Compute(b Bursts, o Options) (*Result, error) {
 			}
 		})
 	}
-	r.Kinds = r.Labels
-	if c.kindOf != nil {
-		c.decided.Adopt(r, c.kindOf, ids)
+	if c.decided == nil {
+		r.Kinds = r.Labels
+	} else {
+		c.decided.Adopt(r, ids)
 	}
 	r.Warn(c.chosen(selection), found)
 	return r, nil
@@ -99,8 +100,7 @@ type computation struct {
 	// coordinates appends those that bursts are clustered by.
 	coordinates func(to []float64, rows []int32) []float64
 	candidates  []int32  // rows of bursts that may be clustered, ascending
-	kindOf      []KindOf // per burst: found by package kinds, else nil
-	decided     *Decided // likewise
+	decided     *Decided // by package kinds, else nil
 }
 
 // group is a group at work: the same at all members, but for rows, at and points.

@@ -2,14 +2,15 @@ package partition
 
 import (
 	"errors"
+	"slices"
 
 	"moriens/analysis/kinds"
 	"moriens/analysis/refine"
 	"moriens/analysis/workers"
 )
 
-// A KindOf is the cluster that stands for a burst's kind: index of the group and place among its clusters. Group < 0 is one of the labels, less by one.
-type KindOf struct{ Group, Cluster int32 }
+// A place is where a cluster is: index of the group and place among its clusters.
+type place struct{ group, cluster int32 }
 
 // Proposed is what density proposes, and the bursts that it is about: those here of a team, in the order of Bursts.
 type Proposed struct {
@@ -23,7 +24,9 @@ type Proposed struct {
 	LeafOf   []int32       // per burst, or kinds.None
 	Scale    []float64     // by dimension, what coordinates were multiplied by; nil = they stayed as they were
 	// DurationNS is how long a burst lasts, as far as its kinds.Step tells it at least; TimeNS is what it counts for in sums, which are exact.
-	DurationNS, TimeNS func(i int) int64
+	DurationNS func(i int) int64
+	TimeNS     []int64
+	Spare      []int32 // room for a word per burst; nil = there is none
 }
 
 // A Decided is what order has decided of the bursts here.
@@ -32,39 +35,40 @@ type Decided struct {
 	ways []uint32 // by cluster, and in the end that of noise
 }
 
-// Label is the number of a burst's cluster in its group, or LabelNoise.
-func (d *Decided) Label(i int) int32 {
-	if cluster := d.of.Cluster[i]; cluster != kinds.None {
-		return d.of.at[cluster].Cluster
+// Label gives bursts of a result their clusters, as numbers in their groups, their kinds, as clusters of the decision, and how they came to them: those in rows, or all if that is nil. It is to be
+// called once.
+func (d *Decided) Label(r *Result, rows []int32) {
+	x, noise := d.of, d.ways[len(d.ways)-1]
+	own := x.Kind
+	x.Kind = nil
+	if r.Kinds = own; rows != nil {
+		r.Kinds = slices.Clone(r.Labels)
 	}
-	return LabelNoise
+	r.Lineage = make([]uint32, len(r.Labels))
+	workers.Chunks(len(own), x.workers(), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			row, cluster, kind := i, x.Cluster[i], own[i]
+			if rows != nil {
+				row = int(rows[i])
+			}
+			r.Labels[row], r.Kinds[row], r.Lineage[row] = LabelNoise, LabelNoise, noise
+			if cluster != kinds.None {
+				r.Labels[row], r.Lineage[row] = x.at[cluster].cluster, d.ways[cluster]
+			}
+			if kind != kinds.None {
+				r.Kinds[row] = x.root[kind]
+			}
+		}
+	})
 }
 
-// Kind is a burst's kind.
-func (d *Decided) Kind(i int) KindOf {
-	if kind := d.of.Kind[i]; kind != kinds.None {
-		return d.of.at[d.of.root[kind]]
-	}
-	return KindOf{Group: LabelNoise - 1}
-}
-
-// Lineage is how a burst came to its cluster: an index into the tree's.
-func (d *Decided) Lineage(i int) uint32 {
-	if cluster := d.of.Cluster[i]; cluster != kinds.None {
-		return d.ways[cluster]
-	}
-	return d.ways[len(d.ways)-1]
-}
-
-// Adopt gives the bursts of a result and its clusters the numbers of their kinds, and says how these were found: of are the kinds per burst, ids the numbers of the clusters, by group.
-func (d *Decided) Adopt(r *Result, of []KindOf, ids [][]int32) {
-	r.Kinds = make([]int32, len(of))
-	workers.Chunks(len(of), d.of.workers(), func(_, from, to int) {
-		for i, k := range of[from:to] {
-			if k.Group < 0 {
-				r.Kinds[from+i] = k.Group + 1
-			} else {
-				r.Kinds[from+i] = ids[k.Group][k.Cluster]
+// Adopt gives the bursts of a result and its clusters the numbers of their kinds, and says how these were found: ids are the numbers of the clusters, by group.
+func (d *Decided) Adopt(r *Result, ids [][]int32) {
+	workers.Chunks(len(r.Kinds), d.of.workers(), func(_, from, to int) {
+		for i, cluster := range r.Kinds[from:to] {
+			if cluster >= 0 {
+				at := d.of.at[cluster]
+				r.Kinds[from+i] = ids[at.group][at.cluster]
 			}
 		}
 	})
@@ -102,7 +106,7 @@ func (p *Proposed) Decide(r *Result) (*Decided, error) {
 	}
 	for cluster, root := range x.root {
 		if x.bursts[cluster] > 0 {
-			x.cluster(int32(cluster)).Kind = x.at[root].Cluster // until clusters have their numbers
+			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers
 		}
 	}
 	r.Tree = x.tree(r.Score)

@@ -23,7 +23,7 @@ type decided struct {
 	leafBursts []int64
 	noise      [2]int64 // bursts, ns
 	root       []int32  // by cluster: the one with most bursts of its kind
-	at         []KindOf // by cluster: where it is among those of its group
+	at         []place  // by cluster: where it is among those of its group
 	scores     *sequence.Score
 }
 
@@ -63,7 +63,7 @@ func (x *decided) sums(n int, of func(i int) int32) ([]int64, error) {
 		for i := from; i < to; i++ {
 			if k := of(i); k >= 0 {
 				part[2*k]++
-				part[2*k+1] += x.TimeNS(i)
+				part[2*k+1] += x.TimeNS[i]
 			}
 		}
 		parts[w] = part
@@ -125,14 +125,14 @@ func (x *decided) basin(cluster int32) *kinds.Basin {
 
 // number gives the groups their clusters.
 func (x *decided) number() {
-	x.at = make([]KindOf, len(x.KindOf))
+	x.at = make([]place, len(x.KindOf))
 	for cluster := range x.KindOf {
 		if x.bursts[cluster] == 0 {
 			continue
 		}
 		i := x.groupOf(int32(cluster))
 		g, node := x.Groups[i], &x.Nodes[x.HalfOf[cluster]]
-		x.at[cluster] = KindOf{i, int32(len(g.Clusters))}
+		x.at[cluster] = place{i, int32(len(g.Clusters))}
 		valley := x.basin(int32(cluster)).Valley
 		if x.basin(int32(cluster)).Alone {
 			valley = math.NaN()
@@ -178,15 +178,17 @@ func (x *decided) score(r *Result) error {
 	if b.Ends == nil || r.Unscored {
 		return nil
 	}
-	labels, durations := make([]int32, len(x.Kind)), make([]int64, len(x.Kind))
+	labels := x.Spare
+	if labels == nil {
+		labels = make([]int32, len(x.Kind))
+	}
 	workers.Chunks(len(x.Kind), x.workers(), func(_, from, to int) {
 		for i := from; i < to; i++ {
-			durations[i] = x.TimeNS(i)
 			labels[i] = x.Kind[i] + 1 // none is refine.Noise
 		}
 	})
 	threads := sequence.Threads{
-		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: durations, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
+		Count: len(x.KindOf) + 1, Labels: labels, DurationNS: x.TimeNS, Ends: b.Ends, Anchors: b.Anchors, Team: x.Team, Halt: x.Halt,
 		Counting: true,
 	}
 	s, err := sequence.Align(threads, x.workers())
@@ -274,5 +276,5 @@ func (x *decided) measure() error {
 // cluster is the description of one that has bursts.
 func (x *decided) cluster(cluster int32) *Cluster {
 	at := x.at[cluster]
-	return &x.Groups[at.Group].Clusters[at.Cluster]
+	return &x.Groups[at.group].Clusters[at.cluster]
 }

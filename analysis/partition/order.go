@@ -50,28 +50,28 @@ func (c *computation) findKinds(groups []*group, r *Result) error {
 // decide has order decide, and gives the bursts their clusters and kinds.
 func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
 	c := k.computation
-	duration := func(i int) int64 { return c.bursts.DurationNS[k.rows[i]] }
 	proposed := &Proposed{
 		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
-		Scale: k.scale, DurationNS: duration, TimeNS: duration,
+		Scale: k.scale, TimeNS: c.bursts.DurationNS, Spare: r.Labels,
 	}
+	rows := k.rows
+	if len(rows) == len(r.Labels) {
+		rows = nil // all are clustered
+	} else {
+		proposed.TimeNS, proposed.Spare = make([]int64, len(rows)), nil
+		workers.Chunks(len(rows), k.workers, func(_, from, to int) {
+			for i := from; i < to; i++ {
+				proposed.TimeNS[i] = c.bursts.DurationNS[rows[i]]
+			}
+		})
+	}
+	proposed.DurationNS = func(i int) int64 { return proposed.TimeNS[i] }
 	made, err := proposed.Decide(r)
 	if err != nil {
 		return err
 	}
-	c.stopped = r.Stopped
-	c.decided, c.kindOf, r.Lineage = made, make([]KindOf, len(r.Labels)), make([]uint32, len(r.Labels))
-	workers.Chunks(len(r.Labels), k.workers, func(_, from, to int) {
-		for row := from; row < to; row++ {
-			c.kindOf[row] = KindOf{Group: r.Labels[row] - 1}
-		}
-	})
-	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			row := k.rows[i]
-			r.Labels[row], c.kindOf[row], r.Lineage[row] = made.Label(i), made.Kind(i), made.Lineage(i)
-		}
-	})
+	made.Label(r, rows)
+	c.stopped, c.decided = r.Stopped, made
 	tallies, sizes := make([]*GroupTally, len(k.groups)), make([]int, len(k.groups))
 	for i, g := range k.groups {
 		sizes[i] = len(g.rows)
