@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"math"
+	"math/bits"
 	"slices"
 
 	"moriens/analysis/team"
@@ -94,6 +95,9 @@ func (l *local) turns(c *crew, kindOf []int32, kinds int) (halves []int32) {
 			work[k] = nil
 		}
 	}
+	if !slices.ContainsFunc(work, func(t *turning) bool { return t != nil }) {
+		return nil
+	}
 	slow := make([]bool, l.n)
 	workers.Every(sizes, c.workers, func(k int) {
 		if work[k] != nil {
@@ -173,26 +177,55 @@ func (l *local) pieces(rows []int32, do func(rows []int32)) {
 	do(rows[from:])
 }
 
+// correlate adds up products of ranks, of pairs of bursts of which both have a kind.
 func (l *local) correlate(t *turning, rows, kindOf []int32) {
+	const block = 1<<12 - longestTurn
+	var w ranked
 	l.pieces(rows, func(rows []int32) {
-		z, known := make([]int32, len(rows)), make([]int32, len(rows))
-		for k, i := range rows {
-			if kindOf[i] != None {
-				z[k], known[k] = t.ranks.at(l.Cell[i]), 1
-				t.power += int64(z[k]) * int64(z[k])
+		for from := 0; from < len(rows); from += block {
+			first := min(from, longestTurn) // of those that are not in the block before
+			some := rows[from-first : min(from+block, len(rows))]
+			w.known = [len(w.known)]uint64{}
+			for k, i := range some {
+				if w.z[k] = 0; kindOf[i] != None {
+					w.z[k] = t.ranks.at(l.Cell[i])
+					w.known[k/64] |= 1 << (k % 64)
+				}
 			}
-		}
-		for lag := 1; lag <= min(longestTurn, len(z)-1); lag++ {
-			sum, pairs := int64(0), int32(0)
-			before, knownBefore := z[:len(z)-lag], known[:len(z)-lag]
-			for k, v := range z[lag:] {
-				sum += int64(v) * int64(before[k])
-				pairs += known[lag+k] & knownBefore[k]
+			for _, v := range w.z[first:len(some)] {
+				t.power += int64(v) * int64(v)
 			}
-			t.sums[lag] += sum
-			t.pairs[lag] += int64(pairs)
+			for lag := 1; lag <= longestTurn; lag++ {
+				if begin := max(first, lag); begin < len(some) {
+					t.sums[lag] += w.products(lag, begin, len(some))
+					t.pairs[lag] += w.pairs(lag, begin)
+				}
+			}
 		}
 	})
+}
+
+// ranked is some bursts of a kind, one after the other.
+type ranked struct {
+	z     [1 << 12]int32 // ranks; 0 where the burst has no kind
+	known [1 << 6]uint64 // a bit each: it has
+}
+
+func (w *ranked) products(lag, from, to int) (sum int64) {
+	before := w.z[from-lag : to-lag]
+	for k, v := range w.z[from:to] {
+		sum += int64(v) * int64(before[k])
+	}
+	return sum
+}
+
+// pairs counts those of which both are known, and the later one is no earlier than from, which is below 64.
+func (w *ranked) pairs(lag, from int) int64 {
+	n := bits.OnesCount64(w.known[0] & (w.known[0] << lag) & (math.MaxUint64 << from))
+	for i, word := range w.known[1:] {
+		n += bits.OnesCount64(word & (word<<lag | w.known[i]>>(64-lag)))
+	}
+	return int64(n)
 }
 
 // hasTurns finds the lag.

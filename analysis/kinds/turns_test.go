@@ -76,6 +76,49 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// Bursts are correlated block after block, as if they were in one.
+func TestCorrelateInBlocks(t *testing.T) {
+	random := drawn(t)
+	m := newMade(random, 1)
+	for _, bursts := range []int{0, 1, longestTurn, 1<<12 - longestTurn, 1 << 12, 10_000 + random.IntN(5000)} {
+		for range bursts {
+			m.add(0, 10+random.Float64(), 0)
+		}
+		m.end()
+		m.Gaps = append(m.Gaps, nil)
+	}
+	m.Gaps[5] = []int32{5000}
+	l, c := newLocal(&m.Bursts), alone(1)
+	l.order(c)
+	rows, kindOf := make([]int32, l.n), make([]int32, l.n)
+	for i := range rows {
+		if rows[i] = int32(i); random.IntN(5) == 0 {
+			kindOf[i] = None
+		}
+	}
+	spreads := l.spreads(c, func(i int) int32 { return kindOf[i] }, 1, func(i int) int32 { return l.Cell[i] })
+	got, want := newTurning(&spreads[0][0]), newTurning(&spreads[0][0])
+	l.correlate(got, rows, kindOf)
+	rank := func(i int32) int64 { return int64(want.ranks.at(l.Cell[i])) }
+	l.pieces(rows, func(rows []int32) {
+		for k, i := range rows {
+			for lag := 0; lag <= min(k, longestTurn); lag++ {
+				switch before := rows[k-lag]; {
+				case kindOf[i] == None || kindOf[before] == None:
+				case lag == 0:
+					want.power += rank(i) * rank(i)
+				default:
+					want.sums[lag] += rank(i) * rank(before)
+					want.pairs[lag]++
+				}
+			}
+		}
+	})
+	if got.power != want.power || got.sums != want.sums || got.pairs != want.pairs {
+		t.Errorf("power %d, sums %v of %v pairs: want %d, %v of %v", got.power, got.sums, got.pairs, want.power, want.sums, want.pairs)
+	}
+}
+
 // Ranks that correlate at no lag, but speak against all, take no turns.
 func TestTurnsOfNoLag(t *testing.T) {
 	x := &turning{power: 1000}
