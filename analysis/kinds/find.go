@@ -35,7 +35,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	p = &Proposal{local: newLocal(&b), crew: &crew{team.Crew{Threads: b.Team}, max(1, o.Workers), o.Halt}, o: o, strata: b.Groups, Least: o.Least}
 	l, c := p.local, p.crew
 	if b.Ends != nil {
-		l.order(c)
+		l.findBegins()
 		if b.Timed && !o.Unaligned {
 			p.align()
 		}
@@ -98,7 +98,8 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 	if !p.Judged() {
 		return Undecided(len(leaves), leafOf), nil
 	}
-	d = &Decision{Cluster: leafOf, Kind: make([]int32, l.n)}
+	l.order(c)
+	d = &Decision{Cluster: leafOf, Kind: l.ownStrata()} // which nobody asks for any more
 	for i := range leaves {
 		d.HalfOf = append(d.HalfOf, int32(i))
 	}

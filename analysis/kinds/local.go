@@ -114,9 +114,9 @@ func (l *local) shiftBy(cells []int32, workers_ int) {
 // noPrevious is the burst before of one of two threads: the other is the next.
 const noPrevious = -2
 
-// order finds what is next to each burst: before, after, and on the next threads of its node. It is collective.
-func (l *local) order(c *crew) {
-	l.begins = make([]bool, l.n+1)
+// findBegins finds where what came before a burst is not known.
+func (l *local) findBegins() {
+	l.begins, l.starts = make([]bool, l.n+1), nil
 	l.begins[l.n] = true
 	for t := range l.Ends {
 		first := l.first(t)
@@ -132,22 +132,29 @@ func (l *local) order(c *crew) {
 			l.starts = append(l.starts, int32(i))
 		}
 	}
+}
+
+// order finds what is next to each burst: before, after, and on the next threads of its node. It is collective.
+func (l *local) order(c *crew) {
+	if l.begins == nil {
+		l.findBegins()
+	}
 	l.next, l.prev = make([]int32, l.n), make([]int32, l.n)
-	workers.Chunks(l.n, c.workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			l.next[i], l.prev[i] = -1, -1
-		}
-	})
 	nextOf, prevOf := l.ring(c)
 	l.far = newFar(l, c, nextOf, prevOf)
 	workers.Every(lengths(l.Ends), c.workers, func(t int) {
-		if t < len(nextOf) && l.Team.Mine(t) {
-			l.beside(t, nextOf[t], l.next)
-			l.beside(t, prevOf[t], l.prev)
-			for i := l.first(t); i < l.Ends[t] && prevOf[t] < 0; i++ {
-				l.prev[i] = noPrevious
-			}
+		if !l.Team.Mine(t) {
+			return
 		}
+		none := int32(-1)
+		if prevOf[t] < 0 {
+			none = noPrevious
+		}
+		for i := l.first(t); i < l.Ends[t]; i++ {
+			l.next[i], l.prev[i] = -1, none
+		}
+		l.beside(t, nextOf[t], l.next)
+		l.beside(t, prevOf[t], l.prev)
 	})
 }
 

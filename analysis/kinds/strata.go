@@ -108,21 +108,29 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 	if !cut {
 		return strata
 	}
-	moved := make([]int32, l.n)
+	was := l.stratum
+	l.stratum = l.ownStrata()
 	workers.Chunks(l.n, c.workers, func(_, from, end int) {
-		copy(moved[from:end], l.stratum[from:end])
+		copy(l.stratum[from:end], was[from:end])
 		l.eachThread(from, end, func(t, from, end int) {
 			for i := from; i < end; i++ {
 				if contexts[l.stratum[i]] != nil {
 					if row := index.find(key(t, i)); row >= 0 {
-						moved[i] = to[row]
+						l.stratum[i] = to[row]
 					}
 				}
 			}
 		})
 	})
-	l.stratum = moved
 	return strata
+}
+
+// ownStrata is an array for as many numbers as there are bursts: that of their strata, as soon as these are not their groups.
+func (l *local) ownStrata() []int32 {
+	if l.n == 0 || &l.stratum[0] == &l.Group[0] {
+		return make([]int32, l.n)
+	}
+	return l.stratum
 }
 
 // stratumContexts are the contexts of the bursts of a stratum that say something.
