@@ -3,6 +3,7 @@ package partition
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -301,6 +302,10 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
+// manyBursts is how many bursts make it worth while to collect at once what clustering them has left: points, lists and labels would stay beside what is allocated next, and
+// to touch new memory takes longer than to find the old.
+const manyBursts = 1 << 20
+
 // cluster clusters the basins, each by itself.
 func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	basins := make([]*group, len(p.Basins))
@@ -353,14 +358,17 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.spread, p.Of = spread{}, nil // memory
+	k.leafOf, c.spread, p.Of = p.Of, spread{}, nil // memory
 	for _, g := range basins {
 		g.rows, g.at = nil, nil
+	}
+	input.Groups = nil
+	if len(k.rows) >= manyBursts {
+		runtime.GC()
 	}
 	k.nodes = refined.Nodes
 	var leaf []int32
 	k.leaves, leaf = Leaves(p, k.nodes)
-	k.leafOf = make([]int32, len(k.rows))
 	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
 		for i, row := range k.rows[from:to] {
 			k.leafOf[from+i] = leaf[refined.Labels[row]]
