@@ -364,7 +364,7 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 		"cut off":       func(c *moriensv1.CellsCall) { c.Data = append(c.Data, 255) },
 		"nothing known": func(c *moriensv1.CellsCall) { c.Op = 77 },
 		"an end":        func(c *moriensv1.CellsCall) { c.Op = moriensv1.CellsCall_OP_DONE },
-		"no call":       func(c *moriensv1.CellsCall) { c.Op = moriensv1.CellsCall_OP_NONE },
+		"no call":       func(c *moriensv1.CellsCall) { c.Op = moriensv1.CellsCall_OP_UNSPECIFIED },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := partition.Options{Dims: logDuration, JobThreads: 8, Workers: 1}

@@ -229,9 +229,9 @@ func (h *hub) hear(rank int, id uint64, m *moriensv1.CellsTeam) error {
 		switch {
 		case part == nil || m.More:
 			return fmt.Errorf("what a call came to is answered by %T", a.Body)
-		case part.Op == moriensv1.CellsCall_OP_NONE:
+		case part.Op == moriensv1.CellsCall_OP_UNSPECIFIED:
 			return nil
-		case c.Op == moriensv1.CellsCall_OP_NONE:
+		case c.Op == moriensv1.CellsCall_OP_UNSPECIFIED:
 			c.Op, c.Width = part.Op, int(part.Width)
 		case part.Op != c.Op || int(part.Width) != c.Width:
 			return fmt.Errorf("a call %v goes on as %v", c.Op, part.Op)
@@ -244,7 +244,7 @@ func (h *hub) hear(rank int, id uint64, m *moriensv1.CellsTeam) error {
 	}); err != nil {
 		return err
 	}
-	if !m.More && c.Op == moriensv1.CellsCall_OP_NONE {
+	if !m.More && c.Op == moriensv1.CellsCall_OP_UNSPECIFIED {
 		return errors.New("the team's work has neither a next call nor an end")
 	}
 	return nil

@@ -30,20 +30,20 @@ const (
 type CellsCall_Op int32
 
 const (
-	CellsCall_OP_NONE     CellsCall_Op = 0 // still at work
-	CellsCall_OP_GATHER   CellsCall_Op = 1 // AllGather
-	CellsCall_OP_EXCHANGE CellsCall_Op = 2 // AllToAll: the parts for each rank, each behind its length (varint)
-	CellsCall_OP_SUM      CellsCall_Op = 3 // AllReduce of words of 64 bits, as the next two
-	CellsCall_OP_MIN      CellsCall_Op = 4
-	CellsCall_OP_MAX      CellsCall_Op = 5
-	CellsCall_OP_MERGE    CellsCall_Op = 6 // rows of so many words and a count, ascending, to be added up
-	CellsCall_OP_DONE     CellsCall_Op = 7 // the work has ended, and the agent knows its bursts' labels
+	CellsCall_OP_UNSPECIFIED CellsCall_Op = 0 // still at work
+	CellsCall_OP_GATHER      CellsCall_Op = 1 // AllGather
+	CellsCall_OP_EXCHANGE    CellsCall_Op = 2 // AllToAll: the parts for each rank, each behind its length (varint)
+	CellsCall_OP_SUM         CellsCall_Op = 3 // AllReduce of words of 64 bits, as the next two
+	CellsCall_OP_MIN         CellsCall_Op = 4
+	CellsCall_OP_MAX         CellsCall_Op = 5
+	CellsCall_OP_MERGE       CellsCall_Op = 6 // rows of so many words and a count, ascending, to be added up
+	CellsCall_OP_DONE        CellsCall_Op = 7 // the work has ended, and the agent knows its bursts' labels
 )
 
 // Enum value maps for CellsCall_Op.
 var (
 	CellsCall_Op_name = map[int32]string{
-		0: "OP_NONE",
+		0: "OP_UNSPECIFIED",
 		1: "OP_GATHER",
 		2: "OP_EXCHANGE",
 		3: "OP_SUM",
@@ -53,14 +53,14 @@ var (
 		7: "OP_DONE",
 	}
 	CellsCall_Op_value = map[string]int32{
-		"OP_NONE":     0,
-		"OP_GATHER":   1,
-		"OP_EXCHANGE": 2,
-		"OP_SUM":      3,
-		"OP_MIN":      4,
-		"OP_MAX":      5,
-		"OP_MERGE":    6,
-		"OP_DONE":     7,
+		"OP_UNSPECIFIED": 0,
+		"OP_GATHER":      1,
+		"OP_EXCHANGE":    2,
+		"OP_SUM":         3,
+		"OP_MIN":         4,
+		"OP_MAX":         5,
+		"OP_MERGE":       6,
+		"OP_DONE":        7,
 	}
 )
 
@@ -1630,7 +1630,7 @@ func (x *CellsCall) GetOp() CellsCall_Op {
 	if x != nil {
 		return x.Op
 	}
-	return CellsCall_OP_NONE
+	return CellsCall_OP_UNSPECIFIED
 }
 
 func (x *CellsCall) GetWidth() uint32 {
@@ -2091,13 +2091,13 @@ const file_moriens_v1_cells_proto_rawDesc = "" +
 	"\n" +
 	"min_points\x18\x19 \x01(\rR\tminPoints\x12\x1f\n" +
 	"\vjob_threads\x18\x1a \x01(\rR\n" +
-	"jobThreads\"\xd1\x01\n" +
+	"jobThreads\"\xd8\x01\n" +
 	"\tCellsCall\x12(\n" +
 	"\x02op\x18\x01 \x01(\x0e2\x18.moriens.v1.CellsCall.OpR\x02op\x12\x14\n" +
 	"\x05width\x18\x02 \x01(\rR\x05width\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\"p\n" +
-	"\x02Op\x12\v\n" +
-	"\aOP_NONE\x10\x00\x12\r\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\"w\n" +
+	"\x02Op\x12\x12\n" +
+	"\x0eOP_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tOP_GATHER\x10\x01\x12\x0f\n" +
 	"\vOP_EXCHANGE\x10\x02\x12\n" +
 	"\n" +
