@@ -56,7 +56,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			continue
 		}
 		between := callsRound(run, x, names)
-		if text := kinship(run, i); text != "" && (x.VariantOf == 0 || between == callsRound(run, &run.Clusters[x.VariantOf-1], names)) {
+		if text := kinship(run, i); text != "" && (x.VariantOf == 0 || int(x.VariantOf) <= shown && between == callsRound(run, &run.Clusters[x.VariantOf-1], names)) {
 			between = text
 		} else if text != "" {
 			between += " (" + text + ")"
@@ -66,7 +66,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			between += " (rare)"
 		}
 		if byKinds {
-			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), "±"+percent(x.Core), fmt.Sprint(x.Kind()), score(x.Score), between)
+			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), score(x.Score), between)
 		} else {
 			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), "", score(x.Score), between)
 		}
@@ -93,6 +93,14 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "", "have no value in a dimension")
 	}
 	return t
+}
+
+// core is the spread of a cluster; "" of fewer bursts than have quartiles.
+func core(x *trace.Cluster) string {
+	if x.Bursts < 4 {
+		return ""
+	}
+	return "±" + percent(x.Core)
 }
 
 // tableOf says how many clusters the table is about, and by kind which of these it sums up: variants, where there are many, as there are on a machine that is shared.

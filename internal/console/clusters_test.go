@@ -174,3 +174,21 @@ func TestManyVariants(t *testing.T) {
 		t.Errorf("a variant too many:\n%s", text.String())
 	}
 }
+
+// A variant of a kind whose row is not shown says itself between which calls it is; quartiles of a few bursts are not shown.
+func TestKindWithoutRow(t *testing.T) {
+	run, m, c := fourKinds()
+	for i, x := range []trace.Cluster{run.Clusters[3], run.Clusters[2], run.Clusters[0]} {
+		x.ID, x.VariantOf = int32(i+1), 0
+		run.Clusters[i] = x
+	}
+	run.Clusters = run.Clusters[:3]
+	run.Clusters[0].VariantOf, run.Clusters[1].Bursts, run.Clusters[2].Share = 3, 3, tableShare/2
+	table := clusterTable(run, m, c)
+	if got, want := table.rows[0][7], "MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (variant of 3: 10 % of its bursts)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := []string{table.rows[0][4], table.rows[1][4]}; got[0] != "±31.0 %" || got[1] != "" {
+		t.Errorf("cores %q, the second of three bursts", got)
+	}
+}
