@@ -69,20 +69,20 @@ func (r *Reason) Text(kind, other string) string {
 	case ByInstructions:
 		return fmt.Sprintf("apart from %s: other instructions", other)
 	case ByOrder:
-		return fmt.Sprintf("apart from %s: foretold to %s", other, inPercent(r.Foretold))
+		return fmt.Sprintf("apart from %s: predicted to %s", other, inPercent(r.Foretold))
 	case ByDensity:
-		return fmt.Sprintf("apart from %s: both are large and narrow, %.0f %% apart; foretold to %s", other, 100*(math.Exp(r.Distance)-1), inPercent(r.Foretold))
+		return fmt.Sprintf("apart from %s: both are large and narrow, %.0f %% apart; predicted to %s", other, 100*(math.Exp(r.Distance)-1), inPercent(r.Foretold))
 	}
 	text := fmt.Sprintf("variant of %s", kind)
 	if other != kind {
 		text += fmt.Sprintf(", in place of %s", other)
 	}
-	text += ": foretold to " + inPercent(r.Foretold)
+	text += ": predicted to " + inPercent(r.Foretold)
 	if r.Few && r.Foretold >= apartByOrder {
-		text += fmt.Sprintf(", of under %d bursts %s are asked", few, inPercent(apartIfFew))
+		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(apartIfFew))
 	}
 	if r.Pool {
-		text += "; slow bursts, each of the kind of its place"
+		text += "; slow bursts, each of the kind that its place predicts"
 	}
 	return text
 }

@@ -13,18 +13,18 @@ func TestReasons(t *testing.T) {
 		{Reason{By: ByTurns}, "apart from 5: they take turns"},
 		{Reason{By: ByCalls, Foretold: 1}, "apart from 5: between other MPI calls"},
 		{Reason{By: ByInstructions, Foretold: 1}, "apart from 5: other instructions"},
-		{Reason{By: ByOrder, Foretold: .934}, "apart from 5: foretold to 93 %"},
-		{Reason{By: ByDensity, Foretold: .1, Distance: .3}, "apart from 5: both are large and narrow, 35 % apart; foretold to 10 %"},
-		{Reason{By: ByChance, Foretold: .12}, "variant of 3, in place of 5: foretold to 12 %"},
-		{Reason{By: ByChance, Foretold: .12, Pool: true, Few: true}, "variant of 3, in place of 5: foretold to 12 %; slow bursts, each of the kind of its place"},
-		{Reason{By: ByChance, Foretold: .4, Few: true}, "variant of 3, in place of 5: foretold to 40 %, of under 25 bursts 50 % are asked"},
+		{Reason{By: ByOrder, Foretold: .934}, "apart from 5: predicted to 93 %"},
+		{Reason{By: ByDensity, Foretold: .1, Distance: .3}, "apart from 5: both are large and narrow, 35 % apart; predicted to 10 %"},
+		{Reason{By: ByChance, Foretold: .12}, "variant of 3, in place of 5: predicted to 12 %"},
+		{Reason{By: ByChance, Foretold: .12, Pool: true, Few: true}, "variant of 3, in place of 5: predicted to 12 %; slow bursts, each of the kind that its place predicts"},
+		{Reason{By: ByChance, Foretold: .4, Few: true}, "variant of 3, in place of 5: predicted to 40 %, fewer than 25 bursts need 50 %"},
 	} {
 		if got := tt.reason.Text("3", "5"); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.reason, got, tt.want)
 		}
 	}
 	chance := Reason{By: ByChance, Foretold: .12}
-	if got := chance.Text("3", "3"); got != "variant of 3: foretold to 12 %" {
+	if got := chance.Text("3", "3"); got != "variant of 3: predicted to 12 %" {
 		t.Errorf("in place of its kind: %q", got)
 	}
 }

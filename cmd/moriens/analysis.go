@@ -17,7 +17,7 @@ type spaceFlags struct {
 	Dims        string  `help:"Dimensions of the burst space: a quantity each, with :log or :lin (default: PAPI_TOT_INS:log,IPC where they are counted, else duration:log)." placeholder:"SPEC"`
 	By          string  `help:"Cluster the bursts of each pair of surrounding MPI call paths apart (calls), or all together (none); auto: none where a counter is a dimension." enum:"calls,none,auto" default:"${by}"`
 	MinDuration string  `help:"Leave out shorter bursts; auto: the shortest that together make up less than 1 % of the computing time (default: ${minDuration})." placeholder:"TIME" default:"${minDuration}"`
-	Resolution  float64 `help:"Smallest Eps that is chosen by itself, in units of the dimensions (default, of a logarithmic duration: 0.01 where basins of density part, else 0.1)." placeholder:"R"`
+	Resolution  float64 `help:"Lower bound for automatically chosen Eps, in units of the dimensions (default for logarithmic durations: 0.01 where basins of density split, else 0.1)." placeholder:"R"`
 }
 
 // analysisFlags say how bursts become clusters.
@@ -27,9 +27,9 @@ type analysisFlags struct {
 	MinPoints int     `help:"MinPts of all clusters (default: max(4, threads/4, bursts/200), less where many bursts are of smaller kinds)." placeholder:"K"`
 	Freeze    float64 `help:"Of a sample of the bursts, where there is no time for all: score from which on a cluster is not refined, 0 to 1 (default: 0.99)." placeholder:"S"`
 	Strict    bool    `help:"Refine by ClusteringSuite's rules, to compare: dimensions scaled to their range, MinPts max(2, threads/4), the last step is the answer."`
-	Kinds     string  `help:"Who decides which clusters are one kind of computation: order, that is what comes before, after and on other ranks, or density, each cluster being one (default: order)." placeholder:"WHO"`
-	Align     bool    `name:"align-ranks" help:"Divide the durations of a rank that takes longer in everything by how much longer, before they are compared." default:"true" negatable:""`
-	Strata    bool    `help:"Tell bursts apart by what surrounds them, where that changes how long they take." default:"true" negatable:""`
+	Kinds     string  `help:"Which clusters are one kind of computation: those that order (the bursts before, after and on other ranks) does not separate, or with density each cluster by itself (default: order)." placeholder:"METHOD"`
+	Align     bool    `name:"align-ranks" help:"Before clustering, correct the durations of ranks that are slower in everything." default:"true" negatable:""`
+	Strata    bool    `help:"Cluster bursts separately by the bursts around them, or by rank, where that changes their durations." default:"true" negatable:""`
 	Threads   int     `help:"Threads to analyse with (default: all CPUs)." placeholder:"N"`
 }
 
@@ -92,11 +92,11 @@ func (a *analysisFlags) options() (partition.Options, error) {
 	return o, nil
 }
 
-// kinds sets who decides what is one kind of computation.
+// kinds sets how clusters become kinds of computation.
 func (a *analysisFlags) kinds(o *partition.Options) (err error) {
 	o.Unaligned, o.Unstrated = !a.Align, !a.Strata
 	if (a.Strict || a.DBSCAN != "") && (a.Kinds != "" || !a.Align || !a.Strata) {
-		return usage(errors.New("--strict and --dbscan decide themselves what is one kind"), "leave out --kinds, --align-ranks and --strata")
+		return usage(errors.New("--strict and --dbscan do not use kinds"), "leave out --kinds, --align-ranks and --strata")
 	}
 	if a.Kinds != "" {
 		if o.Kinds, err = partition.ParseKinds(a.Kinds); err != nil {

@@ -64,12 +64,12 @@ func choose(run *trace.Run, options partition.Options) *Found {
 	options.JobThreads = len(run.Threads)
 	f := &Found{options: options}
 	if usual && options.Dims[0].Num == space.Duration {
-		note := "no hardware counters: bursts are told apart by their duration"
+		note := "no hardware counters: bursts are clustered by duration"
 		if len(run.Counters) > 0 {
-			note = "instructions and cycles are not both counted: bursts are told apart by their duration"
+			note = "instructions and cycles are not both counted: bursts are clustered by duration"
 		}
 		if options.By == partition.ByCalls {
-			note += ", those between different MPI call paths apart"
+			note += ", separately for each pair of surrounding MPI call paths"
 		}
 		f.notes = append(f.notes, note)
 	}

@@ -57,15 +57,15 @@ func TestWriteDOTOfKinds(t *testing.T) {
 			},
 		},
 		Clusters: map[int32]int32{1: 1, 2: 3, 3: 2},
-		Kinds:    []Told{{1, "apart from 3: foretold to 93 %"}, {3, "variant of 3: foretold to 12 %"}, {3, "apart from 1: both are large and narrow, 35 % apart; foretold to 10 %"}},
+		Kinds:    []Told{{1, "apart from 3: predicted to 93 %"}, {3, "variant of 3: predicted to 12 %"}, {3, "apart from 1: both are large and narrow, 35 % apart; predicted to 10 %"}},
 		Basins: []rundir.Basin{
 			{Stratum: 1, Bursts: 101, Eps: .0565, Valley: .21, Clusters: []int32{1}},
 			{Stratum: 1, Bursts: 61, Eps: .0565, Valley: .33, Clusters: []int32{3}},
 			{Stratum: 2, Bursts: 64, Valley: rundir.Number(nan), Clusters: []int32{2}},
 		},
 		Joins: []partition.Join{
-			{Round: 1, From: 0, To: 1, Bursts: 4, Why: "variant of 1: foretold to 0 %"},
-			{Round: 2, From: 2, To: 3, Bursts: 60, Foretold: .12, Why: "variant of 3: foretold to 12 %"},
+			{Round: 1, From: 0, To: 1, Bursts: 4, Why: "variant of 1: predicted to 0 %"},
+			{Round: 2, From: 2, To: 3, Bursts: 60, Foretold: .12, Why: "variant of 3: predicted to 12 %"},
 		},
 	}
 	var b bytes.Buffer

@@ -102,7 +102,7 @@ func (t *Tree) joins(out *bufio.Writer) {
 	nodes := t.nodes()
 	for _, j := range t.Joins {
 		if j.From > 0 && j.To > 0 {
-			text := fmt.Sprintf(" round %d: foretold to %.0f %% ", j.Round, 100*j.Foretold)
+			text := fmt.Sprintf(" round %d: predicted to %.0f %% ", j.Round, 100*j.Foretold)
 			fmt.Fprintf(out, "\ts1n%d -> s1n%d [style=dashed, color=\"#a00000\", constraint=false, label=%s, tooltip=%s];\n", nodes[j.From], nodes[j.To], quoted(text), quoted(j.Why))
 		}
 	}

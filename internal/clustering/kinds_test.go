@@ -3,7 +3,6 @@ package clustering
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"moriens/analysis/kinds"
@@ -20,7 +19,7 @@ func threads(n int) *trace.Run {
 }
 
 func TestSlowRanks(t *testing.T) {
-	const compared = "; durations were compared after dividing by that"
+	const compared = "; durations were corrected for this before clustering"
 	for _, tt := range []struct {
 		speed []float64
 		want  string
@@ -30,8 +29,9 @@ func TestSlowRanks(t *testing.T) {
 		{[]float64{1, 1, 1.27, 1}, "rank 2 takes 27 % longer in all kinds" + compared},
 		{[]float64{.8, 1, 1.3, 1}, "rank 2 takes 30 % longer, rank 0 takes 20 % less in all kinds" + compared},
 		{[]float64{1.1, 1.2, 1.3, 1.4, 1.5, 1, 1}, "rank 4 takes 50 % longer, rank 3 takes 40 % longer, rank 2 takes 30 % longer, 2 more differ by less in all kinds" + compared},
-		{[]float64{1, 1.3}, "rank 1 takes 1.3 times as long as rank 0 in all kinds" + compared},
-		{[]float64{1, .5}, "rank 0 takes 2 times as long as rank 1 in all kinds" + compared},
+		{[]float64{1, 1.3}, "rank 1 takes 30 % longer than rank 0 in all kinds" + compared},
+		{[]float64{1, 1.042}, "rank 1 takes 4 % longer than rank 0 in all kinds" + compared},
+		{[]float64{1, .5}, "rank 0 takes 100 % longer than rank 1 in all kinds" + compared},
 	} {
 		if got := slowRanks(threads(len(tt.speed)), tt.speed); got != tt.want {
 			t.Errorf("speeds %v: %q, want %q", tt.speed, got, tt.want)
@@ -40,22 +40,30 @@ func TestSlowRanks(t *testing.T) {
 }
 
 func TestKindNotes(t *testing.T) {
-	of := func(id, kind int32, ns int64) partition.Cluster {
-		return partition.Cluster{ID: id, Kind: kind, TimeNS: ns, Share: float64(ns) / 100, Kinship: partition.Kinship{MedianNS: 1}}
+	of := func(id, kind int32, ns int64, bursts int) partition.Cluster {
+		return partition.Cluster{ID: id, Kind: kind, Bursts: bursts, TimeNS: ns, Share: float64(ns) / 100, Kinship: partition.Kinship{MedianNS: 1}}
 	}
 	result := &partition.Result{
-		Clusters: []partition.Cluster{of(1, 1, 60), of(2, 2, 10), of(3, 1, 5), of(4, 2, 4)},
+		Clusters: []partition.Cluster{of(1, 1, 60, 9), of(2, 2, 10, 5), of(3, 1, 5, 3), of(4, 2, 4, 4)},
 		Groups:   []partition.Group{{Bursts: 7}, {Bursts: 2}},
 	}
 	o := &partition.Options{By: partition.ByCalls}
 	got := kindNotes(threads(2), result, o)
-	want := []string{"not told apart: 14 % of the time is in kinds with two modes at random", "no order to judge by: fewer than 4 bursts of a pair of calls on each rank"}
+	const mixed = "kinds with several modes that order does not predict: 2 (9 bursts); 14 % of the computing time"
+	want := []string{"kinds are not separated by order: no pair of calls has 4 bursts on each rank", mixed}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	result.Groups[0].Bursts = 8
-	if got := kindNotes(threads(2), result, o); len(got) != 1 || !strings.HasPrefix(got[0], "not told apart") {
+	if got := kindNotes(threads(2), result, o); !slices.Equal(got, []string{mixed}) {
 		t.Errorf("with enough bursts: %q", got)
+	}
+	for kind := int32(5); kind < 12; kind += 2 {
+		result.Clusters = append(result.Clusters, of(kind, kind, 3, 2), of(kind+1, kind, 3, 1))
+	}
+	const more = "kinds with several modes that order does not predict: 2 (9 bursts), 5 (3 bursts), 7 (3 bursts), 2 more; 38 % of the computing time"
+	if got := kindNotes(threads(2), result, o); !slices.Equal(got, []string{more}) {
+		t.Errorf("many kinds: %q", got)
 	}
 	o.Kinds = partition.KindsByDensity
 	if got := kindNotes(threads(2), result, o); got != nil {

@@ -42,7 +42,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			bursts, share = bursts+x.Bursts, share+x.Share
 			shortest, longest = min(shortest, x.MedianNS), max(longest, x.MedianNS)
 		}
-		add(fmt.Sprintf("%d more", len(folded[kind])), bursts, share, "", "", fmt.Sprint(kind), "", fmt.Sprintf("variants of %d too, of %s to %s", kind, Duration(shortest), Duration(longest)))
+		add(fmt.Sprintf("%d more", len(folded[kind])), bursts, share, "", "", fmt.Sprint(kind), "", fmt.Sprintf("variants of %d, medians %s to %s", kind, Duration(shortest), Duration(longest)))
 	}
 	names := sites(run, run.Clusters[:shown])
 	order := inKinds(run.Clusters, shown)
@@ -56,7 +56,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			continue
 		}
 		between := callsRound(run, x, names)
-		if text := kinship(run, i); text != "" && (x.VariantOf == 0 || between == callsRound(run, &run.Clusters[x.VariantOf-1], names)) {
+		if text := kinship(run, i); text != "" && (x.VariantOf == 0 || int(x.VariantOf) <= shown && between == callsRound(run, &run.Clusters[x.VariantOf-1], names)) {
 			between = text
 		} else if text != "" {
 			between += " (" + text + ")"
@@ -66,7 +66,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			between += " (rare)"
 		}
 		if byKinds {
-			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), "±"+percent(x.Core), fmt.Sprint(x.Kind()), score(x.Score), between)
+			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), score(x.Score), between)
 		} else {
 			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), "", score(x.Score), between)
 		}
@@ -84,7 +84,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	}
 	total := &c.Total
 	if total.NoiseBursts > 0 {
-		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "", score(float64(c.NoiseScore)), "like no others")
+		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "", score(float64(c.NoiseScore)), "in no dense region")
 	}
 	if total.FilteredBursts > 0 {
 		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "", "", "up to "+Duration(float64(m.Filtered.LongestNS)))
@@ -93,6 +93,14 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "", "have no value in a dimension")
 	}
 	return t
+}
+
+// core is the spread of a cluster; "" of fewer bursts than have quartiles.
+func core(x *trace.Cluster) string {
+	if x.Bursts < 4 {
+		return ""
+	}
+	return "±" + percent(x.Core)
 }
 
 // tableOf says how many clusters the table is about, and by kind which of these it sums up: variants, where there are many, as there are on a machine that is shared.
@@ -158,7 +166,7 @@ func kinship(run *trace.Run, i int) string {
 				bursts += run.Clusters[k].Bursts
 			}
 		}
-		return fmt.Sprintf("variant: in place of %d by chance, %.0f %% of the time", x.VariantOf, 100*float64(x.Bursts)/float64(max(1, bursts)))
+		return fmt.Sprintf("variant of %d: %s of its bursts", x.VariantOf, atLeast(float64(x.Bursts)/float64(max(1, bursts))))
 	}
 	own, one := pairOf(x)
 	if !one {
@@ -169,14 +177,14 @@ func kinship(run *trace.Run, i int) string {
 	if first == i {
 		return ""
 	}
-	text := fmt.Sprintf("same place as %d", run.Clusters[first].ID)
+	text := fmt.Sprintf("same calls as %d", run.Clusters[first].ID)
 	switch {
 	case x.ToldBy == byDensity:
-		text += "; told apart by density"
+		text += "; separated by density"
 	case x.ToldBy == byTurns:
-		text += fmt.Sprintf("; takes turns with %d", x.ToldFrom)
+		text += fmt.Sprintf("; alternates with %d", x.ToldFrom)
 	case x.Predicted >= 0:
-		text += fmt.Sprintf("; foretold to %.0f %%", 100*x.Predicted)
+		text += "; predicted " + ratio(x.Predicted)
 	}
 	return text
 }
@@ -186,7 +194,7 @@ func inTime(x *trace.Cluster) string {
 	if x.InTime == (trace.Stretch{}) {
 		return ""
 	}
-	return fmt.Sprintf("; in time: %s to %s", Duration(float64(x.InTime.BeginNS)), Duration(float64(x.InTime.EndNS)))
+	return fmt.Sprintf("; mostly from %s to %s", Duration(float64(x.InTime.BeginNS)), Duration(float64(x.InTime.EndNS)))
 }
 
 // Words of kinds.Cause that the summary speaks of.
@@ -199,55 +207,105 @@ const (
 	unjudged       = "unjudged"
 )
 
-// kinds says how many kinds of computation there are between the same calls, what tells them apart, and how many of their bursts are disturbed; "" where all have a place of their own. Where all bursts were clustered
-// together, it is about all kinds.
+// kinds says how many kinds of computation there are, how many of them share their calls with another, what separates these, and how many of their bursts are disturbed; "" where
+// clusters were not found by kinds. Where all bursts were clustered together, it is about what separates all kinds.
 func kinds(run *trace.Run, c *rundir.Clusters) string {
-	told, where := severalAtAPlace(run, c.By == "none")
-	if len(told) == 0 {
-		return ""
+	var all []int32
+	for i := range run.Clusters {
+		if x := &run.Clusters[i]; x.Known() && x.VariantOf == 0 {
+			all = append(all, x.ID)
+		}
 	}
-	var bursts, disturbed int
+	whole := c.By == "none"
+	sharing, places := sharingCalls(run, whole)
+	text := units.Integer(len(all))
+	switch {
+	case len(all) == 0:
+		return ""
+	case len(all) == 1:
+	case len(sharing) == 0:
+		text += ", each between its own pair of calls"
+	case whole:
+		text += ", separated by " + separation(run, sharing)
+	default:
+		at := "one pair of calls"
+		if places > 1 {
+			at = units.Integer(places) + " pairs of calls"
+		}
+		if len(sharing) < len(all) {
+			text += fmt.Sprintf("; %s of them share %s, separated by ", units.Integer(len(sharing)), at)
+		} else {
+			text += fmt.Sprintf(", which share %s, separated by ", at)
+		}
+		text += separation(run, sharing)
+	}
+	if len(sharing) == 0 {
+		sharing = make(map[int32]bool)
+		for _, kind := range all {
+			sharing[kind] = true
+		}
+	}
+	return text + disturbance(run, sharing)
+}
+
+// separation says what separates kinds: calls, instructions, order or density, with the number of each where there are several.
+func separation(run *trace.Run, kinds map[int32]bool) string {
 	var predicted, weight float64
 	causes := make(map[string]int)
 	for i := range run.Clusters {
 		x := &run.Clusters[i]
-		if !told[x.Kind()] {
+		if !kinds[x.ID] {
 			continue
 		}
-		bursts += x.Bursts + x.DisturbedBursts
-		disturbed += x.DisturbedBursts
-		if x.VariantOf == 0 {
-			cause := causeOf(x)
-			if causes[cause]++; cause == byOrder && x.Predicted >= 0 {
-				predicted += x.Predicted * float64(x.TimeNS)
-				weight += float64(x.TimeNS)
-			}
+		cause := causeOf(x)
+		if causes[cause]++; cause == byOrder && x.Predicted >= 0 {
+			predicted += x.Predicted * float64(x.TimeNS)
+			weight += float64(x.TimeNS)
 		}
 	}
-	words := map[string]string{byCalls: "by the MPI calls round them", byInstructions: "by their instructions", byOrder: "by their order", byDensity: "by density"}
-	if weight > 0 {
-		words[byOrder] += fmt.Sprintf(" (predicted %s)", strings.TrimPrefix(fmt.Sprintf("%.2f", predicted/weight), "0"))
-	}
+	words := map[string]string{byCalls: "MPI calls", byInstructions: "instructions", byOrder: "order", byDensity: "density"}
 	var parts []string
 	for _, cause := range []string{byCalls, byInstructions, byOrder, byDensity} {
-		if n := causes[cause]; n == len(told) {
-			parts = []string{"told apart " + words[cause]}
-		} else if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", units.Integer(n), words[cause]))
+		var facts []string
+		if n := causes[cause]; n == 0 {
+			continue
+		} else if n < len(kinds) {
+			facts = append(facts, units.Integer(n))
 		}
+		if cause == byOrder && weight > 0 {
+			facts = append(facts, "predicted "+ratio(predicted/weight))
+		}
+		text := words[cause]
+		if len(facts) > 0 {
+			text += " (" + strings.Join(facts, ", ") + ")"
+		}
+		parts = append(parts, text)
 	}
-	if len(parts) > 1 {
-		parts[0] = "told apart: " + parts[0]
-	}
-	text := units.Integer(len(told)) + where + ", " + strings.Join(parts, ", ")
-	if disturbed > 0 {
-		text += fmt.Sprintf("; %s of their bursts disturbed", atLeast(float64(disturbed)/float64(bursts)))
-	}
-	return text
+	return strings.Join(parts, ", ")
 }
 
-// severalAtAPlace are the kinds that share a place, a pair of calls, with another one, and where that is; with whole, all kinds are at one.
-func severalAtAPlace(run *trace.Run, whole bool) (told map[int32]bool, where string) {
+// disturbance says how many bursts of some kinds are disturbed; "" where none is.
+func disturbance(run *trace.Run, kinds map[int32]bool) string {
+	var bursts, disturbed int
+	for i := range run.Clusters {
+		if x := &run.Clusters[i]; kinds[x.Kind()] {
+			bursts += x.Bursts + x.DisturbedBursts
+			disturbed += x.DisturbedBursts
+		}
+	}
+	if disturbed == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s of their bursts disturbed", atLeast(float64(disturbed)/float64(bursts)))
+}
+
+// ratio is a number from 0 to 1, without the digit before the point.
+func ratio(x float64) string {
+	return strings.TrimPrefix(fmt.Sprintf("%.2f", x), "0")
+}
+
+// sharingCalls are the kinds that share a pair of calls with another one, and how many such pairs there are; with whole, all kinds are at one.
+func sharingCalls(run *trace.Run, whole bool) (sharing map[int32]bool, places int) {
 	at := make(map[pair][]int32)
 	for i := range run.Clusters {
 		x := &run.Clusters[i]
@@ -258,26 +316,19 @@ func severalAtAPlace(run *trace.Run, whole bool) (told map[int32]bool, where str
 			at[p] = append(at[p], x.ID)
 		}
 	}
-	told = make(map[int32]bool)
-	places := 0
+	sharing = make(map[int32]bool)
 	for _, list := range at {
 		if len(list) > 1 {
 			places++
 			for _, kind := range list {
-				told[kind] = true
+				sharing[kind] = true
 			}
 		}
 	}
-	switch {
-	case places > 1:
-		return told, fmt.Sprintf(" between %s pairs of calls", units.Integer(places))
-	case !whole:
-		return told, " between one pair of calls"
-	}
-	return told, ""
+	return sharing, places
 }
 
-// causeOf is what tells a kind apart, in fewer words: turns and surroundings are order too.
+// causeOf is what separates a kind, in fewer words: turns and surroundings are order too.
 func causeOf(x *trace.Cluster) string {
 	switch x.ToldBy {
 	case byCalls, byInstructions, byDensity:
@@ -296,15 +347,15 @@ func atLeast(share float64) string {
 	return fmt.Sprintf("%.0f %%", 100*share)
 }
 
-// noisy is from which share of the computing time on noise says that durations do not tell kinds well.
+// noisy is from which share of the computing time on noise says that durations do not separate kinds well.
 const noisy = .2
 
-// advice says what would tell kinds better than this run could; "" where nothing is known that would. A crowded machine is told by itself.
+// advice says what would separate kinds better than this run could; "" where nothing is known that would. A crowded machine has its own warning.
 func advice(m *rundir.Manifest, c *rundir.Clusters) string {
 	counted := slices.ContainsFunc(c.Dimensions, func(d rundir.Dimension) bool { return d.Name != "duration" })
 	crowded := m.Scheduling != nil && m.Scheduling.Overcommitted
 	if m.Trace != "" || counted || crowded || !(float64(c.Total.Noise) >= noisy) {
 		return ""
 	}
-	return "counters (--events) tell kinds better than time"
+	return "hardware counters (--events) separate kinds better than durations"
 }

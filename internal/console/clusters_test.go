@@ -41,18 +41,18 @@ func TestSummaryOfKinds(t *testing.T) {
 	want := `
 cluster  bursts   share   median     core  kind  score  between the MPI calls
       1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38
-      4     360   1.0 %  6.90 ms  ±31.0 %     1  0.900  variant: in place of 1 by chance, 10 % of the time
-      2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same place as 1; foretold to 97 %
+      4     360   1.0 %  6.90 ms  ±31.0 %     1  0.900  variant of 1: 10 % of its bursts
+      2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same calls as 1; predicted .97
       3      10   2.0 %  3.00 ms  ±10.0 %     3  0.900  MPI_Allreduce@app.c:38 → MPI_Send
-      5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same place as 1
+      5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1
 
-kinds: 3 between one pair of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed
-score: 0.950 of 1 (how far the ranks do the same at the same time; 0.410 in an order drawn at random)
+kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts disturbed
+score: 0.950 of 1 (how far the ranks do the same at the same time; 0.410 in shuffled order)
 `
 	if !strings.Contains(b.String(), want) {
 		t.Errorf("summary:\n%s\nwant:\n%s", b.String(), want)
 	}
-	const hint = "hint: counters (--events) tell kinds better than time\n"
+	const hint = "hint: hardware counters (--events) separate kinds better than durations\n"
 	if !strings.Contains(b.String(), hint) {
 		t.Errorf("no hint:\n%s", b.String())
 	}
@@ -70,34 +70,44 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	run, _, c := fourKinds()
 	run.Clusters = append(run.Clusters, run.Clusters[2])
 	run.Clusters[5].ID = 6
-	if got, want := kinds(run, c), "5 between 2 pairs of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed"; got != want {
+	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts disturbed"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.By = "none"
-	if got := kinds(run, c); !strings.HasPrefix(got, "5, told apart by their order") {
+	if got := kinds(run, c); !strings.HasPrefix(got, "5, separated by order (predicted .96)") {
 		t.Errorf("all together: %q", got)
 	}
-	run.Clusters = run.Clusters[2:3]
+	c.By = "calls"
+	apart := run.Clusters
+	run.Clusters = []trace.Cluster{apart[0], apart[2]}
+	if got, want := kinds(run, c), "2, each between its own pair of calls; 8 % of their bursts disturbed"; got != want {
+		t.Errorf("each between its own calls: %q, want %q", got, want)
+	}
+	run.Clusters = apart[2:3]
 	run.Clusters[0].ID = 1
-	if got := kinds(run, c); got != "" {
+	if got := kinds(run, c); got != "1" {
 		t.Errorf("one kind: %q", got)
+	}
+	run.Clusters[0].Kinship = trace.Kinship{}
+	if got := kinds(run, c); got != "" {
+		t.Errorf("not by kinds: %q", got)
 	}
 }
 
-// What tells kinds apart is said of each cause, and `predicted` of order alone.
-func TestWhatTellsKindsApart(t *testing.T) {
+// Each cause that separates kinds is named, and `predicted` is of order alone.
+func TestSeparation(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		by   string
 		told []string // of kinds 1, 2, 3 and 5
 		want string
 	}{
-		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "3 between one pair of calls, told apart: 2 by their order (predicted .96), 1 by density; 4 % of their bursts disturbed"},
-		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "3 between one pair of calls, told apart by their order (predicted .96); 4 % of their bursts disturbed"},
-		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "3 between one pair of calls, told apart by density; 4 % of their bursts disturbed"},
-		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "3 between one pair of calls, told apart by density; 4 % of their bursts disturbed"},
-		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, told apart: 2 by the MPI calls round them, 1 by their instructions, 1 by their order (predicted .97); 4 % of their bursts disturbed"},
-		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, told apart by the MPI calls round them; 4 % of their bursts disturbed"},
+		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts disturbed"},
+		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts disturbed"},
+		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts disturbed"},
+		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts disturbed"},
+		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts disturbed"},
+		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts disturbed"},
 	} {
 		run, _, c := fourKinds()
 		c.By = tt.by
@@ -116,11 +126,11 @@ func TestKinship(t *testing.T) {
 		kinship trace.Kinship
 		want    string
 	}{
-		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93}, "same place as 1; foretold to 93 %"},
-		{trace.Kinship{ToldBy: "density", ToldFrom: 1, Predicted: .1}, "same place as 1; told apart by density"},
-		{trace.Kinship{ToldBy: "turns", ToldFrom: 1, Predicted: .8}, "same place as 1; takes turns with 1"},
-		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same place as 1; foretold to 93 %; in time: 1.20 s to 2.31 s"},
-		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant: in place of 1 by chance, 49 % of the time; in time: 0.00 ns to 1.00 s"},
+		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93}, "same calls as 1; predicted .93"},
+		{trace.Kinship{ToldBy: "density", ToldFrom: 1, Predicted: .1}, "same calls as 1; separated by density"},
+		{trace.Kinship{ToldBy: "turns", ToldFrom: 1, Predicted: .8}, "same calls as 1; alternates with 1"},
+		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly from 1.20 s to 2.31 s"},
+		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1: 49 % of its bursts; mostly from 0.00 ns to 1.00 s"},
 	} {
 		run, m, c := fourKinds()
 		run.Clusters = run.Clusters[:2]
@@ -155,12 +165,30 @@ func TestManyVariants(t *testing.T) {
 	}
 	var text strings.Builder
 	writeTable(&text, clusterTable(run, m, c))
-	for _, want := range []string{"      4     360   1.0 %", "      6     360   1.0 %", " 3 more   1,080   3.0 %                       1         variants of 1 too, of 7.00 ms to 9.00 ms\n"} {
+	for _, want := range []string{"      4     360   1.0 %", "      6     360   1.0 %", " 3 more   1,080   3.0 %                       1         variants of 1, medians 7.00 ms to 9.00 ms\n"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("no %q in\n%s", want, text.String())
 		}
 	}
 	if strings.Contains(text.String(), "      7     360") {
 		t.Errorf("a variant too many:\n%s", text.String())
+	}
+}
+
+// A variant of a kind whose row is not shown says itself between which calls it is; quartiles of a few bursts are not shown.
+func TestKindWithoutRow(t *testing.T) {
+	run, m, c := fourKinds()
+	for i, x := range []trace.Cluster{run.Clusters[3], run.Clusters[2], run.Clusters[0]} {
+		x.ID, x.VariantOf = int32(i+1), 0
+		run.Clusters[i] = x
+	}
+	run.Clusters = run.Clusters[:3]
+	run.Clusters[0].VariantOf, run.Clusters[1].Bursts, run.Clusters[2].Share = 3, 3, tableShare/2
+	table := clusterTable(run, m, c)
+	if got, want := table.rows[0][7], "MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (variant of 3: 10 % of its bursts)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := []string{table.rows[0][4], table.rows[1][4]}; got[0] != "±31.0 %" || got[1] != "" {
+		t.Errorf("cores %q, the second of three bursts", got)
 	}
 }

@@ -62,7 +62,7 @@ moriens: app · 2 ranks · 2 MPI worlds · Open MPI 4.1.4 · 3.25 s · 1,302 MPI
        1   1,200  75.0 %  2.00 ms  ± 5.0 %  0.998  MPI_Send@app+0x10 → MPI_Recv and 1 more
        2       2  20.0 %  3.00 us  ± 0.0 %         MPI_Wait+0x20 → MPI_Send+0x10 in app (rare)
   2 more      41   0.1 %                           in clusters.json
-   noise       8   4.0 %                    0.250  like no others
+   noise       8   4.0 %                    0.250  in no dense region
 filtered      90   1.0 %                           up to 1.50 us
 
 score: 0.950 of 1 (how far the ranks do the same at the same time)

@@ -11,7 +11,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// mostSaid is how many phases and outliers are told; manifest.json has all.
+// mostSaid is how many phases and outliers are named; manifest.json has all.
 const mostSaid = 3
 
 // writeKept says which iterations were found, how the ranks differ, what of the run is kept, and what is missing of that.
@@ -38,10 +38,10 @@ func writeKept(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
-// smallPhase is the share of the computing time that a phase has at least to be told, and shortIteration that of the run which one of its iterations takes.
+// smallPhase is the share of the computing time that a phase has at least to be named, and shortIteration that of the run which one of its iterations takes.
 const smallPhase, shortIteration = .05, .001
 
-// iterations tells the phases, the one with most computing time first; those that are next to nothing in one clause.
+// iterations describes the phases, the one with most computing time first; those that are next to nothing in one clause.
 func iterations(phases []rundir.Iterations, computing float64) string {
 	var order []int
 	begin, end := int64(math.MaxInt64), int64(0)
@@ -76,21 +76,20 @@ func iterations(phases []rundir.Iterations, computing float64) string {
 		case len(parts) == mostSaid:
 			shorter++
 		default:
-			parts = append(parts, fmt.Sprintf("%s of %s in phase %d (in each %s%s)",
-				count(p.Iterations, "step"), Duration(float64(p.MedianNS)), i, count(p.PeriodBursts, "burst"), within(p.Inner)))
+			parts = append(parts, fmt.Sprintf("phase %d: %s, median %s, %s each%s",
+				i, units.Integer(p.Iterations), Duration(float64(p.MedianNS)), count(p.PeriodBursts, "burst"), within(p.Inner)))
 		}
 	}
 	if shorter > 0 {
 		parts = append(parts, count(shorter, "shorter phase"))
 	}
-	text := strings.Join(parts, ", ")
 	if stretches > 0 {
-		text += " and " + count(stretches, "short stretch")
+		parts = append(parts, count(stretches, "short phase"))
 	}
-	return text
+	return strings.Join(parts, "; ")
 }
 
-// within tells the loop that has most of an iteration.
+// within describes the inner loop that has most of an iteration.
 func within(loops []rundir.Inner) string {
 	if len(loops) == 0 {
 		return ""
@@ -99,12 +98,12 @@ func within(loops []rundir.Inner) string {
 	l := slices.MaxFunc(slices.DeleteFunc(slices.Clone(loops), func(l rundir.Inner) bool { return l.Depth > 1 }), bursts)
 	trips := units.Integer(l.MinTrips)
 	if l.MaxTrips > l.MinTrips {
-		trips += " to " + units.Integer(l.MaxTrips)
+		trips += "–" + units.Integer(l.MaxTrips)
 	}
-	return fmt.Sprintf(", %s × %s of them in a loop", trips, units.Integer(l.PeriodBursts))
+	return fmt.Sprintf(" (inner loop: %s, %s trips)", count(l.PeriodBursts, "burst"), trips)
 }
 
-// classes tells how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what they differ.
+// classes says how many classes of threads there are, and who is unlike its own; of two threads, each a class, in what they differ.
 func classes(k *rundir.Kept, worlds bool) string {
 	if len(k.Classes) == 0 {
 		return ""
@@ -176,25 +175,27 @@ func reduction(r *rundir.Reduction) string {
 	return fmt.Sprintf("all files have %s, the full trace alone has %s (%s times as much)", all, full, figure(float64(r.Ratio)))
 }
 
-// errorOf tells how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
+// errorOf says how far off the run is if it is rebuilt from what is kept, without a look at the profile, which is exact.
 func errorOf(e *rundir.Fidelity, worlds bool) string {
-	off := func(x *rundir.Errors) string {
-		text := percent(float64(x.Time)) + " of the computing time"
+	worst := func(x *rundir.Errors, more ...string) string {
 		if x.WorstCluster > 0 {
-			text += fmt.Sprintf(", at worst cluster %d by %s of its own", x.WorstCluster, percent(float64(x.WorstTime)))
+			more = slices.Insert(more, 0, fmt.Sprintf("cluster %d, %s", x.WorstCluster, percent(float64(x.WorstTime))))
 		}
-		return text
+		if len(more) == 0 {
+			return ""
+		}
+		return " (worst: " + strings.Join(more, "; ") + ")"
 	}
-	from := "windows alone"
-	if sampled := float64(e.Sources.Sample); sampled > 0 {
-		from = fmt.Sprintf("windows, and the sample for %s of the time that they do not represent,", percent(sampled))
-	}
-	rank := ""
+	var rank []string
 	if w := e.Ranks.Worst; w != nil {
-		rank = fmt.Sprintf(" and %s by %s", rundir.ThreadName{World: w.World, Rank: w.Rank}.Short(worlds), percent(float64(w.Time)))
+		rank = append(rank, fmt.Sprintf("%s, %s", rundir.ThreadName{World: w.World, Rank: w.Rank}.Short(worlds), percent(float64(w.Time))))
 	}
-	return fmt.Sprintf("rebuilt from kept bursts and the sample it is off by %s; from %s by %s%s; windows represent %s of the time",
-		off(&e.Weighted), from, off(&e.Windows), rank, percent(float64(e.Represented)))
+	from := "windows alone, which represent " + percent(float64(e.Represented)) + " of the time"
+	if sampled := float64(e.Sources.Sample); sampled > 0 {
+		from = fmt.Sprintf("windows, which represent %s of the time, and the sample for %s", percent(float64(e.Represented)), percent(sampled))
+	}
+	return fmt.Sprintf("%s of computing time if rebuilt from kept bursts and sample%s; %s from %s%s",
+		percent(float64(e.Weighted.Time)), worst(&e.Weighted), percent(float64(e.Windows.Time)), from, worst(&e.Windows, rank...))
 }
 
 // figure is a number with as many digits as matter.

@@ -38,11 +38,11 @@ func TestKept(t *testing.T) {
 	}
 	var b strings.Builder
 	writeKept(&b, m)
-	want := `iterations: 1,000 steps of 2.00 ms in phase 1 (in each 6 bursts, 4 × 1 of them in a loop), 500 steps of 3.00 ms in phase 4 (in each 6 bursts, 3 to 7 × 2 of them in a loop), 4 steps of 5.00 ms in phase 3 (in each 6 bursts), 1 shorter phase
+	want := `iterations: phase 1: 1,000, median 2.00 ms, 6 bursts each (inner loop: 1 burst, 4 trips); phase 4: 500, median 3.00 ms, 6 bursts each (inner loop: 2 bursts, 3–7 trips); phase 3: 4, median 5.00 ms, 6 bursts each; 1 shorter phase
 ranks: 4 classes (6 like rank 1, 1 like rank 7 thread 2 with 30 % more time in cluster 2 (1.30 s instead of 1.00 s), 1 like rank 0, 1 more); rank 3 is slow; rank 0 is fast; rank 0 waits; 1 more unlike their class
 kept: 3 windows (2 representative, 1 anomaly) of 3 ranks with 1,200 MPI calls and 1,100 bursts; of the other bursts a sample of 2,000; no room for 8 more
 reduction: all files have 293 KiB; how much that saves cannot be said, because of what is missing
-error: rebuilt from kept bursts and the sample it is off by 0.1 % of the computing time; from windows alone by 3.1 % of the computing time, at worst cluster 4 by 10.0 % of its own and rank 6 by 4.2 %; windows represent 99.5 % of the time
+error: 0.1 % of computing time if rebuilt from kept bursts and sample; 3.1 % from windows alone, which represent 99.5 % of the time (worst: cluster 4, 10.0 %; rank 6, 4.2 %)
 missing: the agent on beta has left
 `
 	if b.String() != want {
@@ -73,7 +73,7 @@ missing: the agent on beta has left
 		t.Errorf("of a short run: %s", text)
 	}
 	m.Reduction.Error.Sources.Sample = .44
-	if text := errorOf(m.Reduction.Error, true); !strings.Contains(text, "; from windows, and the sample for 44.0 % of the time that they do not represent, by 3.1 % of") || !strings.Contains(text, "and world 0 rank 6 by 4.2 %;") {
+	if text := errorOf(m.Reduction.Error, true); !strings.HasSuffix(text, "; 3.1 % from windows, which represent 99.5 % of the time, and the sample for 44.0 % (worst: cluster 4, 10.0 %; world 0 rank 6, 4.2 %)") {
 		t.Errorf("with a part from the sample: %s", text)
 	}
 	b.Reset()
@@ -91,16 +91,16 @@ func TestMostTimeIsToldFirst(t *testing.T) {
 	list := []rundir.Iterations{
 		phase(0, 0, 0, 1e9), phase(54, 50_000, 1e9, 1.003e9), phase(400, 1e6, 1.003e9, 1.403e9), phase(10, 400e6, 1.5e9, 5.5e9), phase(3, 200e6, 5.5e9, 6.1e9), phase(0, 0, 6.1e9, 6.2e9),
 	}
-	want := "10 steps of 400 ms in phase 3 (in each 4 bursts), 3 steps of 200 ms in phase 4 (in each 4 bursts) and 2 short stretches"
+	want := "phase 3: 10, median 400 ms, 4 bursts each; phase 4: 3, median 200 ms, 4 bursts each; 2 short phases"
 	if text := iterations(list, 10); text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
 	list[4].Computing, list[3].Computing, list[2].Computing = 7, 2.5, .4 // the one that computes most waits least
-	want = "3 steps of 200 ms in phase 4 (in each 4 bursts), 10 steps of 400 ms in phase 3 (in each 4 bursts) and 2 short stretches"
+	want = "phase 4: 3, median 200 ms, 4 bursts each; phase 3: 10, median 400 ms, 4 bursts each; 2 short phases"
 	if text := iterations(list, 10); text != want {
 		t.Errorf("%s, want %s", text, want)
 	}
-	want = "54 steps of 50.0 us in phase 1 (in each 4 bursts)"
+	want = "phase 1: 54, median 50.0 us, 4 bursts each"
 	if text := iterations(list[:2], 10); text != want {
 		t.Errorf("alone: %s, want %s", text, want)
 	}

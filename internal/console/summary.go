@@ -99,7 +99,7 @@ func writeScore(b *strings.Builder, c *rundir.Clusters) {
 	if text := score(float64(c.Score)); text != "" {
 		beside := ""
 		if shuffled := score(float64(c.Shuffled)); shuffled != "" {
-			beside = fmt.Sprintf("; %s in an order drawn at random", shuffled)
+			beside = fmt.Sprintf("; %s in shuffled order", shuffled)
 		}
 		fmt.Fprintf(b, "score: %s of 1 (how far the ranks do the same at the same time%s)\n", text, beside)
 	}

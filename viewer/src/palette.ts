@@ -33,7 +33,7 @@ export function colourOf(id: number, theme: Theme = nowTheme()): string {
   return onTheme(light, theme);
 }
 
-// isVariant says of a cluster that it comes in another's place by chance: it has the colour of its kind, and is hatched.
+// isVariant says of a cluster that it is a variant of another: it has the colour of its kind, and is hatched.
 export function isVariant(id: number): boolean {
   return variants.has(id);
 }

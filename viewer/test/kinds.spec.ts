@@ -2,8 +2,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readClusters } from '../src/data/clusters';
 import { loadPack } from '../src/data/pack';
-import { toldOf } from '../src/refinement/told';
-import { arcsOf, densityOf, partsOf, stripsOf, type Part } from '../src/space/density';
+import { kinshipOf } from '../src/refinement/kinship';
+import { arcsOf, densityOf, partsOf, readable, stripsOf, type Part } from '../src/space/density';
 import { accessible, launch, open, report } from './browser';
 import { COLOURS, synthetic } from './synthetic';
 
@@ -23,15 +23,15 @@ function found() {
   const { clusters } = structuredClone(synthetic(shape).json) as unknown as Json;
   clusters.clusters.forEach((c, i) => {
     const variant = i === 3;
-    Object.assign(c, { colour: variant ? COLOURS[0] : c['colour'], told_by: variant ? 'chance' : 'order', told_from: variant || i === 1 ? 1 : 2, why: variant ? 'variant of 1: foretold to 12 %' : `apart from ${i === 1 ? 1 : 2}: foretold to 97 %` });
+    Object.assign(c, { colour: variant ? COLOURS[0] : c['colour'], told_by: variant ? 'chance' : 'order', told_from: variant || i === 1 ? 1 : 2, why: variant ? 'variant of 1: predicted to 12 %' : `apart from ${i === 1 ? 1 : 2}: predicted to 97 %` });
   });
   const ins = clusters.clusters.map((c) => (c['counters'] as { mean: number }[])[0]?.mean ?? NaN);
   Object.assign(clusters.refinement, {
     rules: 'kinds',
     basins: ins.map((v, i) => ({ group: 0, stratum: i === 2 ? 2 : 1, bursts: 100 * (i + 1), eps: i === 2 ? 0 : 0.0565, valley: i === 2 ? null : 0.25, clusters: [i + 1], from: [0.9 * v, 0.1], to: [1.1 * v, 9] })),
     joins: [
-      { round: 1, from: 0, to: 2, bursts: 7, foretold: 0, why: 'variant of 2: foretold to 0 %' },
-      { round: 2, from: 4, to: 1, bursts: 400, foretold: 0.12, why: 'variant of 1: foretold to 12 %' },
+      { round: 1, from: 0, to: 2, bursts: 7, foretold: 0, why: 'variant of 2: predicted to 0 %' },
+      { round: 2, from: 4, to: 1, bursts: 400, foretold: 0.12, why: 'variant of 1: predicted to 12 %' },
     ],
   });
   return { clusters, run: synthetic({ ...shape, page: { clusters } }), plain: synthetic({ ranks: 8, iterations: 20, clusters: 4 }) };
@@ -47,7 +47,7 @@ function onlyPart(): Part {
 }
 
 test('tells which clusters are one kind, in which round they were joined, and why', () => {
-  const rows = toldOf(clusters);
+  const rows = kinshipOf(clusters);
   expect(rows.map((r) => [r.id, r.kind, r.join?.round ?? 0, r.basin?.eps])).toEqual([
     [1, 1, 0, 0.0565],
     [4, 1, 2, 0.0565],
@@ -77,6 +77,11 @@ test('counts the density of a group, noise included, and lays basins out so that
   for (const a of along.strips) for (const b of along.strips) expect(a === b || a.row !== b.row || a.to <= b.from || b.to <= a.from).toBe(true);
 });
 
+test('names of clusters do not lie over each other: that with more time goes first', () => {
+  const at = (id: number, x: number, y = 0) => ({ id, x, y });
+  expect(readable([at(12, 103), at(1, 100), at(3, 130), at(20, 104, 12), at(4, 141), at(15, 141)]).map((n) => n.id)).toEqual([1, 3, 4, 20]);
+});
+
 test('burst space shows density and joins; a variant is hollow, in the colour of its kind, and hatched in legends', async () => {
   const { page, errors, close } = await open(browser, report(run.bytes), 'view=space&probe=1');
   const density = page.locator('.panel.density');
@@ -85,8 +90,8 @@ test('burst space shows density and joins; a variant is hollow, in the colour of
   expect(drawn.clusters.sort()).toEqual([-1, 1, 2, 3, 4]);
   expect(drawn.arcs.filter((a) => a.joined)).toHaveLength(1);
   expect(drawn.basins).toHaveLength(4);
-  expect(await density.innerText()).toContain('4 clusters of density are 3 kinds');
-  expect(await density.locator('svg.chart').getAttribute('aria-label')).toContain('variant of 1: foretold to 12 %');
+  expect(await density.innerText()).toContain('4 clusters, 3 kinds');
+  expect(await density.locator('svg.chart').getAttribute('aria-label')).toContain('variant of 1: predicted to 12 %');
   expect(await page.locator('.legend path.variant').count()).toBe(1);
   const space = (await page.evaluate(() => window.__moriens?.drawn['space'])) as { colours: Record<string, string> };
   expect(space.colours['4']).toBe(COLOURS[0]);
@@ -102,10 +107,10 @@ test('burst space shows density and joins; a variant is hollow, in the colour of
 
 test('the refinement lists clusters with their kinds; a row selects its cluster', async () => {
   const { page, errors, close } = await open(browser, report(run.bytes), 'view=refinement&probe=1');
-  const rows = page.locator('table.told tbody tr');
+  const rows = page.locator('table.kinship tbody tr');
   expect(await rows.count()).toBe(4);
-  expect((await rows.nth(1).innerText()).replace(/\s+/g, ' ').trim()).toMatch(/^cluster 4 variant of 1 .* 2 12\s?% variant of 1: foretold to 12 %/);
-  expect(await page.locator('.panel', { hasText: 'Clusters and kinds' }).last().innerText()).toContain('1 more cluster of 7 bursts together joined a kind');
+  expect((await rows.nth(1).innerText()).replace(/\s+/g, ' ').trim()).toMatch(/^cluster 4 variant of 1 .* 2 12\s?% variant of 1: predicted to 12 %/);
+  expect(await page.locator('.panel', { hasText: 'Clusters and kinds' }).last().innerText()).toContain('1 more cluster of 7 bursts joined a kind');
   expect(await page.getByRole('radio', { name: /Step 1/ }).innerText()).toContain('density');
   await rows.nth(1).getByRole('button').click();
   await expect.poll(() => page.evaluate(() => location.hash)).toContain('cluster=4');

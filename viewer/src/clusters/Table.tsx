@@ -44,8 +44,8 @@ const columns: readonly Column[] = [
   { key: 'spread', title: 'Spread', says: 'standard deviation of the durations, as part of their mean', show: (r) => percent(r.spread), kinds: false },
   { key: 'median', title: 'Median', says: 'median duration', show: (r) => ns(r.median), kinds: true },
   { key: 'core', title: 'Core', says: 'half the quartile range of the durations, as part of their median', show: (r) => percent(r.core), kinds: true },
-  { key: 'kind', title: 'Kind', says: 'the cluster that stands for its kind of computation; another one: it comes in the place of that by chance', show: (r) => (Number.isNaN(r.kind) ? '' : count(r.kind)), kinds: true },
-  { key: 'predicted', title: 'Foretold', says: 'how far what comes before, after and on other ranks foretells this kind', show: (r) => percent(r.predicted), kinds: true },
+  { key: 'kind', title: 'Kind', says: 'its kind of computation, by the number of its main cluster; the number of another cluster: a variant of that', show: (r) => (Number.isNaN(r.kind) ? '' : count(r.kind)), kinds: true },
+  { key: 'predicted', title: 'Predicted', says: 'how far order (the bursts before, after and on other ranks) predicts this kind', show: (r) => percent(r.predicted), kinds: true },
   { key: 'score', title: 'Score', says: SCORE, show: (r) => score(r.score) },
 ];
 

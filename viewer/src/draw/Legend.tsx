@@ -44,7 +44,7 @@ export function Legend({ levels, mpi, kept, lost }: { levels: Levels; mpi?: bool
       ) : null}
       {shown.some(([label]) => levels.variant(label)) ? (
         <li>
-          <span>Colours are those of kinds. {mpi ? 'Hatched' : 'Hollow'}: a variant, which comes in the place of its kind by chance.</span>
+          <span>A kind of computation has one colour. {mpi ? 'Hatched' : 'Hatched here, hollow in the plot'}: its variants, slower or quicker modes that order does not predict.</span>
         </li>
       ) : null}
       {mpi ? (

@@ -6,11 +6,11 @@ import { Panel } from '../parts/Panel';
 import { Swatch } from '../parts/Swatch';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useSelection } from '../store';
-import { toldOf, type Basin } from './told';
+import { kinshipOf, type Basin } from './kinship';
 
 export function Kinds({ clusters }: { clusters: Clusters }) {
   const selection = useSelection();
-  const rows = toldOf(clusters);
+  const rows = kinshipOf(clusters);
   const small = clusters.refinement.joins.filter((j) => j.from === 0);
   const eps = (b: Basin | null) => (b && b.eps > 0 ? ratio(b.eps) : '–');
   const valley = (b: Basin | null) => (b && Number.isFinite(b.valley) ? score(b.valley) : '–');
@@ -21,22 +21,22 @@ export function Kinds({ clusters }: { clusters: Clusters }) {
   return (
     <Panel
       title="Clusters and kinds"
-      note={`Density proposes clusters; order says which are one kind.${small.length > 0 ? ` ${plural(small.length, 'more cluster')} of ${plural(small.reduce((sum, j) => sum + j.bursts, 0), 'burst')} together joined a kind, and were too small to stay: noise.` : ''}`}
+      note={`Density proposes clusters, order decides which are one kind.${small.length > 0 ? ` ${plural(small.length, 'more cluster')} of ${plural(small.reduce((sum, j) => sum + j.bursts, 0), 'burst')} joined a kind and are too small to be clusters of their own: they count as noise.` : ''}`}
       tools={<SaveTools name="kinds" table={table} />}
     >
       <div class="scroll nodes" tabIndex={0} role="region" aria-label="Clusters and kinds">
-        <table class="told">
+        <table class="kinship">
           <Heads
             of={[
               'Cluster',
               'Kind',
               numbers('Share'),
               numbers('Bursts'),
-              numbers('Basin: Eps', 'Eps at which its basin of density came apart from the others'),
-              numbers('Valley', 'density between its basin and the next, as part of the density of its peak; 0: they do not meet'),
-              numbers('Stratum', 'bursts that what surrounds them sets apart'),
+              numbers('Basin: Eps', 'Eps at which its basin of density split off'),
+              numbers('Valley', 'density between its basin and the next over the density of its peak; 0: they do not meet'),
+              numbers('Stratum', 'bursts clustered separately because of the bursts around them, or their rank'),
               numbers('Joined in round', 'in which round the judge joined it to its kind'),
-              numbers('Foretold', 'how far what comes before, after and on other ranks foretells this kind, or tells a variant from its kind'),
+              numbers('Predicted', 'how far order (the bursts before, after and on other ranks) predicts this kind, or separates a variant from its kind'),
               'Why',
             ]}
           />

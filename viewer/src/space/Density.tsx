@@ -15,7 +15,7 @@ import { hideTip, showTip } from '../parts/tooltip';
 import { SaveTools } from '../save/SaveTools';
 import { toggleCluster, useParam, useSelection } from '../store';
 import { useTheme } from '../theme';
-import { arcsOf, densityOf, partsOf, stripsOf, type Density as Found, type Part } from './density';
+import { arcsOf, densityOf, partsOf, readable, stripsOf, type Density as Found, type Part } from './density';
 
 const BINS = 240;
 const ROWS = 5; // of basins
@@ -43,7 +43,7 @@ export function Density({ clusters }: { clusters: Clusters }) {
   return (
     <Panel
       title="Density and joins"
-      note={`${plural(part.clusters.length, 'cluster')} of density ${kinds === 1 ? 'are one kind' : `are ${plural(kinds, 'kind')}`}. Bars: basins of density, with the Eps at which each came apart, and its valley as part of its peak.`}
+      note={`${plural(part.clusters.length, 'cluster')}, ${plural(kinds, 'kind')}. Bars: basins of density, with the Eps at which each split off, and the density at the valley beside it over that of its peak.`}
       tools={<SaveTools name="density" picture={picture} />}
       class="density"
     >
@@ -70,10 +70,10 @@ export function Density({ clusters }: { clusters: Clusters }) {
             </select>
           </label>
         ) : null}
-        <span class="note">Arcs: full, joined by the judge; dotted, left apart.</span>
+        <span class="note">Arcs: solid, one kind; dotted, separate kinds.</span>
       </div>
       <div ref={picture} style={{ height: `${height}px` }}>
-        <SizedBox class="fill">{({ width }) => <Drawing part={part} found={found} laid={laid} height={height} width={width} title={`${dimension.name}${unit && unit !== 'ns' ? ` (${unit})` : ''}`} unit={unit} />}</SizedBox>
+        <SizedBox class="fill">{({ width }) => <Drawing part={part} found={found} laid={laid} height={height} width={width} title={`${dimension.name}${unit && unit !== 'ns' ? ` (${unit})` : ''}`} unit={unit} borders={clusters.dimensions.length === 1} />}</SizedBox>
       </div>
     </Panel>
   );
@@ -87,9 +87,10 @@ interface DrawingProps {
   height: number;
   title: string;
   unit: string;
+  borders: boolean; // of basins: along one of several dimensions these overlap
 }
 
-function Drawing({ part, found, laid, width, height, title, unit }: DrawingProps) {
+function Drawing({ part, found, laid, width, height, title, unit, borders }: DrawingProps) {
   const theme = useTheme();
   const selection = useSelection();
   const w = Math.max(100, width - LEFT - RIGHT);
@@ -106,12 +107,13 @@ function Drawing({ part, found, laid, width, height, title, unit }: DrawingProps
     return `M${a},0Q${(a + b) / 2},${-Math.min(2 * ARCS - 16, 18 + Math.abs(b - a) * 0.5)} ${b},0`;
   };
   probe('density', () => ({ group: part.group, clusters: [...rows.keys()], arcs, basins: strips.map((s) => ({ from: s.from, to: s.to, row: s.row, clusters: s.basin.clusters })) }));
+  const names = readable([...middle].map(([id, at]) => ({ id, x: x(at), y: Math.max(10, y(Math.max(...(rows.get(id) ?? [0]))) - 3) })));
   const about = arcs.map((a) => `${cluster(a.from)}: ${a.text}`).join('; ');
   return (
     <svg width={width} height={height} class="chart" role="img" aria-label={`Density of ${plural(part.clusters.length, 'cluster')} along ${title}. ${about}`} onPointerLeave={hideTip}>
       <Hatch />
       <g transform={`translate(${LEFT},${ARCS})`}>
-        {strips.map((s, i) => (
+        {(borders ? strips : []).map((s, i) => (
           <line key={i} class="basin-border" x1={x(s.from)} x2={x(s.from)} y1="0" y2={HILLS} />
         ))}
         {[...rows].sort(([a], [b]) => Number(a > 0) - Number(b > 0) || b - a).map(([id, row]) => (
@@ -135,8 +137,8 @@ function Drawing({ part, found, laid, width, height, title, unit }: DrawingProps
             onPointerMove={(e) => showTip({ x: e.clientX, y: e.clientY, title: cluster(a.from), cluster: a.from, rows: [['', a.text]] })}
           />
         ))}
-        {[...middle].filter(([id]) => part.clusters.length <= 24 || !isVariant(id)).map(([id, at]) => (
-          <text key={id} class="of-cluster" x={x(at)} y={Math.max(10, y(Math.max(...(rows.get(id) ?? [0]))) - 3)} text-anchor="middle">
+        {names.map(({ id, x, y }) => (
+          <text key={id} class="of-cluster" x={x} y={y} text-anchor="middle">
             {id}
           </text>
         ))}

@@ -1,4 +1,4 @@
-// The density of a group of bursts along one dimension: its clusters, the basins that they come from, and what the judge joined or left apart.
+// The density of a group of bursts along one dimension: its clusters, the basins that they are of, and what the judge joined or left apart.
 import { NOISE, type Cluster, type Clusters } from '../data/clusters';
 import type { Pack } from '../data/pack';
 import type { Span } from '../draw/span';
@@ -119,4 +119,21 @@ export function stripsOf(basins: readonly Basin[], dimension: number, log: boole
     strips.push({ basin, from, to, row });
   }
   return { strips, rows: ends.length, more };
+}
+
+export interface Name {
+  readonly id: number; // of a cluster
+  readonly x: number; // middle of its line of text, pixels
+  readonly y: number;
+}
+
+// readable leaves out names that would lie over the name of a cluster with more time.
+export function readable(names: readonly Name[]): Name[] {
+  const [digit, line] = [7, 11]; // pixels
+  const kept: Name[] = [];
+  for (const n of [...names].sort((a, b) => a.id - b.id)) {
+    const wide = (k: Name) => (digit * (`${k.id}`.length + `${n.id}`.length)) / 2;
+    if (kept.every((k) => Math.abs(k.x - n.x) >= wide(k) || Math.abs(k.y - n.y) >= line)) kept.push(n);
+  }
+  return kept;
 }

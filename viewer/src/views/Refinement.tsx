@@ -48,7 +48,7 @@ export function Refinement() {
       >
         <p class="legend-line">
           {kinds
-            ? 'Step 1 are the clusters of density, step 2, where there is one, the kinds that order made of them. A box is as wide as its time, filled as far up as its score; bands show where bursts go. Hatched: a variant, which comes in the place of its kind by chance. c1 is cluster 1, other numbers are those of nodes.'
+            ? 'Step 1: clusters by density. Step 2, where there is one: the kinds that order makes of them. The width of a box is its time, its filled part the score; bands show where bursts go. Hatched: a variant of a kind. c1 is cluster 1; other numbers are those of nodes.'
             : 'From the least Eps down. A box is a node: as wide as its time, filled as far up as its score; a frame says that the next step leaves it alone. Bands show where bursts go. Numbers are those of nodes; c1 is a node that is cluster 1 of the answer.'}
           {recolours ? ' Choosing a step colours every view by it.' : ' This directory does not say which node held each burst, so that other views cannot be coloured by a step.'}
         </p>

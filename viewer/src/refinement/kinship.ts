@@ -1,10 +1,10 @@
-// What is told of each cluster as a kind.
+// Each cluster as a kind: its basin, what joined it, and why.
 import type { Clusters } from '../data/clusters';
 
 export type Basin = Clusters['refinement']['basins'][number];
 type Join = Clusters['refinement']['joins'][number];
 
-export interface Told {
+export interface Kinship {
   readonly id: number;
   readonly kind: number;
   readonly share: number;
@@ -15,8 +15,8 @@ export interface Told {
   readonly why: string;
 }
 
-// toldOf lists the clusters, those of a kind together, the kind with most time first.
-export function toldOf({ clusters, refinement }: Clusters): Told[] {
+// kinshipOf lists the clusters, those of a kind together, the kind with most time first.
+export function kinshipOf({ clusters, refinement }: Clusters): Kinship[] {
   const basin = new Map(refinement.basins.flatMap((b) => b.clusters.map((id) => [id, b] as const)));
   const join = new Map(refinement.joins.map((j) => [j.from, j]));
   const time = new Map<number, number>();
