@@ -33,6 +33,9 @@ const (
 	placeWays
 )
 
+// placeFactor makes one word of two, as in a hash by multiplying: those of contexts that there are stay apart.
+const placeFactor = 0xd6e8feb86659fd93
+
 // placeKeys are a burst's contexts, by way; 0 = none. salts are those of its group.
 func (l *local) placeKeys(salts *[placeWays]uint64, thread, i int) (keys [placeWays]uint64) {
 	before, each, others := l.context(twoBefore, i), l.context(oneEach, i), l.others(i)
@@ -41,7 +44,7 @@ func (l *local) placeKeys(salts *[placeWays]uint64, thread, i int) (keys [placeW
 		threeAround: {before, int64(l.after(i))}, twoAndOthers: {before, others}, threadOneEach: {each, int64(thread) + 1}, threadTwoBefore: {before, int64(thread) + 1},
 	} {
 		if with[0] != 0 && with[1] != 0 {
-			keys[way] = max(mix.Bits(mix.Bits(uint64(with[0]))^uint64(with[1]))^salts[way], 1)
+			keys[way] = max(mix.Bits(uint64(with[0])*placeFactor+uint64(with[1])+salts[way]), 1)
 		}
 	}
 	return keys
