@@ -28,9 +28,12 @@ func (c *computation) tally(g *group, labels []int32) *GroupTally {
 		for i, column := range c.bursts.Counters {
 			add(&t.Columns[k][1+i], column, of(k))
 		}
-		if c.bursts.Before != nil {
-			t.Before[k] = countPaths(c.bursts.Before, of(k))
-			t.After[k] = countPaths(c.bursts.After, of(k))
+		switch rows := of(k); {
+		case len(rows) == 0 || c.bursts.Before == nil:
+		case c.options.By == ByCalls:
+			t.Before[k], t.After[k] = []PathCount{{g.Before, len(rows)}}, []PathCount{{g.After, len(rows)}}
+		default:
+			t.Before[k], t.After[k] = countPaths(c.bursts.Before, rows), countPaths(c.bursts.After, rows)
 		}
 	}
 	return t
@@ -68,16 +71,13 @@ func add(e *moment.Exact, column []int64, rows []int32) {
 	}
 }
 
-// countPaths counts bursts by path, ascending.
+// countPaths counts bursts, which are some, by path, ascending.
 func countPaths(path []uint32, rows []int32) []PathCount {
-	if len(rows) == 0 {
-		return nil
-	}
 	same := true
 	for _, row := range rows {
 		same = same && path[row] == path[rows[0]]
 	}
-	if same { // always so where bursts are split by calls
+	if same {
 		return []PathCount{{path[rows[0]], len(rows)}}
 	}
 	ids := make([]uint32, len(rows))
