@@ -93,11 +93,13 @@ func (p *Proposed) Decide(r *Result) (*Decided, error) {
 	}
 	r.Speed = p.Proposal.Speed
 	x := &decided{Proposed: p, Decision: d, basins: p.Proposal.Basins}
+	p.Proposal, p.LeafOf = nil, nil // memory
 	if err := x.count(); err != nil {
 		return nil, err
 	}
 	x.dissolve()
 	x.number()
+	sweep(len(x.Kind))
 	if err := x.score(r); err != nil {
 		return nil, err
 	}

@@ -302,9 +302,15 @@ func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
 	return to
 }
 
-// manyBursts is how many bursts make it worth while to collect at once what clustering them has left: points, lists and labels would stay beside what is allocated next, and
+// manyBursts is how many bursts make it worth while to collect at once what a step has left: it would stay beside what is allocated next, and
 // to touch new memory takes longer than to find the old.
 const manyBursts = 1 << 20
+
+func sweep(bursts int) {
+	if bursts >= manyBursts {
+		runtime.GC()
+	}
+}
 
 // cluster clusters the basins, each by itself.
 func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
@@ -322,17 +328,17 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 			}
 		})
 	}
-	c := k.computation
+	c, shift := k.computation, p.Shift
 	c.coordinates = func(to []float64, rows []int32) []float64 {
 		first := len(to)
 		to = k.coordinates(to, rows)
-		if p.Shift != nil {
+		if shift != nil {
 			coords := to[first:]
 			for at := 0; at < len(rows); {
 				thread := c.threadOf(rows[at])
 				n, _ := slices.BinarySearch(rows[at:], int32(c.bursts.ThreadEnds[thread]))
 				for i := range coords[at : at+n] {
-					coords[at+i] -= p.Shift[thread]
+					coords[at+i] -= shift[thread]
 				}
 				at += n
 			}
@@ -363,9 +369,7 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		g.rows, g.at = nil, nil
 	}
 	input.Groups = nil
-	if len(k.rows) >= manyBursts {
-		runtime.GC()
-	}
+	sweep(len(k.rows))
 	k.nodes = refined.Nodes
 	var leaf []int32
 	k.leaves, leaf = Leaves(p, k.nodes)
