@@ -3,6 +3,7 @@ package partition_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -190,6 +191,27 @@ func TestMembersAndWorkersChangeNoKind(t *testing.T) {
 					}
 				}
 			}
+		}
+	})
+}
+
+// Calls whose numbers lie far apart split bursts as such that lie close together do.
+func TestNumbersOfCallsChangeNoKind(t *testing.T) {
+	changed(t, func(t *testing.T, _ plant.Params, r *plant.Run, _ *rand.Rand) {
+		b, o := r.Bursts(), plantOptions(r, partition.ByCalls)
+		want := compute(t, b, o)
+		requireKinds(t, want)
+		factor := math.MaxUint32 / (1 + max(slices.Max(b.Before), slices.Max(b.After)))
+		apart := func(paths []uint32) []uint32 {
+			list := make([]uint32, len(paths))
+			for i, path := range paths {
+				list[i] = factor * path
+			}
+			return list
+		}
+		b.Before, b.After = apart(b.Before), apart(b.After)
+		if got := compute(t, b, o); !slices.Equal(got.Kinds, want.Kinds) || !slices.Equal(got.Labels, want.Labels) {
+			t.Errorf("calls with numbers %d times as large: other kinds or labels", factor)
 		}
 	})
 }
