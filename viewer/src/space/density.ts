@@ -129,10 +129,10 @@ export interface Name {
 
 // readable leaves out names that would lie over the name of a cluster with more time.
 export function readable(names: readonly Name[]): Name[] {
-  const [digit, line] = [7, 11]; // pixels
+  const [digit, gap, line] = [7, 4, 11]; // pixels
   const kept: Name[] = [];
   for (const n of [...names].sort((a, b) => a.id - b.id)) {
-    const wide = (k: Name) => (digit * (`${k.id}`.length + `${n.id}`.length)) / 2;
+    const wide = (k: Name) => gap + (digit * (`${k.id}`.length + `${n.id}`.length)) / 2;
     if (kept.every((k) => Math.abs(k.x - n.x) >= wide(k) || Math.abs(k.y - n.y) >= line)) kept.push(n);
   }
   return kept;

@@ -78,11 +78,11 @@ function size({ kept, reduction: r }: Manifest): [string, string][] {
 }
 
 function errors(e: NonNullable<Manifest['reduction']['error']>): [string, string][] {
-  const worst = (id: number, error: number) => (id > 0 ? `, cluster ${id} at worst by ${percent(error)}` : '');
+  const worst = (id: number, error: number) => (id > 0 ? ` (worst: cluster ${id}, ${percent(error)})` : '');
   const said: [string, string][] = [
     ['Computing time', `${percent(e.weighted.time)}${worst(e.weighted.worst_cluster, e.weighted.worst_time)}`],
-    [e.sources.sample > 0 ? 'From windows' : 'From windows alone', `${percent(e.windows.time)}${worst(e.windows.worst_cluster, e.windows.worst_time)}${e.sources.sample > 0 ? '; clusters that are in none from the sample' : ''}`],
-    ['Clusters in windows', `${percent(e.represented_share)} of the computing time`],
+    [e.sources.sample > 0 ? 'From windows' : 'From windows alone', `${percent(e.windows.time)}${worst(e.windows.worst_cluster, e.windows.worst_time)}${e.sources.sample > 0 ? '; what they do not represent is from the sample' : ''}`],
+    ['Represented by windows', `${percent(e.represented_share)} of the computing time`],
   ];
   for (const c of e.weighted.counters.slice(0, 2)) said.push([c.name, percent(c.error)]);
   return said;
