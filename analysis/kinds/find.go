@@ -88,6 +88,8 @@ type Decision struct {
 	Predicted []float64
 	// Kind is per burst the cluster that stands for its kind, by place; None = noise.
 	Kind []int32
+	// Elsewhere says of a cluster that it was a kind of its own until its bursts turned out to be at the places of another; nil where order is not asked.
+	Elsewhere []bool
 }
 
 // Decide says which leaves are kinds: leafOf is per burst of the proposal its leaf, or None; it becomes the decision's. It is collective. The proposal is of no use any more.
@@ -128,6 +130,7 @@ func (p *Proposal) Decide(leaves []Leaf, leafOf []int32) (d *Decision, err error
 			}
 		}
 	})
+	d.giveUp(c)
 	return d, nil
 }
 

@@ -18,10 +18,11 @@ const (
 	ByTurns              // ranks take turns between the two
 	BySurroundings       // others of its group are in other strata
 	ByChance             // nothing: it comes in the other's place
+	ByPlace              // nothing: its bursts are at the places of the other
 	Unjudged             // order was not asked
 )
 
-var causes = [...]string{"nothing", "order", "calls", "instructions", "density", "turns", "surroundings", "chance", "unjudged"}
+var causes = [...]string{"nothing", "order", "calls", "instructions", "density", "turns", "surroundings", "chance", "place", "unjudged"}
 
 func (c Cause) String() string { return causes[c] }
 
@@ -62,6 +63,8 @@ func (r *Reason) Text(kind, other string) string {
 		return "what comes before and after it, or its ranks, set it apart"
 	case Unjudged:
 		return "density alone"
+	case ByPlace:
+		return fmt.Sprintf("variant of %s: its bursts are where order predicts %s", kind, kind)
 	case ByTurns:
 		return fmt.Sprintf("apart from %s: they take turns", other)
 	case ByCalls:

@@ -84,11 +84,16 @@ func (x *decided) reason(cluster int32) kinds.Reason {
 	stood := x.Of[leaf]
 	root := x.root[cluster]
 	switch {
+	case x.Elsewhere != nil && x.Elsewhere[cluster]:
+		return kinds.Reason{By: kinds.ByPlace, Other: root}
 	case cluster == root:
 		if other := x.otherHalf(cluster); other != kinds.None {
 			return kinds.Reason{By: kinds.ByTurns, Other: other}
 		}
 		why := x.Why[stood]
+		if why.Other != kinds.None && x.root[why.Other] == root { // that is no kind of its own by now
+			why = kinds.Reason{By: kinds.ByNothing, Other: kinds.None}
+		}
 		if why.By == kinds.ByNothing && x.hasOthers(cluster) {
 			why.By = kinds.BySurroundings
 		}

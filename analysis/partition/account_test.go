@@ -3,6 +3,7 @@ package partition_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,12 +38,14 @@ func requireAccount(t *testing.T, name string, r *partition.Result) {
 		c := &r.Clusters[i]
 		variant := c.Kind != c.ID
 		switch {
-		case variant != (c.By == kinds.ByChance), c.By != kinds.ByNothing && c.By != kinds.BySurroundings && !known(c.Other), c.Other == c.ID:
+		case variant != (c.By == kinds.ByChance || c.By == kinds.ByPlace), c.By != kinds.ByNothing && c.By != kinds.BySurroundings && !known(c.Other), c.Other == c.ID:
 			t.Errorf("%s: cluster %d of kind %d: %v, of %d", name, c.ID, c.Kind, c.By, c.Other)
 		case variant && !strings.HasPrefix(c.Why, fmt.Sprintf("variant of %d", c.Kind)), !variant && known(c.Other) && !strings.HasPrefix(c.Why, fmt.Sprintf("apart from %d: ", c.Other)):
 			t.Errorf("%s: cluster %d of kind %d, of %d: %q", name, c.ID, c.Kind, c.Other, c.Why)
 		case known(c.Other) && variant != (r.Clusters[c.Other-1].Kind == c.Kind):
 			t.Errorf("%s: cluster %d of kind %d is %v of %d, of kind %d", name, c.ID, c.Kind, c.By, c.Other, r.Clusters[c.Other-1].Kind)
+		case !variant && !slices.Contains(r.Kinds, c.ID):
+			t.Errorf("%s: no burst is of kind %d", name, c.ID)
 		case c.ExtraNS < 0:
 			t.Errorf("%s: the disturbed bursts of kind %d take %d ns more than its median", name, c.ID, c.ExtraNS)
 		}

@@ -45,6 +45,9 @@ func (x *decided) count() error {
 	x.noise, x.leafBursts = [2]int64(sums[2*n:]), slices.Clone(x.bursts)
 	most := make(map[int32]int32)
 	for cluster, kind := range x.KindOf {
+		if x.Elsewhere != nil && x.Elsewhere[cluster] {
+			continue // it does not stand for the kind
+		}
 		if best, known := most[kind]; !known || x.bursts[cluster] > x.bursts[best] {
 			most[kind] = int32(cluster)
 		}
