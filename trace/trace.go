@@ -239,7 +239,10 @@ type Kinship struct {
 	ToldFrom  int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why       string  // both, in words
 	InTime    Stretch // nearly all of its bursts lie in it, though those of ToldFrom do elsewhere; zero = there is no such stretch
-	// Bursts of the kind that are longer than its clusters, and belong to it by their place; how much longer than the median they are together.
+	// All bursts of the kind, whatever their cluster; 0 in a variant.
+	KindBursts int
+	KindNS     int64
+	// Bursts of the kind that are longer than its median, and are of it by their place, not by density; how much longer than the median they are together.
 	DisturbedBursts      int
 	DisturbedNS, ExtraNS int64
 }

@@ -51,7 +51,9 @@ func emptied(t *Table, kinds int) []int32 {
 		of[t.Keys[row]>>32] += n
 		by[int32(t.Keys[row])] += n
 	}
-	gone := func(kind int32) bool { return int(kind) < kinds && of[kind] > 0 && float64(by[kind]) < keptShare*float64(of[kind]) }
+	gone := func(kind int32) bool {
+		return int(kind) < kinds && of[kind] > 0 && float64(by[kind]) < keptShare*float64(of[kind])
+	}
 	into, most := slices.Repeat([]int32{None}, kinds), make([]int64, kinds)
 	some := false
 	for row, n := range t.Counts {

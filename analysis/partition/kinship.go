@@ -251,11 +251,15 @@ func (x *decided) measure() error {
 	}
 	disturbed, err := x.sums(n, func(i int) int32 {
 		kind, cluster := x.Kind[i], x.Cluster[i]
-		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] || float64(x.DurationNS(i)) <= median[x.root[kind]] {
+		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] && !x.Pool[x.HalfOf[cluster]] || float64(x.DurationNS(i)) <= median[x.root[kind]] {
 			return kinds.None
 		}
 		return kind
 	})
+	if err != nil {
+		return err
+	}
+	whole, err := x.sums(n, func(i int) int32 { return x.Kind[i] })
 	if err != nil {
 		return err
 	}
@@ -270,6 +274,7 @@ func (x *decided) measure() error {
 		}
 		k.Predicted = x.foretold(int32(cluster))
 		kind := x.KindOf[cluster]
+		k.Whole.Bursts, k.Whole.TimeNS = int(whole[2*kind]), whole[2*kind+1]
 		k.Disturbed.Bursts, k.Disturbed.TimeNS = int(disturbed[2*kind]), disturbed[2*kind+1]
 		k.ExtraNS = k.Disturbed.TimeNS - int64(float64(k.Disturbed.Bursts)*k.MedianNS)
 	}

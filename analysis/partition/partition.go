@@ -262,8 +262,9 @@ type Kinship struct {
 	By        kinds.Cause // what tells it from the nearest other kind, or makes it a variant
 	Other     int32       // the ID of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why       string      // both, in words
-	// Disturbed are the bursts of the kind that are longer than its clusters are, and belong to it by their place; ExtraNS is how much longer than the median all of them
-	// together took. Of the cluster that stands for the kind; 0 in its variants.
+	// Whole are all bursts of the kind, whatever their cluster. Disturbed are those that are longer than its median, and are of the kind by their place, not by density; ExtraNS is how much longer
+	// than the median all of these together took. Of the cluster that stands for the kind; 0 in its variants.
+	Whole     Tally
 	Disturbed Tally
 	ExtraNS   int64
 }

@@ -41,7 +41,7 @@ func farthest(quantities []Quantity, v *vectors, one, other []float64, share flo
 		a, b := one[q], other[q]
 		scale := v.scale[of.scale()]
 		d := math.Abs(a - b)
-		if of.Kind == CausedNS || of.Kind == SufferedNS || d < share*max(a, b) || d < minShare*scale || d/scale <= most {
+		if of.Kind == CausedNS || of.Kind == SufferedNS || scale == 0 || d < share*max(a, b) || d < minShare*scale || d/scale <= most {
 			continue
 		}
 		best, most = q, d/scale

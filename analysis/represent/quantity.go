@@ -11,6 +11,7 @@ import (
 type Quantity struct {
 	Kind    Kind
 	Cluster int32     // of ComputeNS: a cluster's ID; 0 = the bursts that are in none
+	OfKind  bool      // of ComputeNS: the cluster stands for all bursts of its kind
 	Class   CallClass // of CallNS
 }
 
@@ -109,6 +110,8 @@ func (q Quantity) place() string {
 	switch {
 	case q.Kind == CallNS:
 		return callClasses[q.Class]
+	case q.Cluster > 0 && q.OfKind:
+		return "kind " + strconv.Itoa(int(q.Cluster))
 	case q.Cluster > 0:
 		return "cluster " + strconv.Itoa(int(q.Cluster))
 	}

@@ -103,7 +103,7 @@ func (a *account) classify() {
 		t.Sent, t.Received = sentBy(r.Process)
 		threads, of, names = append(threads, t), append(of, i), append(names, a.lineup.names[i])
 	}
-	found, err := retention.ClassifySums(threads, clusters, func(thread int) string { return names[thread] }, a.end.Keep)
+	found, err := retention.ClassifySums(threads, clusters, a.result != nil && a.result.Labels == nil, func(thread int) string { return names[thread] }, a.end.Keep)
 	if err != nil {
 		a.missing = append(a.missing, fmt.Sprintf("ranks are not told apart: %v", err))
 		return

@@ -127,7 +127,7 @@ func kinship(c *partition.Cluster) trace.Kinship {
 	}
 	k := trace.Kinship{
 		MedianNS: c.MedianNS, Core: c.Core, Predicted: orNone(c.Predicted), Valley: orNone(c.Valley), ToldBy: c.By.String(), ToldFrom: c.Other, Why: c.Why,
-		DisturbedBursts: c.Disturbed.Bursts, DisturbedNS: c.Disturbed.TimeNS, ExtraNS: c.ExtraNS,
+		KindBursts: c.Whole.Bursts, KindNS: c.Whole.TimeNS, DisturbedBursts: c.Disturbed.Bursts, DisturbedNS: c.Disturbed.TimeNS, ExtraNS: c.ExtraNS,
 	}
 	if c.Kind != c.ID {
 		k.VariantOf = c.Kind

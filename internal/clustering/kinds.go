@@ -87,12 +87,12 @@ func mixedKinds(clusters []partition.Cluster) string {
 	slices.SortStableFunc(mixed, func(a, b int) int { return cmp.Compare(time[b], time[a]) })
 	var names []string
 	for _, kind := range mixed[:min(len(mixed), mostNamed)] {
-		names = append(names, fmt.Sprintf("%d (%s)", kind+1, units.Count(bursts[kind], "burst")))
+		names = append(names, fmt.Sprintf("kind %d (%s)", kind+1, units.Count(bursts[kind], "burst")))
 	}
 	if more := len(mixed) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("kinds with several modes that order does not predict: %s; %.0f %% of the computing time", strings.Join(names, ", "), 100*share)
+	return fmt.Sprintf("durations with several modes that order does not predict: %s; together %.0f %% of the computing time", strings.Join(names, ", "), 100*share)
 }
 
 // slowRanks says which ranks take longer, or less, in all kinds; "" where none does.

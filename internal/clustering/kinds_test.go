@@ -49,7 +49,7 @@ func TestKindNotes(t *testing.T) {
 	}
 	o := &partition.Options{By: partition.ByCalls}
 	got := kindNotes(threads(2), result, o)
-	const mixed = "kinds with several modes that order does not predict: 2 (9 bursts); 14 % of the computing time"
+	const mixed = "durations with several modes that order does not predict: kind 2 (9 bursts); together 14 % of the computing time"
 	want := []string{"kinds are not separated by order: no pair of calls has 4 bursts on each rank", mixed}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -61,7 +61,7 @@ func TestKindNotes(t *testing.T) {
 	for kind := int32(5); kind < 12; kind += 2 {
 		result.Clusters = append(result.Clusters, of(kind, kind, 3, 2), of(kind+1, kind, 3, 1))
 	}
-	const more = "kinds with several modes that order does not predict: 2 (9 bursts), 5 (3 bursts), 7 (3 bursts), 2 more; 38 % of the computing time"
+	const more = "durations with several modes that order does not predict: kind 2 (9 bursts), kind 5 (3 bursts), kind 7 (3 bursts), 2 more; together 38 % of the computing time"
 	if got := kindNotes(threads(2), result, o); !slices.Equal(got, []string{more}) {
 		t.Errorf("many kinds: %q", got)
 	}
@@ -82,11 +82,11 @@ func TestKindsAreClusters(t *testing.T) {
 	}
 	for i := range result.Clusters {
 		result.Clusters[i].Kind = 1
-		result.Clusters[i].Kinship = partition.Kinship{MedianNS: 5, Predicted: math.NaN(), Valley: .25, By: kinds.ByChance, Disturbed: partition.Tally{Bursts: 2, TimeNS: 30}, ExtraNS: 20}
+		result.Clusters[i].Kinship = partition.Kinship{MedianNS: 5, Predicted: math.NaN(), Valley: .25, By: kinds.ByChance, Whole: partition.Tally{Bursts: 4, TimeNS: 50}, Disturbed: partition.Tally{Bursts: 2, TimeNS: 30}, ExtraNS: 20}
 	}
 	result.Kinds = []int32{1, 1, 1}
 	adopt(run, result)
-	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, ToldBy: "chance", DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
+	want := trace.Kinship{VariantOf: 1, MedianNS: 5, Predicted: -1, Valley: .25, ToldBy: "chance", KindBursts: 4, KindNS: 50, DisturbedBursts: 2, DisturbedNS: 30, ExtraNS: 20}
 	if b := &run.Threads[0].Bursts; !slices.Equal(b.Kinds(), []int32{1, 1, 1}) || run.Clusters[1].Kinship != want || run.Clusters[0].Kind() != 1 || run.Clusters[0].VariantOf != 0 {
 		t.Errorf("kinds %v, clusters %+v", b.Kinds(), run.Clusters)
 	}

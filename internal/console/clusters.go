@@ -61,12 +61,15 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		} else if text != "" {
 			between += " (" + text + ")"
 		}
+		if text := whole(x); text != "" {
+			between += " (" + text + ")"
+		}
 		between += inTime(x)
 		if x.Rare {
 			between += " (rare)"
 		}
 		if byKinds {
-			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), score(x.Score), between)
+			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), ownScore(x), between)
 		} else {
 			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), "", score(x.Score), between)
 		}
@@ -160,13 +163,7 @@ func kinship(run *trace.Run, i int) string {
 		return ""
 	}
 	if x.VariantOf != 0 {
-		bursts := 0
-		for k := range run.Clusters {
-			if run.Clusters[k].Kind() == x.Kind() {
-				bursts += run.Clusters[k].Bursts
-			}
-		}
-		return fmt.Sprintf("variant of %d: %s of its bursts", x.VariantOf, atLeast(float64(x.Bursts)/float64(max(1, bursts))))
+		return fmt.Sprintf("variant of %d", x.VariantOf)
 	}
 	own, one := pairOf(x)
 	if !one {
@@ -187,6 +184,26 @@ func kinship(run *trace.Run, i int) string {
 		text += "; predicted " + ratio(x.Predicted)
 	}
 	return text
+}
+
+// whole says what share a kind has in all, where that is not that of the cluster that stands for it.
+func whole(x *trace.Cluster) string {
+	if x.KindNS == 0 || x.TimeNS == 0 {
+		return ""
+	}
+	share := percent(x.Share * float64(x.KindNS) / float64(x.TimeNS))
+	if share == percent(x.Share) {
+		return ""
+	}
+	return "kind in all: " + share
+}
+
+// ownScore is that of a kind, in the row of the cluster that stands for it.
+func ownScore(x *trace.Cluster) string {
+	if x.VariantOf != 0 {
+		return ""
+	}
+	return score(x.Score)
 }
 
 // inTime says when a cluster comes that does not come all over the run.
@@ -288,8 +305,8 @@ func separation(run *trace.Run, kinds map[int32]bool) string {
 func disturbance(run *trace.Run, kinds map[int32]bool) string {
 	var bursts, disturbed int
 	for i := range run.Clusters {
-		if x := &run.Clusters[i]; kinds[x.Kind()] {
-			bursts += x.Bursts + x.DisturbedBursts
+		if x := &run.Clusters[i]; kinds[x.ID] {
+			bursts += x.KindBursts
 			disturbed += x.DisturbedBursts
 		}
 	}

@@ -67,7 +67,7 @@ filtered      90   1.0 %                           up to 1.50 us
 
 score: 0.950 of 1 (how far the ranks do the same at the same time)
 refinement: the only one
-messages: 1,195 of 3.24 MiB; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
+messages: 1,195, 3.24 MiB in all; receivers waited 1.50 s for senders that were late; 6 sends and 1 receive not matched, records are missing
 losses: 12 MPI calls dropped, the ring was full; 3 ends of requests that were not seen to begin; 1 start of a request that was not seen to be made; 7 requests not followed, too many were under way at once; 140,000 requests given up, what ends them may not have been seen; 2 events of requests read too late to be put in order; 1 request that never ended; rank 3 of world 1 died (MPI_Abort)
 note: a note
 results: /tmp/r

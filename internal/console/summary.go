@@ -251,7 +251,7 @@ func messages(m *rundir.Messages) string {
 	if m.Sends+m.Receives == 0 {
 		return ""
 	}
-	parts := []string{fmt.Sprintf("%s of %s", units.Integer(int(m.Matched)), units.Bytes(m.Bytes))}
+	parts := []string{fmt.Sprintf("%s, %s in all", units.Integer(int(m.Matched)), units.Bytes(m.Bytes))}
 	if m.LateSenderSeconds > 0 {
 		parts = append(parts, fmt.Sprintf("receivers waited %s for senders that were late", Duration(float64(m.LateSenderSeconds)*1e9)))
 	}

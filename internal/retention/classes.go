@@ -45,8 +45,9 @@ func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, err
 	}
 	calls := len(run.Clusters) + 1 // behind the clusters, the first of which is none
 	bytes := calls + int(represent.OtherCalls) + 1
+	ofKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
 	ranks := represent.Ranks{
-		Name: r.name, Quantities: quantities(calls, represent.SentBytes, represent.ReceivedBytes, represent.CausedNS, represent.SufferedNS),
+		Name: r.name, Quantities: quantities(calls, ofKinds, represent.SentBytes, represent.ReceivedBytes, represent.CausedNS, represent.SufferedNS),
 	}
 	paths := make([]represent.CallClass, len(run.CallPaths))
 	for i := range run.CallPaths {

@@ -10,8 +10,8 @@ import (
 // A burst that is disturbed as others of its kind often are, or of its variant, is usual; one of few is not.
 func TestDisturbed(t *testing.T) {
 	clusters := []trace.Cluster{
-		{ID: 1, Bursts: 100, Kinship: trace.Kinship{MedianNS: 1, DisturbedBursts: 1}},
-		{ID: 2, Bursts: 1000, Kinship: trace.Kinship{MedianNS: 1, DisturbedBursts: 1}},
+		{ID: 1, Bursts: 100, Kinship: trace.Kinship{MedianNS: 1, KindBursts: 106, DisturbedBursts: 1}},
+		{ID: 2, Bursts: 1000, Kinship: trace.Kinship{MedianNS: 1, KindBursts: 1001, DisturbedBursts: 1}},
 		{ID: 3, Bursts: 5, Kinship: trace.Kinship{MedianNS: 1, VariantOf: 1}},
 	}
 	b := &trace.Bursts{

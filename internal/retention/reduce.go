@@ -207,12 +207,8 @@ func disturbed(clusters []trace.Cluster, b *trace.Bursts) []bool {
 	}
 	all, off := make([]int, len(clusters)), make([]int, len(clusters))
 	for i := range clusters {
-		c := &clusters[i]
-		kind := c.Kind() - 1
-		all[kind] += c.Bursts + c.DisturbedBursts
-		off[kind] += c.DisturbedBursts
-		if c.VariantOf != 0 {
-			off[kind] += c.Bursts
+		if c := &clusters[i]; c.VariantOf == 0 {
+			all[i], off[i] = c.KindBursts, c.KindBursts-c.Bursts
 		}
 	}
 	list := make([]bool, b.Len())

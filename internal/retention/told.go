@@ -83,9 +83,9 @@ type ThreadSum struct {
 	Sent, Received int64 // bytes
 }
 
-// ClassifySums groups threads by their sums, all of them by as many clusters.
-func ClassifySums(threads []ThreadSum, clusters int, name represent.Namer, o Options) (*represent.Classes, error) {
-	ranks := represent.Ranks{Name: name, Quantities: quantities(clusters, represent.SentBytes, represent.ReceivedBytes)}
+// ClassifySums groups threads by their sums, all of them by as many clusters, which stand for kinds if ofKinds.
+func ClassifySums(threads []ThreadSum, clusters int, ofKinds bool, name represent.Namer, o Options) (*represent.Classes, error) {
+	ranks := represent.Ranks{Name: name, Quantities: quantities(clusters, ofKinds, represent.SentBytes, represent.ReceivedBytes)}
 	for i := range threads {
 		t := &threads[i]
 		for _, ns := range t.ClusterNS {
@@ -100,9 +100,9 @@ func ClassifySums(threads []ThreadSum, clusters int, name represent.Namer, o Opt
 }
 
 // quantities are the time in each of so many clusters, the first of which is none, that in each class of calls, and others.
-func quantities(clusters int, others ...represent.Kind) (list []represent.Quantity) {
+func quantities(clusters int, ofKinds bool, others ...represent.Kind) (list []represent.Quantity) {
 	for k := range clusters {
-		list = append(list, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k)})
+		list = append(list, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k), OfKind: ofKinds})
 	}
 	for class := represent.PointToPoint; class <= represent.OtherCalls; class++ {
 		list = append(list, represent.Quantity{Kind: represent.CallNS, Class: class})

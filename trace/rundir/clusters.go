@@ -108,7 +108,9 @@ type Kinship struct {
 	ToldBy          string   `json:"told_by"`   // what tells it from the nearest other kind
 	ToldFrom        *int32   `json:"told_from"` // that kind, or the cluster in whose place a variant comes; null = none
 	Why             string   `json:"why"`
-	InTime          *Stretch `json:"in_time"` // where nearly all of its bursts lie; null = all over the run
+	InTime          *Stretch `json:"in_time"`     // where nearly all of its bursts lie; null = all over the run
+	KindBursts      int      `json:"kind_bursts"` // all of the kind; 0 in a variant
+	KindSeconds     Number   `json:"kind_seconds"`
 	DisturbedBursts int      `json:"disturbed_bursts"`
 	Disturbed       Number   `json:"disturbed_seconds"`
 	Extra           Number   `json:"extra_seconds"`
@@ -121,7 +123,7 @@ type Stretch struct {
 }
 
 func describeKinship(x *trace.Cluster) Kinship {
-	k := Kinship{Kind: x.Kind(), ToldBy: x.ToldBy, Why: x.Why, DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
+	k := Kinship{Kind: x.Kind(), ToldBy: x.ToldBy, Why: x.Why, KindBursts: x.KindBursts, KindSeconds: seconds(x.KindNS), DisturbedBursts: x.DisturbedBursts, Disturbed: seconds(x.DisturbedNS), Extra: seconds(x.ExtraNS)}
 	if x.VariantOf != 0 {
 		k.VariantOf = &x.VariantOf
 	}
@@ -165,6 +167,7 @@ func (k *Kinship) restore() (x trace.Kinship) {
 	if k.InTime != nil {
 		x.InTime = trace.Stretch{BeginNS: k.InTime.BeginNS, EndNS: k.InTime.EndNS}
 	}
+	x.KindBursts, x.KindNS = k.KindBursts, ns(k.KindSeconds)
 	x.DisturbedBursts, x.DisturbedNS, x.ExtraNS = k.DisturbedBursts, ns(k.Disturbed), ns(k.Extra)
 	return x
 }

@@ -115,7 +115,7 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
 // saidOf tells whether the reason for which the manifest has a rank as unlike its class is that it spends more in a cluster: outliers says so.
 function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
   const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
-  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends [^;]* time in cluster ${cluster} (than|of) `).test(o.reason));
+  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends [^;]* time in (?:cluster|kind) ${cluster} (than|of) `).test(o.reason));
 }
 
 function classesOf(groups: readonly Group[]): number[][] {
