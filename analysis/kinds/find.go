@@ -179,7 +179,7 @@ func (p *Proposal) judge(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
 	for i := range leaves {
 		wanted[l.codes.leaf(int32(i))] = inStratum[leaves[i].Stratum] > 1 && i+1 < codeMost
 	}
-	j := &judge{leaves: leaves, side: l.Side, dims: l.Dims, codes: l.codes, groups: l.Groups, grams: l.grams(c, wanted), spreads: spreads, all: all, crowded: p.o.Crowded, steady: l.Steady}
+	j := &judge{leaves: leaves, side: l.Side, dims: l.Dims, codes: l.codes, groups: l.Groups, grams: l.grams(c, wanted), spreads: spreads, all: all, crowded: p.o.Crowded, steady: l.Steady, episodes: p.episodes(c, leaves)}
 	return j.run(), tails
 }
 

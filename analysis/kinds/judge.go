@@ -56,17 +56,18 @@ type judge struct {
 	strata  map[int32]*spread
 	all     map[int32]int64 // by stratum: bursts, tails included
 	crowded bool
-	steady  []bool               // as in Bursts
-	bursts  []int64              // per leaf that stands for a kind
-	grams   *grams               // by codes of what stands for each kind
-	known   map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
-	told    map[int32][]int32    // per kind, in a round: up to two kinds that its place tells it from
-	side    float64
-	dims    int
-	codes   codes
-	groups  int
-	of      []int32
-	v       *Verdict
+	steady  []bool  // as in Bursts
+	bursts  []int64 // per leaf that stands for a kind
+	grams   *grams  // by codes of what stands for each kind
+	*episodes
+	known  map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
+	told   map[int32][]int32    // per kind, in a round: up to two kinds that its place tells it from
+	side   float64
+	dims   int
+	codes  codes
+	groups int
+	of     []int32
+	v      *Verdict
 }
 
 // A pair is two kinds that are next to each other.
@@ -241,7 +242,7 @@ func (j *judge) weigh(a, b int32) pair {
 	if j.crowded {
 		least = crowdedTell
 	}
-	if p.foretold < apartSurely && others.alone(j.codes.leaf(a), j.codes.leaf(b), least) {
+	if x, y := j.codes.leaf(a), j.codes.leaf(b); p.foretold < apartSurely && others.alone(x, y, least) || j.grams.othersKnown(x, y) && others.foretold(x, y) < least && j.episode(a, b) {
 		p.foretold = 0
 	}
 	smaller, larger := min(j.bursts[a], j.bursts[b]), max(j.bursts[a], j.bursts[b])
@@ -260,6 +261,15 @@ func (j *judge) weigh(a, b int32) pair {
 		p.apart = p.foretold >= apartByOrder || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
 	}
 	return p
+}
+
+// episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.
+func (j *judge) episode(a, b int32) bool {
+	members := j.members[j.leaves[a].Stratum]
+	of := func(kind int32) []int32 {
+		return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != kind || j.v.Pool[leaf] })
+	}
+	return j.inRuns(of(a), of(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
 }
 
 // differ says that two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.

@@ -18,6 +18,7 @@ const (
 	betterSpeed = 1.25
 	moreOverlap = .15
 	mostPaces   = 1 << 16  // cells of a thread's bursts: those of all durations that 64 bits can count are far fewer
+	leastPaced  = 40       // bursts of a thread in these groups: with fewer chance has it look slow
 	mostOverlap = 1 + 1e-6 // of shares that are rounded
 )
 
@@ -231,7 +232,7 @@ func (p *paces) shifts(n int) []int32 {
 			first = false
 			continue
 		}
-		if sums == nil {
+		if sums == nil || p.total[t] < leastPaced {
 			continue
 		}
 		best := 0

@@ -251,7 +251,7 @@ func (x *decided) measure() error {
 	}
 	disturbed, err := x.sums(n, func(i int) int32 {
 		kind, cluster := x.Kind[i], x.Cluster[i]
-		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] && !x.Pool[x.HalfOf[cluster]] || float64(x.DurationNS(i)) <= median[x.root[kind]] {
+		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] && !x.Pool[x.HalfOf[cluster]] || float64(kinds.OfStep(kinds.Step(x.DurationNS(i)))) <= median[x.root[kind]] {
 			return kinds.None
 		}
 		return kind

@@ -313,6 +313,31 @@ func TestSlowForAWhileIsNoKind(t *testing.T) {
 	}
 }
 
+// Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no order of the program either. At most a tenth of the sets is split.
+func TestSlowForAWhileInALoop(t *testing.T) {
+	random := drawer(plantSeed(t), "loop")
+	const sets = 40
+	split := 0
+	for range sets {
+		from := .7 * random.Float64()
+		p := plant.Params{
+			Seed: random.Uint64(), Ranks: 2 + random.IntN(7),
+			Kinds: []plant.Kind{{MedianNS: 1.1e6, Shape: plant.LogNormal(.02)}, {MedianNS: 2.1e6, Shape: plant.LogNormal(.02)}},
+			Phases: []plant.Phase{{Iterations: 100 + random.IntN(200), Steps: []plant.Step{
+				{Kinds: []int32{0}, Call: 10}, {Kinds: []int32{1}, Call: 10}, {Kinds: []int32{0}, Call: 11},
+			}}},
+		}
+		p.Slow = []plant.Slow{{Rank: random.IntN(p.Ranks), Factor: 1.15 + .3*random.Float64(), From: from, To: from + .1 + .2*random.Float64()}}
+		if sizes := sizesOf(kindsOf(t, p.Run(), partition.ByCalls)); len(sizes) != 3 {
+			split++
+			t.Logf("%d ranks, %+v: kinds of %v bursts", p.Ranks, p.Slow, sizes)
+		}
+	}
+	if split*10 > sets {
+		t.Errorf("%d of %d sets are split", split, sets)
+	}
+}
+
 // One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four times as many are drawn before that is held against the method.
 func TestOneKindStaysOne(t *testing.T) {
 	seed := plantSeed(t)
