@@ -9,7 +9,7 @@ import { measureHalo, type RealRun } from './real';
 import { overlap, tablesOf, type Tables } from './tables';
 
 interface Clusters {
-  readonly clusters: { id: number; colour: string; bursts: number; seconds: number; share: number; score: number }[];
+  readonly clusters: { id: number; variant_of: number | null; colour: string; bursts: number; seconds: number; share: number; score: number }[];
   readonly total: { bursts: number; seconds: number; noise_bursts: number; filtered_bursts: number };
   // id, cluster, group, Eps, MinPts, bursts, seconds, …
   readonly refinement: { chosen: number[]; levels: { nodes: [number, number, number, number, number, number, number][] }[] };
@@ -68,6 +68,8 @@ async function done({ errors, close }: Opened): Promise<void> {
   await close();
 }
 
+// isVariant says of a cluster that it is drawn hatched, or as hollow points.
+const isVariant = (id: number) => (clusters.clusters.find((c) => c.id === id)?.variant_of ?? null) !== null;
 const colourOf = (id: number) => (id === -2 ? FILTERED : (clusters.clusters.find((c) => c.id === id)?.colour ?? NOISE));
 
 test('clusters: the table and the histogram have the figures of clusters.json and bursts.parquet', async () => {
@@ -111,16 +113,17 @@ test('burst space: every burst lies where bursts.parquet says, in the colour of 
   await page.evaluate(([id, thread]) => (location.hash = `view=space&x=start:lin&y=duration:lin&cluster=${id}&threads=${thread}`), [its.id, rank] as const);
   const of = tables.bursts.filter((b) => b.cluster === its.id && b.rank === rank).length;
   await drawn<{ lit: number }>(page, 'space', (s) => s.lit === of);
-  // The longest burst with none of another colour near is there, as pixels of its colour.
+  // The longest burst that is of no variant, with none of another colour near, is there, as pixels of its colour.
   await page.evaluate(() => (location.hash = 'view=space&x=start:lin&y=duration:lin'));
   const now = await drawn<{ lit: number; x: { from: number; to: number }; y: { from: number; to: number } }>(page, 'space', (s) => s.lit === tables.bursts.length);
   const partOf = (b: { startNS: number; durationNS: number }) => ({ x: (b.startNS - now.x.from) / (now.x.to - now.x.from), y: (now.y.to - b.durationNS) / (now.y.to - now.y.from) });
   const near = 0.03; // of the axes: more than a point's size
   const longest = tables.bursts
+    .filter((b) => !isVariant(b.cluster))
     .toSorted((a, b) => b.durationNS - a.durationNS)
     .find((l) => {
       const at = partOf(l);
-      return tables.bursts.every((b) => b.cluster === l.cluster || Math.abs(partOf(b).x - at.x) > near || Math.abs(partOf(b).y - at.y) > near);
+      return tables.bursts.every((b) => b === l || (b.cluster === l.cluster && !isVariant(b.cluster)) || Math.abs(partOf(b).x - at.x) > near || Math.abs(partOf(b).y - at.y) > near);
     });
   if (!longest) throw new Error('every burst has one of another colour near');
   const part = partOf(longest);
@@ -161,7 +164,7 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
   await page.evaluate((hash) => (location.hash = hash), `view=timeline&messages=no&zoom=${time.from}~${time.to}&threads=${rank}`);
   const d = await drawn<{ time: { from: number; to: number }; width: number; height: number; detail: boolean; colours: Record<string, string> }>(page, 'timeline', (t) => t.time.from === time.from && t.time.to === time.to);
   expect(d.detail).toBe(true);
-  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour.
+  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a variant take less than two thirds of it.
   const row = await page.evaluate(
     ([r, ranks]) => {
       const canvas = document.querySelectorAll<HTMLCanvasElement>('.timeline-plot > canvas')[1];
@@ -170,19 +173,26 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
     },
     [rank, RANKS] as const,
   );
-  let [sure, right] = [0, 0];
+  let [sure, right, hatched, plain] = [0, 0, 0, 0];
   for (let p = 0; p < row.length; p++) {
     const pixel = { from: time.from + ((time.to - time.from) * p) / row.length, to: time.from + ((time.to - time.from) * (p + 1)) / row.length };
     const share = new Map<string, number>();
     const add = (colour: string, from: number, to: number) => share.set(colour, (share.get(colour) ?? 0) + overlap(from, to, pixel));
     for (const c of calls) add('#e4e4e4', c.enterNS, c.exitNS);
-    for (const b of bursts) add(colourOf(b.cluster), b.startNS, b.startNS + b.durationNS);
-    const [[colour, ns] = ['', 0]] = [...share].sort((a, b) => b[1] - a[1]);
+    for (const b of bursts) add(colourOf(b.cluster) + (isVariant(b.cluster) ? ' hatched' : ''), b.startNS, b.startNS + b.durationNS);
+    const [[what, ns] = ['', 0]] = [...share].sort((a, b) => b[1] - a[1]);
     if (ns < 0.6 * (pixel.to - pixel.from)) continue;
+    const [colour, lines] = what.split(' ');
+    if (lines !== undefined) {
+      hatched++;
+      if (row[p] === colour) plain++;
+      continue;
+    }
     sure++;
     if (row[p] === colour) right++;
   }
-  expect(sure).toBeGreaterThan(0.8 * row.length);
+  expect(sure + hatched).toBeGreaterThan(0.8 * row.length);
+  expect(plain).toBeGreaterThanOrEqual(hatched / 3);
   expect(right).toBe(sure);
   await done(opened);
 });
