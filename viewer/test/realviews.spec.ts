@@ -164,7 +164,7 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
   await page.evaluate((hash) => (location.hash = hash), `view=timeline&messages=no&zoom=${time.from}~${time.to}&threads=${rank}`);
   const d = await drawn<{ time: { from: number; to: number }; width: number; height: number; detail: boolean; colours: Record<string, string> }>(page, 'timeline', (t) => t.time.from === time.from && t.time.to === time.to);
   expect(d.detail).toBe(true);
-  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a variant take less than two thirds of it.
+  // The row of the rank, pixel by pixel: what has most of each pixel's time is what has its colour. Lines across a variant take about half of it.
   const row = await page.evaluate(
     ([r, ranks]) => {
       const canvas = document.querySelectorAll<HTMLCanvasElement>('.timeline-plot > canvas')[1];
@@ -192,7 +192,7 @@ test('timeline: each call and burst is shown for as long as the trace has it', a
     if (row[p] === colour) right++;
   }
   expect(sure + hatched).toBeGreaterThan(0.8 * row.length);
-  expect(plain).toBeGreaterThanOrEqual(hatched / 3);
+  expect(plain).toBeGreaterThanOrEqual((hatched - 8) / 3); // of a short stretch lines may take most
   expect(right).toBe(sure);
   await done(opened);
 });
