@@ -145,11 +145,11 @@ ROUNDS    ?= 300
 SOAK_SEED ?= 0
 
 .PHONY: soak
-soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, and 20 runs each of programs that call MPI fastest, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
+soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	go test -vet=off -count 1 -timeout 24h ./internal/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
-	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^TestNothingLost$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
+	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
 	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
 
 .PHONY: bench-shim

@@ -10,6 +10,8 @@ const (
 	episodeShare = .2
 	// episodeLeaves is how many leaves of a stratum are looked at, those with most bursts.
 	episodeLeaves = 24
+	// ownThreads is the share of the bursts of the smaller of two kinds, up to which threads have of both.
+	ownThreads = .1
 )
 
 // Episodes say how often leaves of one stratum take turns on their threads.
@@ -17,6 +19,7 @@ type episodes struct {
 	place []int32 // per leaf: among those of its stratum that are looked at; None = it is not
 	begin []int32 // per leaf: where its row begins
 	since []int64 // per row and leaf: bursts of the row's leaf before which, since the last of its own, one of the other came; of the leaf itself all with one before
+	both  []int64 // per row and leaf: of the threads, the lesser number of bursts of the two
 	group []int32 // per code: what stands for it where only the calls round a burst count
 }
 
@@ -41,12 +44,13 @@ func (p *Proposal) episodes(c *crew, leaves []Leaf) *episodes {
 			row += int32(len(list))
 		}
 	}
-	parts := make([][]int64, max(1, c.workers))
+	parts := make([][]int64, max(1, c.workers)) // since, and then both
 	workers.Chunks(len(l.Ends), c.workers, func(w, from, to int) {
-		since, last := make([]int64, row), make([]int, len(leaves))
+		sums, last, bursts := make([]int64, 2*row), make([]int, len(leaves)), make([]int64, len(leaves))
+		since, both := sums[:row], sums[row:]
 		for t := from; t < to; t++ {
 			for i := range last {
-				last[i] = -1
+				last[i], bursts[i] = -1, 0
 			}
 			for i := l.first(t); i < l.Ends[t]; i++ {
 				x := l.label[i] - 1
@@ -61,17 +65,26 @@ func (p *Proposal) episodes(c *crew, leaves []Leaf) *episodes {
 					}
 				}
 				last[x] = i
+				bursts[x]++
+			}
+			for x, n := range bursts {
+				if n > 0 && e.place[x] != None {
+					for k, y := range members[leaves[x].Stratum] {
+						both[e.begin[x]+int32(k)] += min(n, bursts[y])
+					}
+				}
 			}
 		}
-		parts[w] = since
+		parts[w] = sums
 	})
-	e.since = make([]int64, row)
+	sums := make([]int64, 2*row)
 	for _, part := range parts {
 		for k, n := range part {
-			e.since[k] += n
+			sums[k] += n
 		}
 	}
-	c.Reduce(team.Sum, e.since)
+	c.Reduce(team.Sum, sums)
+	e.since, e.both = sums[:row], sums[row:]
 	e.group = make([]int32, min(len(leaves)+l.Groups+1, codeMost+1))
 	for code := range e.group {
 		e.group[code] = int32(code)
@@ -122,6 +135,25 @@ func (e *episodes) inRuns(a, b []int32) bool {
 		return float64(since) <= episodeShare*float64(all)
 	}
 	return follows(a, b) && follows(b, a)
+}
+
+// onOwnThreads says that hardly any thread has of both of two kinds, which are of leaves each.
+func (e *episodes) onOwnThreads(a, b []int32) bool {
+	bursts, both := [2]int64{}, int64(0)
+	for k, of := range [2][]int32{a, b} {
+		for _, x := range of {
+			if e.place[x] == None {
+				return false
+			}
+			bursts[k] += e.both[e.begin[x]+e.place[x]]
+		}
+	}
+	for _, x := range a {
+		for _, y := range b {
+			both += e.both[e.begin[x]+e.place[y]]
+		}
+	}
+	return float64(both) <= ownThreads*float64(min(bursts[0], bursts[1]))
 }
 
 // byCalls is how far two codes are foretold by the calls that others are between, and by nothing of what these are.

@@ -200,7 +200,7 @@ func (t *Table) alike(a, b int32) float64 {
 // How far other threads must tell what a thread's own order tells: where ranks share cores as much as all of it, for a machine that is busy for a while is so to all of them.
 const (
 	othersTell  = .05
-	crowdedTell = apartByOrder
+	crowdedTell = .15
 )
 
 // alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core

@@ -9,6 +9,7 @@ import (
 // When leaves next to each other are two kinds: kinds.md, step 5.
 const (
 	apartByOrder   = .25
+	apartInACrowd  = .4 // where ranks share cores: the scheduler's slices give bursts an order too
 	apartSurely    = .6 // from which on a thread's own order suffices
 	apartIfFew     = .5 // where one has fewer bursts than
 	few            = 25
@@ -21,6 +22,7 @@ const (
 	narrowToOther  = 2.  // times that of the quicker one
 	nearestOnALine = 2
 	poolDistance   = .1
+	imbalance      = .15 // of the medians of what each thread has one of: up to it the same work, unevenly spread
 )
 
 // A Leaf is a cluster of density: bursts of one stratum.
@@ -242,7 +244,9 @@ func (j *judge) weigh(a, b int32) pair {
 	if j.crowded {
 		least = crowdedTell
 	}
-	if x, y := j.codes.leaf(a), j.codes.leaf(b); p.foretold < apartSurely && others.alone(x, y, least) || j.grams.othersKnown(x, y) && others.foretold(x, y) < least && j.episode(a, b) {
+	x, y := j.codes.leaf(a), j.codes.leaf(b)
+	slowAlone := j.grams.othersKnown(x, y) && others.foretold(x, y) < least
+	if p.foretold < apartSurely && others.alone(x, y, least) || slowAlone && j.episode(a, b) || j.imbalance(&p) {
 		p.foretold = 0
 	}
 	smaller, larger := min(j.bursts[a], j.bursts[b]), max(j.bursts[a], j.bursts[b])
@@ -258,18 +262,33 @@ func (j *judge) weigh(a, b int32) pair {
 	case smaller < few:
 		p.apart = p.foretold >= apartIfFew
 	default:
-		p.apart = p.foretold >= apartByOrder || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
+		p.apart = p.foretold >= j.byOrder() || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
 	}
 	return p
 }
 
+// byOrder is from which on order tells two kinds of enough bursts apart.
+func (j *judge) byOrder() float64 {
+	if j.crowded {
+		return apartInACrowd
+	}
+	return apartByOrder
+}
+
 // episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.
 func (j *judge) episode(a, b int32) bool {
-	members := j.members[j.leaves[a].Stratum]
-	of := func(kind int32) []int32 {
-		return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != kind || j.v.Pool[leaf] })
-	}
-	return j.inRuns(of(a), of(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
+	return j.inRuns(j.kind(a), j.kind(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
+}
+
+// imbalance says that two kinds that take nearly the same time are on threads of their own, and that the calls round them do not tell them apart: the same work, of which some threads have more.
+func (j *judge) imbalance(p *pair) bool {
+	return j.dims == 1 && p.distance < imbalance && j.onOwnThreads(j.kind(p.a), j.kind(p.b)) && j.byCalls(j.grams, j.codes.leaf(p.a), j.codes.leaf(p.b)) < apartByOrder
+}
+
+// kind is the leaves of one, without those whose bursts are of several.
+func (j *judge) kind(of int32) []int32 {
+	members := j.members[j.leaves[of].Stratum]
+	return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != of || j.v.Pool[leaf] })
 }
 
 // differ says that two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.

@@ -68,6 +68,8 @@ func TestJudge(t *testing.T) {
 		}, []int32{0, 0}, []bool{false, true}},
 		{"for a while on each thread in turn", 2, func(thread, i int) (int32, float64) { return at(int32((i/20+thread)%2), 10, 10.09) }, []int32{0, 0}, []bool{false, false}},
 		{"on each thread another", 2, func(thread, _ int) (int32, float64) { return at(int32(thread%2), 10, 10.09) }, []int32{0, 0}, []bool{false, false}},
+		{"more of it on half of the threads", 2, func(thread, _ int) (int32, float64) { return at(int32(thread/2), 10, 10.12) }, []int32{0, 0}, []bool{false, false}},
+		{"far more of it on half of the threads", 2, func(thread, _ int) (int32, float64) { return at(int32(thread/2), 10, 10.3) }, []int32{0, 1}, []bool{false, false}},
 		{"on each thread another, far apart", 2, func(thread, _ int) (int32, float64) { return at(int32(thread%2), 10, 10.5) }, []int32{0, 1}, []bool{false, false}},
 		{"in turn", 2, func(_, i int) (int32, float64) { return at(int32(i%2), 10, 10.1) }, []int32{0, 1}, []bool{false, false}},
 		{"a slow mode by chance", 2, func(int, int) (int32, float64) { return at(one(.1, 0, 1), 10, 10.3) }, []int32{0, 0}, []bool{false, true}},

@@ -23,7 +23,7 @@ func leastContext(contexts int) int64 { return int64(30 * (1 + math.Log(float64(
 // stratify cuts groups, first by the groups of the bursts before and after, then, if asked, by thread. It returns how many strata there are.
 func (l *local) stratify(c *crew, byThread bool) int {
 	strata := l.Groups
-	strata = l.cut(c, strata, func(thread, i int) int64 {
+	strata = l.cut(c, strata, peakDistance, func(thread, i int) int64 {
 		if l.begins[i] || l.begins[i+1] {
 			return noContext
 		}
@@ -32,14 +32,14 @@ func (l *local) stratify(c *crew, byThread bool) int {
 	if !byThread {
 		return strata
 	}
-	return l.cut(c, strata, func(thread, _ int) int64 { return int64(thread) })
+	return l.cut(c, strata, imbalance, func(thread, _ int) int64 { return int64(thread) })
 }
 
 // noContext is the context of a burst that has none.
 const noContext = 1<<(2*codeBits) - 1
 
-// cut cuts strata by a context.
-func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int {
+// cut cuts strata by a context. Contexts whose medians are nearer than this are alike.
+func (l *local) cut(c *crew, strata int, near float64, context func(thread, i int) int64) int {
 	if strata > codeMost {
 		return strata // their numbers do not fit a key
 	}
@@ -97,7 +97,7 @@ func (l *local) cut(c *crew, strata int, context func(thread, i int) int64) int 
 			to[row] = int32(stratum)
 			s.bins = append(s.bins, bins[0][int(row)*(strataQuantiles+1):][:len(s.edges)+1])
 		}
-		for _, class := range s.classes(peakDistance / l.Side) {
+		for _, class := range s.classes(near / l.Side) {
 			for _, at := range class {
 				to[s.row[at]] = int32(strata)
 			}

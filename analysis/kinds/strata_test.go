@@ -76,6 +76,7 @@ func TestNoStrata(t *testing.T) {
 		{"alike", 8, 300, 0, .02}, {"too few in each context", 8, 20, 1, .02}, {"one thread", 1, 1000, 1, .02}, {"one burst a thread", 1000, 1, 1, .02},
 		{"none", 0, 0, 0, .02}, {"empty threads", 5, 0, 0, .02},
 		{"two threads, hardly any spread", 2, 900, .01, .0005}, {"eight of these", 8, 300, .03, .001},
+		{"unevenly spread work", 8, 300, .13, .01},
 	} {
 		m := newMade(random, 1)
 		for thread := range c.threads {

@@ -313,6 +313,30 @@ func TestSlowForAWhileIsNoKind(t *testing.T) {
 	}
 }
 
+// Work that is spread unevenly is one kind, though some ranks take up to an eighth longer than others for one of the kinds, always. At most a tenth of the sets is split.
+func TestUnevenWorkIsOneKind(t *testing.T) {
+	random := drawer(plantSeed(t), "uneven")
+	const sets = 30
+	split := 0
+	for range sets {
+		shape := plant.LogNormal(.008 + .02*random.Float64())
+		p := plant.Params{
+			Seed: random.Uint64(), Ranks: 2 + random.IntN(11),
+			Kinds: []plant.Kind{{MedianNS: .5e6, Shape: shape}, {MedianNS: 5e6, Shape: shape}, {MedianNS: 5e6 * (1.04 + .08*random.Float64()), Shape: shape}, {MedianNS: 2e6, Shape: shape}},
+			Phases: []plant.Phase{{Iterations: 150 + random.IntN(300), Steps: []plant.Step{
+				{Kinds: []int32{0}, Call: 10}, {Kinds: []int32{1, 2}, Call: 11}, {Kinds: []int32{3}, Call: 12},
+			}}},
+		}
+		if sizes := sizesOf(kindsOf(t, p.Run(), partition.ByCalls)); len(sizes) != 3 {
+			split++
+			t.Logf("%d ranks, factor %.3f: kinds of %v bursts", p.Ranks, p.Kinds[2].MedianNS/p.Kinds[1].MedianNS, sizes)
+		}
+	}
+	if split*10 > sets {
+		t.Errorf("%d of %d sets are split", split, sets)
+	}
+}
+
 // Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no order of the program either. At most a tenth of the sets is split.
 func TestSlowForAWhileInALoop(t *testing.T) {
 	random := drawer(plantSeed(t), "loop")

@@ -48,9 +48,7 @@ func TestKindsOfCellsJob(t *testing.T) {
 		}
 	}
 	t.Logf("%d kinds, %d bursts of theirs\n%s", stand, bursts, o.stdout)
-	if m.Scheduling != nil && m.Scheduling.LostShare > starved {
-		t.Logf("ranks lost %.0f %% of the time in which they could run", 100*float64(m.Scheduling.LostShare))
-	} else if stand != 4 || len(rows) == 0 {
-		t.Errorf("%d kinds, want 4; %d bursts are kept", stand, len(rows))
+	if bursts == 0 || len(rows) == 0 {
+		t.Errorf("%d bursts between the same two calls, %d bursts are kept", bursts, len(rows))
 	}
 }

@@ -2,9 +2,11 @@ package main_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -23,10 +25,6 @@ type kindRow struct {
 	Before string `parquet:"call_path_before"`
 	After  string `parquet:"call_path_after"`
 }
-
-// starved is from which share on, of the time in which they could run, ranks that are off the core have no durations of their own. Eight on two cores lose .75 to each other; with
-// .8 other processes have a fifth of the machine. What is found then is a matter of luck, here: analysis/partition asks it of written data.
-const starved = .8
 
 func readKinds(t *testing.T, dir string) []kindRow {
 	t.Helper()
@@ -55,12 +53,12 @@ func readKinds(t *testing.T, dir string) []kindRow {
 	return rows
 }
 
-// A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: the kinds are told apart by the order in which they come.
-// Where it sleeps no burst waits for a core.
+// A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its bursts are there, in order, and have kinds. How well these are
+// told apart depends on what others do to the machine: of several runs nine of ten are to have a purity of .95. internal/clustering has a run that was recorded.
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")
-	const ranks = 8
+	tell(t, "\nFour kinds of bursts between the same two calls, eight ranks on two cores, one of them 30 % slower (testdata/miniapp/kinds.c):\n\n| ranks wait by | runs | purity, least | median | runs of .95 and more |\n|---|---|---|---|---|\n")
 	for _, c := range []struct {
 		name       string
 		iterations int
@@ -70,40 +68,62 @@ func TestKindsJob(t *testing.T) {
 		{"sleeping", 100, []string{"-n", "100", "-s"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out := filepath.Join(t.TempDir(), "run")
-			args := append([]string{binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"}, mpitest.OpenMPI.Args(ranks, "", append([]string{app, "-r", "3"}, c.args...)...)...)
-			if o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, args...); o.status != 0 {
-				t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+			var purities []float64
+			for range *stormRuns {
+				a := kindsJob(t, app, c.iterations, c.args...)
+				t.Logf("purity %.3f, ARI %.3f", a.Purity, a.ARI)
+				purities = append(purities, a.Purity)
 			}
-			var truth, found []int32
-			var made [ranks]int
-			last := kindRow{Rank: -1}
-			for _, row := range readKinds(t, out) {
-				if row.Rank == last.Rank && row.Start < last.Start {
-					t.Fatalf("rank %d has a burst at %d ns after one at %d", row.Rank, row.Start, last.Start)
-				}
-				last = row
-				if row.Before == row.After {
-					truth, found = append(truth, int32(made[row.Rank]%4)), append(found, row.Kind)
-					made[row.Rank]++
-				}
-			}
-			for rank, n := range made {
-				if n != 4*c.iterations {
-					t.Fatalf("rank %d has %d bursts between the same two calls, want %d", rank, n, 4*c.iterations)
-				}
-			}
-			a := plant.Compare(truth, found, nil)
-			t.Logf("purity %.3f, ARI %.3f", a.Purity, a.ARI)
-			m, err := rundir.ReadManifest(out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if m.Scheduling != nil && m.Scheduling.LostShare > starved {
-				t.Logf("ranks lost %.0f %% of the time in which they could run: what is left of their durations tells nothing", 100*float64(m.Scheduling.LostShare))
-			} else if a.Purity < .95 {
-				t.Errorf("purity %.3f, want .95", a.Purity)
+			slices.Sort(purities)
+			below, _ := slices.BinarySearch(purities, .95)
+			tell(t, fmt.Sprintf("| %s | %d | %.3f | %.3f | %d |\n", c.name, len(purities), purities[0], purities[len(purities)/2], len(purities)-below))
+			if len(purities) > 1 && 10*below > len(purities) {
+				t.Errorf("%d of %d runs have a purity below .95: %.3f", below, len(purities), purities)
 			}
 		})
 	}
+}
+
+// kindsJob runs the program with four kinds once, and says how well they are told apart.
+func kindsJob(t *testing.T, app string, iterations int, args ...string) plant.Agreement {
+	t.Helper()
+	const ranks = 8
+	out := filepath.Join(t.TempDir(), "run")
+	args = append([]string{binary(t), "run", "--moriens-timeout", "10m", "--keep-bursts", "all", "--out", out, "--"}, mpitest.OpenMPI.Args(ranks, "", append([]string{app, "-r", "3"}, args...)...)...)
+	if o := execute(t, []string{"MINIAPP_OUT=" + t.TempDir()}, args...); o.status != 0 {
+		t.Fatalf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+	}
+	m, err := rundir.ReadManifest(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, clusters, err := rundir.Read(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth, found []int32
+	var made [ranks]int
+	last := kindRow{Rank: -1}
+	for _, row := range readKinds(t, out) {
+		if row.Rank == last.Rank && row.Start < last.Start {
+			t.Fatalf("rank %d has a burst at %d ns after one at %d", row.Rank, row.Start, last.Start)
+		}
+		if row.Kind == 0 || row.Kind > int32(len(clusters.Clusters)) {
+			t.Fatalf("a burst of rank %d has kind %d", row.Rank, row.Kind)
+		}
+		last = row
+		if row.Before == row.After {
+			truth, found = append(truth, int32(made[row.Rank]%4)), append(found, row.Kind)
+			made[row.Rank]++
+		}
+	}
+	for rank, n := range made {
+		if n != 4*iterations {
+			t.Fatalf("rank %d has %d bursts between the same two calls, want %d", rank, n, 4*iterations)
+		}
+	}
+	if m.Ranks != ranks || m.Dropped != 0 {
+		t.Fatalf("%d ranks, %d bursts dropped", m.Ranks, m.Dropped)
+	}
+	return plant.Compare(truth, found, nil)
 }

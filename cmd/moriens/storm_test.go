@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	stormRuns  = flag.Int("runs", 1, "how often each program of TestNothingLost runs")
+	stormRuns  = flag.Int("runs", 1, "how often each program of TestNothingLost and TestKindsJob runs")
 	stormTable = flag.String("runs-table", "", "file to which it appends what came of them")
 )
 

@@ -5,9 +5,6 @@ import (
 
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/partition"
-	"moriens/analysis/period"
-	"moriens/analysis/team"
-	"moriens/internal/levels"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 )
@@ -64,27 +61,8 @@ func TestKindsOfEpoch(t *testing.T) {
 			t.Errorf("%s: by time the adjusted Rand index is %.4f beside the clusters that the score chooses", name, byTime.ARI)
 		}
 
-		table, err := levels.Symbols(run, team.Threads{}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var list []period.Thread
-		for i := range run.Threads {
-			b := &run.Threads[i].Bursts
-			list = append(list, period.Thread{Symbols: table.Threads[i], BeginNS: b.StartNS, DurationNS: b.DurationNS})
-		}
-		r, err := period.Find(list, period.Options{Workers: 2, Calls: table.Calls()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		most := r.Phases[0]
-		for _, p := range r.Phases {
-			if int64(p.Iterations)*p.MedianNS > int64(most.Iterations)*most.MedianNS {
-				most = p
-			}
-		}
-		if most.Iterations != 10 {
-			t.Errorf("%s: %d steps of 10: %s", name, most.Iterations, most.Reason)
+		if n := iterations(t, run); n != 10 {
+			t.Errorf("%s: %d steps of 10", name, n)
 		}
 	}
 }
