@@ -260,7 +260,7 @@ func (j *judge) weigh(a, b int32) pair {
 	case j.differ(a, b):
 		p.apart, p.foretold = true, 1
 	case smaller < few:
-		p.apart = p.foretold >= apartIfFew
+		p.apart = p.foretold >= j.ifFew()
 	default:
 		p.apart = p.foretold >= j.byOrder() || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
 	}
@@ -273,6 +273,14 @@ func (j *judge) byOrder() float64 {
 		return apartInACrowd
 	}
 	return apartByOrder
+}
+
+// ifFew is that where one of them has fewer bursts.
+func (j *judge) ifFew() float64 {
+	if j.crowded {
+		return apartSurely
+	}
+	return apartIfFew
 }
 
 // episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.
