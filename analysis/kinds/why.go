@@ -34,12 +34,16 @@ type Reason struct {
 	Share    float64 // of the bursts of both that the smaller one has
 	Distance float64 // of the medians
 	Few      bool    // one has so few bursts that order is asked for more
+	Needed   float64 // of order, to set the two apart
 	Pool     bool    // a variant: disturbed bursts, each of the kind of its place
 }
 
 // reason is why a pair is one, or two.
 func (j *judge) reason(p *pair) Reason {
-	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few}
+	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few, Needed: j.byOrder()}
+	if r.Few {
+		r.Needed = j.ifFew()
+	}
 	switch {
 	case !p.apart:
 	case j.differ(p.a, p.b):
@@ -81,8 +85,12 @@ func (r *Reason) Text(kind, other string) string {
 		text += fmt.Sprintf(", in place of %s", other)
 	}
 	text += ": predicted to " + inPercent(r.Foretold)
-	if r.Few && r.Foretold >= apartByOrder {
-		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(apartIfFew))
+	switch {
+	case r.Foretold < apartByOrder:
+	case r.Few:
+		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(r.Needed))
+	case r.Foretold < r.Needed:
+		text += fmt.Sprintf(", ranks that share cores need %s", inPercent(r.Needed))
 	}
 	if r.Pool {
 		text += "; slow bursts, each of the kind that its place predicts"
