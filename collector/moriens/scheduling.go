@@ -161,7 +161,7 @@ func overcommitted(s *rundir.Scheduling) string {
 	if len(causes) == 0 {
 		return ""
 	}
-	return strings.Join(causes, "; ") + "; durations, shares and waits are the scheduler's, order and number of calls are the program's"
+	return strings.Join(causes, "; ") + "; do not trust medians, spreads, waits and kinds of few bursts; order and number of calls, bytes and iterations are the program's"
 }
 
 // offTheCore says how much of the time in which ranks could run they did not.

@@ -92,7 +92,7 @@ func mixedKinds(clusters []partition.Cluster) string {
 	if more := len(mixed) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
-	return fmt.Sprintf("durations with several modes that order does not predict: %s; together %.0f %% of the computing time", strings.Join(names, ", "), 100*share)
+	return fmt.Sprintf("durations have several modes that order does not explain: %s; %.0f %% of the computing time", strings.Join(names, ", "), 100*share)
 }
 
 // slowRanks says which ranks take longer, or less, in all kinds; "" where none does.

@@ -21,7 +21,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		left: []bool{false, false, false, false, false, false, true},
 	}
 	if byKinds {
-		t.head = []string{"cluster", "bursts", "share", "median", "core", "kind", "score", "between the MPI calls"}
+		t.head = []string{"cluster", "bursts", "share", "median", "spread", "kind", "score", "between the MPI calls"}
 		t.left = []bool{false, false, false, false, false, false, false, true}
 	}
 	add := func(name string, bursts int, share float64, length, spread, kind, score, between string) {
@@ -87,7 +87,11 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 	}
 	total := &c.Total
 	if total.NoiseBursts > 0 {
-		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "", score(float64(c.NoiseScore)), "in no dense region")
+		noise := ""
+		if !byKinds {
+			noise = score(float64(c.NoiseScore))
+		}
+		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "", noise, "in no dense region")
 	}
 	if total.FilteredBursts > 0 {
 		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "", "", "up to "+Duration(float64(m.Filtered.LongestNS)))
@@ -195,7 +199,7 @@ func whole(x *trace.Cluster) string {
 	if share == percent(x.Share) {
 		return ""
 	}
-	return "kind in all: " + share
+	return fmt.Sprintf("all of kind %d: %s", x.ID, share)
 }
 
 // ownScore is that of a kind, in the row of the cluster that stands for it.
@@ -211,7 +215,7 @@ func inTime(x *trace.Cluster) string {
 	if x.InTime == (trace.Stretch{}) {
 		return ""
 	}
-	return fmt.Sprintf("; mostly from %s to %s", Duration(float64(x.InTime.BeginNS)), Duration(float64(x.InTime.EndNS)))
+	return fmt.Sprintf("; mostly at %s to %s of the run", Duration(float64(x.InTime.BeginNS)), Duration(float64(x.InTime.EndNS)))
 }
 
 // Words of kinds.Cause that the summary speaks of.
@@ -313,7 +317,7 @@ func disturbance(run *trace.Run, kinds map[int32]bool) string {
 	if disturbed == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s of their bursts disturbed", atLeast(float64(disturbed)/float64(bursts)))
+	return fmt.Sprintf("; %s of their bursts are longer ones, assigned by order", atLeast(float64(disturbed)/float64(bursts)))
 }
 
 // ratio is a number from 0 to 1, without the digit before the point.

@@ -39,14 +39,14 @@ func TestSummaryOfKinds(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-cluster  bursts   share   median     core  kind  score  between the MPI calls
-      1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (kind in all: 65.0 %)
+cluster  bursts   share   median   spread  kind  score  between the MPI calls
+      1   3,200  40.1 %  4.11 ms   ±0.9 %     1  0.900  MPI_Allreduce@app.c:38 → MPI_Allreduce@app.c:38 (all of kind 1: 65.0 %)
       4     360   1.0 %  6.90 ms  ±31.0 %     1         variant of 1
       2   3,120  30.0 %  3.20 ms   ±1.2 %     2  0.900  same calls as 1; predicted .97
       3      10   2.0 %  3.00 ms  ±10.0 %     3  0.900  MPI_Allreduce@app.c:38 → MPI_Send
       5     400   1.0 %  1.00 ms   ±1.0 %     5  0.900  same calls as 1
 
-kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts disturbed
+kinds: 4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order
 score: 0.950 of 1 (how far the ranks do the same at the same time; 0.410 in shuffled order)
 `
 	if !strings.Contains(b.String(), want) {
@@ -70,7 +70,7 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	run, _, c := fourKinds()
 	run.Clusters = append(run.Clusters, run.Clusters[2])
 	run.Clusters[5].ID = 6
-	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts disturbed"; got != want {
+	if got, want := kinds(run, c), "5, which share 2 pairs of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c.By = "none"
@@ -80,7 +80,7 @@ func TestKindsAtSeveralPlaces(t *testing.T) {
 	c.By = "calls"
 	apart := run.Clusters
 	run.Clusters = []trace.Cluster{apart[0], apart[2]}
-	if got, want := kinds(run, c), "2, each between its own pair of calls; 7 % of their bursts disturbed"; got != want {
+	if got, want := kinds(run, c), "2, each between its own pair of calls; 7 % of their bursts are longer ones, assigned by order"; got != want {
 		t.Errorf("each between its own calls: %q, want %q", got, want)
 	}
 	run.Clusters = apart[2:3]
@@ -102,12 +102,12 @@ func TestSeparation(t *testing.T) {
 		told []string // of kinds 1, 2, 3 and 5
 		want string
 	}{
-		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts disturbed"},
-		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts disturbed"},
-		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts disturbed"},
-		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts disturbed"},
-		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts disturbed"},
-		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts disturbed"},
+		{"order and density", "calls", []string{"order", "order", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by order (2, predicted .96), density (1); 4 % of their bursts are longer ones, assigned by order"},
+		{"turns are order", "calls", []string{"turns", "order", "nothing", "surroundings"}, "4; 3 of them share one pair of calls, separated by order (predicted .96); 4 % of their bursts are longer ones, assigned by order"},
+		{"density alone", "calls", []string{"density", "density", "nothing", "density"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer ones, assigned by order"},
+		{"order was not asked", "calls", []string{"unjudged", "unjudged", "unjudged", "unjudged"}, "4; 3 of them share one pair of calls, separated by density; 4 % of their bursts are longer ones, assigned by order"},
+		{"counters", "none", []string{"calls", "order", "calls", "instructions"}, "4, separated by MPI calls (2), instructions (1), order (1, predicted .97); 4 % of their bursts are longer ones, assigned by order"},
+		{"counters, all by calls", "none", []string{"calls", "calls", "calls", "calls"}, "4, separated by MPI calls; 4 % of their bursts are longer ones, assigned by order"},
 	} {
 		run, _, c := fourKinds()
 		c.By = tt.by
@@ -129,8 +129,8 @@ func TestKinship(t *testing.T) {
 		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93}, "same calls as 1; predicted .93"},
 		{trace.Kinship{ToldBy: "density", ToldFrom: 1, Predicted: .1}, "same calls as 1; separated by density"},
 		{trace.Kinship{ToldBy: "turns", ToldFrom: 1, Predicted: .8}, "same calls as 1; alternates with 1"},
-		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly from 1.20 s to 2.31 s"},
-		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1; mostly from 0.00 ns to 1.00 s"},
+		{trace.Kinship{ToldBy: "order", ToldFrom: 1, Predicted: .93, InTime: trace.Stretch{BeginNS: 1.2e9, EndNS: 2.31e9}}, "same calls as 1; predicted .93; mostly at 1.20 s to 2.31 s of the run"},
+		{trace.Kinship{VariantOf: 1, ToldBy: "chance", ToldFrom: 1, Predicted: -1, InTime: trace.Stretch{EndNS: 1e9}}, "variant of 1; mostly at 0.00 ns to 1.00 s of the run"},
 	} {
 		run, m, c := fourKinds()
 		run.Clusters = run.Clusters[:2]

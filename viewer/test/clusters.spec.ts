@@ -54,7 +54,7 @@ test('shows medians, cores and kinds where clusters were found by kinds', async 
   const kinds = synthetic({ ranks: 4, iterations: 10, clusters: 3, kinds: true });
   const { page, errors, close } = await open(browser, report(kinds.bytes), 'view=clusters');
   const heads = await page.locator('table.sortable th[scope=col]').allInnerTexts();
-  expect(heads.map((h) => h.replace(/[↑↓]/g, '').trim())).toEqual(['Cluster', 'Time', 'Share', 'Bursts', 'Median', 'Core', 'Kind', 'Predicted', 'Score', 'Ends with']);
+  expect(heads.map((h) => h.replace(/[↑↓]/g, '').trim())).toEqual(['Cluster', 'Time', 'Share', 'Bursts', 'Median', 'Spread', 'Kind', 'Predicted', 'Score', 'Ends with']);
   const kind = (id: number) => page.locator(`tr[data-cluster="${id}"] td`).nth(5);
   expect(await kind(2).innerText()).toBe('2');
   expect(await kind(3).innerText()).toBe('1');
