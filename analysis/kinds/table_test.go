@@ -1,32 +1,20 @@
 package kinds
 
 import (
-	"hash/fnv"
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"moriens/analysis/team"
+	"moriens/internal/testenv"
 )
 
-// drawn is a source of numbers for a test, anew in each run of it but for MORIENS_SEED.
+// drawn is a source of numbers for a test.
 func drawn(t testing.TB) *rand.Rand {
 	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MORIENS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MORIENS_SEED: %v", err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", seed)
-	h := fnv.New64a()
-	h.Write([]byte(t.Name()))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
+	return testenv.Drawer(testenv.Seed(t), t.Name())
 }
 
 // alone is a crew of one member.

@@ -2,10 +2,7 @@ package microcell_test
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -17,6 +14,7 @@ import (
 	"moriens/analysis/space"
 	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/testenv"
 )
 
 // nodes are members that have the bursts of some threads each, behind one that knows the units.
@@ -156,19 +154,6 @@ func (n *nodes) member(k *microcell.Kinds, all team.Threads) (*microcell.Member,
 	return m, rows
 }
 
-// planted draws a run, with its seed from the environment if that has one.
-func plantedSeed(t testing.TB) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("MORIENS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", seed)
-	return seed
-}
-
 var (
 	logDuration = []space.Dim{{Num: space.Duration, Scale: space.Log}}
 	byCounters  = []space.Dim{{Num: "PAPI_TOT_INS", Scale: space.Log}, {Num: "PAPI_TOT_INS", Den: "PAPI_TOT_CYC"}}
@@ -176,7 +161,7 @@ var (
 
 // Members that know micro-cells, and the first of them no burst at all, find what one process finds that has all bursts: clusters, kinds and figures.
 func TestKindsOfCells(t *testing.T) {
-	seed := plantedSeed(t)
+	seed := testenv.Seed(t)
 	for _, tt := range []struct {
 		name    string
 		run     plant.Params

@@ -10,11 +10,12 @@ import (
 	"moriens/analysis/kinds"
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/partition"
+	"moriens/internal/testenv"
 )
 
 // What is told of clusters, basins and joins names clusters by their numbers, and agrees with the clusters.
 func TestAccountAgreesWithTheClusters(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	for i, p := range []plant.Params{
 		plant.FourKinds(seed, 200, plant.Load4), plant.FourKinds(seed+1, 200, plant.Load20),
 		plant.Turns(seed, 400), plant.ByCounters(seed, 150, plant.EightRanks), plant.FivePhases(seed), plant.Classes(seed, 200, plant.Load{}),

@@ -8,6 +8,7 @@ import (
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
+	"moriens/internal/testenv"
 )
 
 // counted are how many bursts have each kind.
@@ -21,7 +22,7 @@ func counted(kinds []int32) map[int32]int {
 
 // What there is little of, or what is all alike, has kinds all the same, or is one.
 func TestLittleToGoBy(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	alone := plant.FourKinds(seed, 100, plant.Load4)
 	alone.Ranks, alone.Slow = 1, nil
 	lossy := plant.FourKinds(seed, 100, plant.Load4)
@@ -58,7 +59,7 @@ func TestLittleToGoBy(t *testing.T) {
 
 // Bursts whose counters say nothing are of no kind; those of the other ranks have theirs.
 func TestCountersThatSayNothing(t *testing.T) {
-	r := plant.ByCounters(plantSeed(t), 60, plant.Quiet).Run()
+	r := plant.ByCounters(testenv.Seed(t), 60, plant.Quiet).Run()
 	b := r.Bursts()
 	for name, value := range map[string]int64{"0": 0, "missing": space.NotRead} {
 		for ranks := range 3 { // that have none

@@ -9,6 +9,7 @@ import (
 	"moriens/analysis/kinds"
 	"moriens/analysis/partition"
 	"moriens/analysis/space"
+	"moriens/internal/testenv"
 )
 
 // spreadOut are bursts of one pair of calls that lie evenly over decades, with a few far out: the knee is above a small resolution.
@@ -25,7 +26,7 @@ func spreadOut(random *rand.Rand, n int) partition.Bursts {
 
 // Where in its cell a burst is, and which burst comes first, changes nothing of what its group is clustered with: who knows the cells alone knows that too.
 func TestDensityIsOfCells(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	o := partition.Options{Dims: logDuration, Resolution: .01, Kinds: partition.KindsByDensity}
 	side := kinds.MostSide(1, o.Resolution)
@@ -52,7 +53,7 @@ func TestDensityIsOfCells(t *testing.T) {
 
 // A knee in two dimensions, too, hangs on no order of bursts.
 func TestDensityHangsOnNoOrder(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 2))
 	dims, err := space.Parse("PAPI_TOT_INS:log,IPC")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
+	"moriens/internal/testenv"
 )
 
 // lossy gives a run anchors, gaps and hosts.
@@ -42,7 +43,7 @@ func lossy(r *plant.Run, random *rand.Rand, nodes int) partition.Bursts {
 
 // Members and workers change no kind of bursts with gaps, anchors and hosts either, by calls or by counters.
 func TestMembersChangeNoKindOfLossyRuns(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	for _, c := range []struct {
 		name  string
 		nodes int
@@ -56,7 +57,7 @@ func TestMembersChangeNoKindOfLossyRuns(t *testing.T) {
 		{"by calls and counters", 1, partition.ByCalls, plant.ByCounters(seed, 60, plant.Load4)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			random := drawer(seed, c.name)
+			random := testenv.Drawer(seed, c.name)
 			r := c.p.Run()
 			b, o := lossy(r, random, c.nodes), plantOptions(r, c.by)
 			o.Workers = 1
@@ -166,7 +167,7 @@ func TestManyGroupsOfOneBurst(t *testing.T) {
 
 // Halt may become true whenever it is asked: the members have the same result or ErrHalted, all of them.
 func TestHaltAtAnyMoment(t *testing.T) {
-	r := plant.FourKinds(plantSeed(t), 40, plant.Load4).Run()
+	r := plant.FourKinds(testenv.Seed(t), 40, plant.Load4).Run()
 	b, o := r.Bursts(), plantOptions(r, partition.ByCalls)
 	of := make([]int32, len(b.ThreadEnds))
 	for i := range of {

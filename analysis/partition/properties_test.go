@@ -10,11 +10,12 @@ import (
 
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/partition"
+	"moriens/internal/testenv"
 )
 
 // Of 287 pairs of calls no kind by counters holds more than 50.
 func TestPairsOfCallsAreNotOneKind(t *testing.T) {
-	r := plant.ManyPairs(plantSeed(t)).Run()
+	r := plant.ManyPairs(testenv.Seed(t)).Run()
 	pairs := map[int32]map[[2]uint32]bool{}
 	for i, kind := range kindsOf(t, r, partition.ByNone) {
 		if kind < 1 {
@@ -34,10 +35,10 @@ func TestPairsOfCallsAreNotOneKind(t *testing.T) {
 
 // A kind that a tenth of the bursts is of, between the same calls, is found by its place alone: where it comes by chance nothing confirms it.
 func TestChanceConfirmsNothing(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	const sets = 20
 	confirmed := 0
-	random := drawer(seed, t.Name())
+	random := testenv.Drawer(seed, t.Name())
 	for range sets {
 		p := plant.Ratios(random.Uint64(), 2, 1.3+random.Float64()/2, .02, 60, plant.Quiet)
 		often, rare := p.Phases[0].Steps[0], p.Phases[0].Steps[1]
@@ -59,7 +60,7 @@ func TestChanceConfirmsNothing(t *testing.T) {
 
 // changed draws runs for what must change no kind.
 func changed(t *testing.T, test func(t *testing.T, p plant.Params, r *plant.Run, random *rand.Rand)) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	for _, c := range []struct {
 		name string
 		p    func(seed uint64) plant.Params
@@ -70,7 +71,7 @@ func changed(t *testing.T, test func(t *testing.T, p plant.Params, r *plant.Run,
 		{"random tasks", func(seed uint64) plant.Params { return plant.RandomTasks(seed, 200, plant.Quiet) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			random := drawer(seed, t.Name())
+			random := testenv.Drawer(seed, t.Name())
 			p := c.p(random.Uint64())
 			test(t, p, p.Run(), random)
 		})

@@ -2,37 +2,14 @@ package partition_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/partition"
+	"moriens/internal/testenv"
 )
-
-// plantSeed is drawn anew for each run of the tests, but for MORIENS_SEED, which repeats one.
-func plantSeed(t testing.TB) uint64 {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("MORIENS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MORIENS_SEED: %v", err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", seed)
-	return seed
-}
-
-// drawer is a source of numbers of its own for each name, so that a test draws the same whether or not others run.
-func drawer(seed uint64, name string) *rand.Rand {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return rand.New(rand.NewPCG(seed, h.Sum64()))
-}
 
 func plantOptions(r *plant.Run, by partition.By) partition.Options {
 	o := partition.Options{Dims: logDuration, By: by, JobThreads: len(r.ThreadEnds), Workers: 2}
@@ -221,10 +198,10 @@ func targets() []target {
 // The kinds of planted bursts are found, however much other tasks disturb them: in the mean over the sets of a row. A row that misses draws four times as many before it has
 // missed, for some sets are drawn badly.
 func TestTargets(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	for _, c := range targets() {
 		t.Run(c.name, func(t *testing.T) {
-			random := drawer(seed, c.name)
+			random := testenv.Drawer(seed, c.name)
 			var count, time plant.Agreement
 			drawn := 0
 			for _, sets := range []int{c.sets, 4 * max(c.sets, 3)} {
@@ -278,7 +255,7 @@ var oneKind = []struct {
 
 // A core that is slow for a while, and two ranks that are slow in turn because they share one, make no kinds: a program would do the same on all ranks. At most a tenth of the sets is split.
 func TestSlowForAWhileIsNoKind(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	for _, c := range []struct {
 		name  string
 		ranks int // most
@@ -296,7 +273,7 @@ func TestSlowForAWhileIsNoKind(t *testing.T) {
 			return list
 		}},
 	} {
-		random := drawer(seed, c.name)
+		random := testenv.Drawer(seed, c.name)
 		const sets = 20
 		split := 0
 		for range sets {
@@ -315,7 +292,7 @@ func TestSlowForAWhileIsNoKind(t *testing.T) {
 
 // Work that is spread unevenly is one kind, though some ranks take up to an eighth longer than others for one of the kinds, always. At most a tenth of the sets is split.
 func TestUnevenWorkIsOneKind(t *testing.T) {
-	random := drawer(plantSeed(t), "uneven")
+	random := testenv.Drawer(testenv.Seed(t), "uneven")
 	const sets = 30
 	split := 0
 	for range sets {
@@ -339,7 +316,7 @@ func TestUnevenWorkIsOneKind(t *testing.T) {
 
 // Where a loop has several kinds all of them are slow while their core is, and each foretells the next: that is no order of the program either. At most a tenth of the sets is split.
 func TestSlowForAWhileInALoop(t *testing.T) {
-	random := drawer(plantSeed(t), "loop")
+	random := testenv.Drawer(testenv.Seed(t), "loop")
 	const sets = 40
 	split := 0
 	for range sets {
@@ -364,11 +341,11 @@ func TestSlowForAWhileInALoop(t *testing.T) {
 
 // One kind stays one, whatever its durations look like: at most a twentieth of the sets is split. If more are, four times as many are drawn before that is held against the method.
 func TestOneKindStaysOne(t *testing.T) {
-	seed := plantSeed(t)
+	seed := testenv.Seed(t)
 	sets, split := 0, 0
 	draw := func(each int, salt string) {
 		for _, c := range oneKind {
-			random := drawer(seed, c.name+salt)
+			random := testenv.Drawer(seed, c.name+salt)
 			for range each {
 				ranks, iterations := 2+random.IntN(15), 100+random.IntN(400)
 				r := plant.One(random.Uint64(), ranks, iterations, c.shape).Run()

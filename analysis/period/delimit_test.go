@@ -3,9 +3,7 @@ package period_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"moriens/analysis/period"
@@ -18,14 +16,7 @@ import (
 // seeded gives seeds that are drawn anew each time, and printed where the test fails; MORIENS_SEED gives the first.
 func seeded(t *testing.T, n int) []uint64 {
 	t.Helper()
-	first := rand.Uint64()
-	if text := os.Getenv("MORIENS_SEED"); text != "" {
-		var err error
-		if first, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("MORIENS_SEED: %v", err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", first)
+	first := testenv.Seed(t)
 	list := make([]uint64, n)
 	for i := range list {
 		list[i] = first + uint64(i)

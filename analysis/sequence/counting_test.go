@@ -4,26 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"moriens/analysis/sequence"
+	"moriens/internal/testenv"
 )
-
-// seed is drawn anew in each run, or that of MORIENS_SEED.
-func seed(t *testing.T) uint64 {
-	s := rand.Uint64()
-	if given := os.Getenv("MORIENS_SEED"); given != "" {
-		var err error
-		if s, err = strconv.ParseUint(given, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", s)
-	return s
-}
 
 // permuted are the threads in another order, their labels under other names.
 func permuted(in sequence.Threads, random *rand.Rand) (out sequence.Threads, names []int) {
@@ -70,7 +56,7 @@ func asPieces(in sequence.Threads) (pieces []sequence.Piece, sums []sequence.Sum
 
 // Over many blocks too, no bit depends on workers, members, the order of threads, the names of labels, or on whether sequences come in pieces.
 func TestCountingOfMany(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 0))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 0))
 	for _, share := range []float64{.005, .04, .12, .5} {
 		for _, anchored := range []bool{false, true} {
 			in := disturbed(2+random.IntN(5), 2000+random.IntN(3000), share, anchored, random.Uint64())
@@ -114,7 +100,7 @@ func TestCountingOfMany(t *testing.T) {
 
 // Where edits are feasible the score by counting is at most .01 away where few bursts differ, and on average; short threads can be .03 away.
 func TestCountingIsCloseToEdits(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 1))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 1))
 	var away, n float64
 	for _, c := range []struct{ ranks, length int }{{2, 20_000}, {4, 5000}, {16, 2000}, {100, 500}} {
 		for _, anchored := range []bool{false, true} {
@@ -145,7 +131,7 @@ func TestCountingIsCloseToEdits(t *testing.T) {
 
 // What one thread alone does between bursts that differ spoils nothing behind it.
 func TestCountingGoesOnBehindWhatOneDoes(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 2))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 2))
 	for _, share := range []float64{.02, .12, .2} {
 		for _, alone := range []int{1, 7, 60, 200, 600} {
 			for _, alien := range []bool{true, false} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"moriens/analysis/sequence"
+	"moriens/internal/testenv"
 )
 
 func shuffledScore(t testing.TB, in sequence.Threads, workers int) float64 {
@@ -59,7 +60,7 @@ func TestShuffledByHand(t *testing.T) {
 
 // Where anchors leave nothing to align the score is that of a column whose threads draw by themselves.
 func TestShuffledColumns(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 3))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 3))
 	for _, ranks := range []int{2, 5, 40} {
 		in := sequence.Threads{Count: 4}
 		const length = 10_000
@@ -88,7 +89,7 @@ func TestShuffledColumns(t *testing.T) {
 
 // It is the score of threads that are shuffled, as Align has it.
 func TestShuffledIsAsAligned(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 4))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 4))
 	for _, c := range []struct{ ranks, length int }{{2, 50_000}, {7, 10_000}, {100, 1000}, {1000, 100}} {
 		for _, anchored := range []bool{false, true} {
 			in := disturbed(c.ranks, c.length, .05, anchored, random.Uint64())
@@ -107,7 +108,7 @@ func TestShuffledIsAsAligned(t *testing.T) {
 
 // No bit depends on the order of threads, on names of labels, on workers or members.
 func TestShuffledDoesNotDepend(t *testing.T) {
-	random := rand.New(rand.NewPCG(seed(t), 5))
+	random := rand.New(rand.NewPCG(testenv.Seed(t), 5))
 	for _, anchored := range []bool{false, true} {
 		for _, length := range []int{300, 220_000} { // all bursts, or a part
 			in := disturbed(4, length, .1, anchored, random.Uint64())

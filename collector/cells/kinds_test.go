@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -24,6 +22,7 @@ import (
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	"moriens/internal/relay"
+	"moriens/internal/testenv"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -208,18 +207,6 @@ var (
 	byCounters  = []space.Dim{{Num: "PAPI_TOT_INS", Scale: space.Log}, {Num: "PAPI_TOT_INS", Den: "PAPI_TOT_CYC"}}
 )
 
-func seedOf(t testing.TB) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("MORIENS_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("MORIENS_SEED=%d", seed)
-	return seed
-}
-
 // kindsOf has the agents find kinds.
 func (p *planting) kindsOf(t testing.TB, o partition.Options) (*Centre, *microcell.Set, *microcell.Result, error) {
 	t.Helper()
@@ -238,7 +225,7 @@ func TestKindsOfAgents(t *testing.T) {
 	was := givenTogether
 	defer func() { givenTogether = was }()
 	givenTogether = 1 << 12
-	seed := seedOf(t)
+	seed := testenv.Seed(t)
 	for _, tt := range []struct {
 		name   string
 		run    plant.Params
@@ -354,7 +341,7 @@ func (p *planting) compareSums(t *testing.T, c *Centre, set *microcell.Set, want
 
 // An agent that fails on the way, or says what does not fit, is left out, and the others' kinds can be found without it.
 func TestTeamWithoutAnAgent(t *testing.T) {
-	seed := seedOf(t)
+	seed := testenv.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	params := plant.FourKinds(seed, 30, plant.Quiet)
 	params.Anchors = true
