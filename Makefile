@@ -149,7 +149,7 @@ soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
 	go test -vet=off -count 1 -timeout 24h ./internal/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
-	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
+	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob|TestKindsOfCellsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
 	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
 
 .PHONY: bench-shim

@@ -197,16 +197,13 @@ func (t *Table) alike(a, b int32) float64 {
 	return n[0][0]*n[1][1] - n[0][1]*n[1][0]
 }
 
-// How far other threads must tell what a thread's own order tells: where ranks share cores as much as all of it, for a machine that is busy for a while is so to all of them.
-const (
-	othersTell  = .05
-	crowdedTell = .15
-)
+// othersTell is how far other threads must tell what a thread's own order tells.
+const othersTell = .05
 
 // alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
 // stays slow for some bursts, on that rank; a program does the same on all.
-func (t *Table) alone(a, b int32, least float64) bool {
-	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < least
+func (t *Table) alone(a, b int32) bool {
+	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < othersTell
 }
 
 // bursts of a leaf that have a context.

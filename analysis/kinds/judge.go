@@ -240,13 +240,10 @@ func (j *judge) distance(a, b int32) float64 {
 // weigh says whether two kinds are two.
 func (j *judge) weigh(a, b int32) pair {
 	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
-	others, least := j.grams.byProgram(othersNow, j.codes.leaf(a), j.codes.leaf(b)), othersTell
-	if j.crowded {
-		least = crowdedTell
-	}
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
-	slowAlone := j.grams.othersKnown(x, y) && others.foretold(x, y) < least
-	if p.foretold < apartSurely && others.alone(x, y, least) || slowAlone && j.episode(a, b) || j.imbalance(&p) {
+	others := j.grams.byProgram(othersNow, x, y)
+	slowAlone := j.grams.othersKnown(x, y) && others.foretold(x, y) < othersTell
+	if p.foretold < apartSurely && others.alone(x, y) || slowAlone && j.episode(a, b) || j.imbalance(&p) {
 		p.foretold = 0
 	}
 	smaller, larger := min(j.bursts[a], j.bursts[b]), max(j.bursts[a], j.bursts[b])

@@ -48,6 +48,9 @@ func TestKindsOfCellsJob(t *testing.T) {
 		}
 	}
 	t.Logf("%d kinds, %d bursts of theirs\n%s", stand, bursts, o.stdout)
+	if *stormRuns > 1 && stand != 4 { // which depends on what others do to the machine
+		t.Errorf("%d kinds, want 4", stand)
+	}
 	if bursts == 0 || len(rows) == 0 {
 		t.Errorf("%d bursts between the same two calls, %d bursts are kept", bursts, len(rows))
 	}
