@@ -272,6 +272,37 @@ func chance(n int, p float64) float64 {
 	return told
 }
 
+// What a context is to have before it says that a leaf never comes in it.
+const (
+	neverOf    = 5. // bursts of the leaf, if it came there as often as elsewhere
+	neverShare = .1 // of these, that come at most
+)
+
+// without is the share of a's bursts that are in contexts in which b would come if it came anywhere, and does not.
+func (t *Table) without(a, b int32) float64 {
+	na, nb := t.bursts(a), t.bursts(b)
+	if na == 0 || nb == 0 {
+		return 0
+	}
+	alone := int64(0)
+	k, kEnd := t.of(b)
+	for i, end := t.of(a); i < end; i++ {
+		context := t.Keys[i] & (1<<contextBits - 1)
+		for k < kEnd && t.Keys[k]&(1<<contextBits-1) < context {
+			k++
+		}
+		there := int64(0)
+		if k < kEnd && t.Keys[k]&(1<<contextBits-1) == context {
+			there = t.Counts[k]
+		}
+		expected := float64(t.Counts[i]+there) * float64(nb) / float64(na+nb)
+		if expected >= neverOf && float64(there) <= neverShare*expected {
+			alone += t.Counts[i]
+		}
+	}
+	return float64(alone) / float64(na)
+}
+
 // disjoint says that two leaves have no context in common.
 func (t *Table) disjoint(a, b int32) bool {
 	i, iEnd := t.of(a)

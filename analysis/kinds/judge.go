@@ -9,14 +9,14 @@ import (
 // When leaves next to each other are two kinds: kinds.md, step 5.
 const (
 	apartByOrder   = .25
-	apartInACrowd  = .4 // where ranks share cores: the scheduler's slices give bursts an order too
 	apartSurely    = .6 // from which on a thread's own order suffices
 	apartIfFew     = .5 // where one has fewer bursts than
 	few            = 25
-	apartShare     = .2 // of the bursts of both
-	steadyApart    = .7 // of medians of what nothing disturbs: twice as many instructions
-	apartOfAll     = .1 // of the bursts of the stratum
-	apartDistance  = .2 // of the medians, durations
+	ownPlaces      = .25 // of the bursts of one of two, at places where the other never comes: where ranks share cores
+	apartShare     = .2  // of the bursts of both
+	steadyApart    = .7  // of medians of what nothing disturbs: twice as many instructions
+	apartOfAll     = .1  // of the bursts of the stratum
+	apartDistance  = .2  // of the medians, durations
 	apartWithMore  = .05
 	narrow         = .15 // quartile range of the slower one
 	narrowToOther  = 2.  // times that of the quicker one
@@ -80,7 +80,9 @@ type pair struct {
 	distance float64
 	compact  bool
 	apart    bool
-	mixed    bool // the slower one is disturbed bursts of several kinds
+	// everywhere says that order tells them apart, as far as the scheduler's slices do: neither has places of its own.
+	everywhere bool
+	mixed      bool // the slower one is disturbed bursts of several kinds
 }
 
 func (j *judge) run() *Verdict {
@@ -256,28 +258,27 @@ func (j *judge) weigh(a, b int32) pair {
 	switch {
 	case j.differ(a, b):
 		p.apart, p.foretold = true, 1
+	case p.foretold >= apartByOrder && j.crowded && !j.ownPlaces(a, b):
+		p.everywhere = true
 	case smaller < few:
-		p.apart = p.foretold >= j.ifFew()
+		p.apart = p.foretold >= apartIfFew
 	default:
-		p.apart = p.foretold >= j.byOrder() || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
+		p.apart = p.foretold >= apartByOrder || !j.crowded && p.share >= apartShare && p.distance >= far && p.compact && j.large(a) && j.large(b) && j.valley(a, b) && !j.placed(a, b)
 	}
 	return p
 }
 
-// byOrder is from which on order tells two kinds of enough bursts apart.
-func (j *judge) byOrder() float64 {
-	if j.crowded {
-		return apartInACrowd
+// ownPlaces says that one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
+// threads do is no witness: threads that share cores get their slices together.
+func (j *judge) ownPlaces(a, b int32) bool {
+	x, y := j.codes.leaf(a), j.codes.leaf(b)
+	for _, way := range []int{twoBefore, twoAfter, oneEach, itsCall} {
+		t := j.grams.byProgram(way, x, y)
+		if t.without(x, y) >= ownPlaces || t.without(y, x) >= ownPlaces {
+			return true
+		}
 	}
-	return apartByOrder
-}
-
-// ifFew is that where one of them has fewer bursts.
-func (j *judge) ifFew() float64 {
-	if j.crowded {
-		return apartSurely
-	}
-	return apartIfFew
+	return false
 }
 
 // episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.

@@ -84,6 +84,7 @@ type kindAt struct {
 	bursts int64
 	share  float64   // of its group's bursts
 	length float64   // median, in sides
+	broad  bool      // density sees no peak of it: most of its bursts are disturbed, and its median says nothing of how long it takes
 	steady []float64 // medians of steady dimensions, in sides
 }
 
@@ -160,6 +161,7 @@ func (p *placing) measure(kinds int) {
 		x := &p.kinds[k]
 		length := len(columns) - 1 // the one coordinate, or behind all
 		x.group, x.bursts, x.length = groups[k], p.spread[k][0].bursts, p.spread[k][length].quantile(.5)
+		x.broad = (p.spread[k][length].quantile(.75)-p.spread[k][length].quantile(.25))*p.Side > narrow
 		for d := range p.Dims {
 			if p.Steady != nil && p.Steady[d] {
 				x.steady = append(x.steady, p.spread[k][d].quantile(.5))
@@ -218,9 +220,9 @@ func (p *placing) mayBe(i int, kind int32) bool {
 	return true
 }
 
-// shorter says that a burst is shorter than a kind.
+// shorter says that a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
 func (p *placing) shorter(i int, kind int32) bool {
-	return (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
+	return !(p.kindOf[i] == None && p.kinds[kind].broad) && (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
 }
 
 // count adds a burst's contexts to slots, n times.
@@ -314,7 +316,7 @@ func (p *placing) candidates() (list []int32) {
 					parts[w] = append(parts[w], int32(i))
 					break
 				}
-				if p.shorter(i, other) { // than all that follow too
+				if p.kindOf[i] != None && p.shorter(i, other) { // than all that follow too
 					break
 				}
 			}

@@ -34,16 +34,14 @@ type Reason struct {
 	Share    float64 // of the bursts of both that the smaller one has
 	Distance float64 // of the medians
 	Few      bool    // one has so few bursts that order is asked for more
-	Needed   float64 // of order, to set the two apart
-	Pool     bool    // a variant: disturbed bursts, each of the kind of its place
+	// Everywhere says of a variant that order tells it from the other, but that neither has places at which the other never comes: slices of time do that where ranks share cores.
+	Everywhere bool
+	Pool       bool // a variant: disturbed bursts, each of the kind of its place
 }
 
 // reason is why a pair is one, or two.
 func (j *judge) reason(p *pair) Reason {
-	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few, Needed: j.byOrder()}
-	if r.Few {
-		r.Needed = j.ifFew()
-	}
+	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few, Everywhere: p.everywhere}
 	switch {
 	case !p.apart:
 	case j.differ(p.a, p.b):
@@ -87,10 +85,10 @@ func (r *Reason) Text(kind, other string) string {
 	text += ": predicted to " + inPercent(r.Foretold)
 	switch {
 	case r.Foretold < apartByOrder:
+	case r.Everywhere:
+		text += ", but ranks share cores, and neither has a place where the other never comes"
 	case r.Few:
-		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(r.Needed))
-	case r.Foretold < r.Needed:
-		text += fmt.Sprintf(", ranks that share cores need %s", inPercent(r.Needed))
+		text += fmt.Sprintf(", fewer than %d bursts need %s", few, inPercent(apartIfFew))
 	}
 	if r.Pool {
 		text += "; slow bursts, each of the kind that its place predicts"

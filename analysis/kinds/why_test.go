@@ -17,8 +17,8 @@ func TestReasons(t *testing.T) {
 		{Reason{By: ByDensity, Foretold: .1, Distance: .3}, "apart from 5: both are large and narrow, 35 % apart; predicted to 10 %"},
 		{Reason{By: ByChance, Foretold: .12}, "variant of 3, in place of 5: predicted to 12 %"},
 		{Reason{By: ByChance, Foretold: .12, Pool: true, Few: true}, "variant of 3, in place of 5: predicted to 12 %; slow bursts, each of the kind that its place predicts"},
-		{Reason{By: ByChance, Foretold: .3, Needed: .4}, "variant of 3, in place of 5: predicted to 30 %, ranks that share cores need 40 %"},
-		{Reason{By: ByChance, Foretold: .4, Few: true, Needed: .5}, "variant of 3, in place of 5: predicted to 40 %, fewer than 25 bursts need 50 %"},
+		{Reason{By: ByChance, Foretold: .3, Everywhere: true}, "variant of 3, in place of 5: predicted to 30 %, but ranks share cores, and neither has a place where the other never comes"},
+		{Reason{By: ByChance, Foretold: .4, Few: true}, "variant of 3, in place of 5: predicted to 40 %, fewer than 25 bursts need 50 %"},
 	} {
 		if got := tt.reason.Text("3", "5"); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.reason, got, tt.want)

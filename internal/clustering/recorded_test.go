@@ -67,24 +67,26 @@ func TestKindsOfLAMMPS(t *testing.T) {
 
 // Four kinds between the same two calls on eight ranks that share two cores, one of them slow: over nine bursts of ten waited for a core.
 func TestKindsOfCrowdedRanks(t *testing.T) {
-	run := recorded(t, "kinds-eight-ranks-on-two-cores", true)
-	var truth, found []int32
-	for i := range run.Threads {
-		b, made := &run.Threads[i].Bursts, int32(0)
-		for k, kind := range b.Kinds() {
-			if b.Before[k] == b.After[k] && b.Before[k] != 0 {
-				truth, found = append(truth, made%4), append(found, kind)
-				made++
+	for _, name := range []string{"kinds-eight-ranks-on-two-cores", "kinds-most-of-a-kind-slow", "kinds-beside-a-build"} {
+		run := recorded(t, name, true)
+		var truth, found []int32
+		for i := range run.Threads {
+			b, made := &run.Threads[i].Bursts, int32(0)
+			for k, kind := range b.Kinds() {
+				if b.Before[k] == b.After[k] && b.Before[k] != 0 {
+					truth, found = append(truth, made%4), append(found, kind)
+					made++
+				}
 			}
 		}
-	}
-	if len(truth) != 8*4*60 {
-		t.Fatalf("%d bursts between the same two calls, want %d", len(truth), 8*4*60)
-	}
-	if a := plant.Compare(truth, found, nil); a.Purity < .95 {
-		t.Errorf("purity %.3f, ARI %.3f, want .95", a.Purity, a.ARI)
-	} else {
-		t.Logf("purity %.3f, ARI %.3f", a.Purity, a.ARI)
+		if len(truth) != 8*4*60 {
+			t.Fatalf("%s: %d bursts between the same two calls, want %d", name, len(truth), 8*4*60)
+		}
+		a := plant.Compare(truth, found, nil)
+		t.Logf("%s: purity %.3f, ARI %.3f", name, a.Purity, a.ARI)
+		if a.Purity < .95 {
+			t.Errorf("%s: purity %.3f, want .95", name, a.Purity)
+		}
 	}
 }
 
