@@ -362,9 +362,9 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 		sizes[i] = list[i].len()
 	}
 	workers.Every(sizes, c.workers, func(i int) { found[i] = seek(&list[i], scales, tiny) })
-	number := newCounter(l.spotWidth())
-	var basinOf []int32
 	group := l.groupsOf(c, l.stratum, strata)
+	lines, spots := make([]byCell, strata), newCounter(1+l.Dims)
+	var basinOf []int32 // by spot, in several dimensions
 	var key []int64
 	for stratum, x := range found {
 		first := int32(len(basins))
@@ -372,19 +372,33 @@ func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts i
 			b.Stratum, b.Group = int32(stratum), group[stratum]
 			basins, in = append(basins, b), append(in, Cells{Dims: l.Dims, Side: l.Side})
 		}
+		numbers := make([]int32, len(x.basinOf))
 		for i, of := range x.basinOf {
-			key = spotOf(key[:0], int32(stratum), x.cells.key(i))
-			number.row(key...)
-			basinOf = append(basinOf, first+of)
+			numbers[i] = first + of
 			in[first+of].add(x.cells.key(i), x.cells.Counts[i])
 		}
+		if l.Dims == 1 {
+			lines[stratum] = newByCell(x.cells.Keys, numbers)
+			continue
+		}
+		for i := range numbers {
+			key = spotOf(key[:0], int32(stratum), x.cells.key(i))
+			spots.row(key...)
+		}
+		basinOf = append(basinOf, numbers...)
 	}
 	of = make([]int32, l.n)
 	workers.Chunks(l.n, c.workers, func(_, from, to int) {
+		if l.Dims == 1 {
+			for i := from; i < to; i++ {
+				of[i] = lines[l.stratum[i]].at(l.Cell[i])
+			}
+			return
+		}
 		var key []int64
 		for i := from; i < to; i++ {
 			key = spotOf(key[:0], l.stratum[i], l.Cell[i*l.Dims:(i+1)*l.Dims])
-			of[i] = basinOf[number.row(key...)]
+			of[i] = basinOf[spots.row(key...)]
 		}
 	})
 	return basins, in, of

@@ -58,19 +58,8 @@ func (t *byCell) at(cell int32) int32 {
 	return 0
 }
 
-// spotWidth is how many words the key of a stratum and a cell has: one in one dimension, where all bursts are asked for theirs again and again.
-func (l *local) spotWidth() int {
-	if l.Dims == 1 {
-		return 1
-	}
-	return 1 + l.Dims
-}
-
-// spotOf appends that key.
+// spotOf appends the key of a stratum and a cell.
 func spotOf(key []int64, stratum int32, cell []int32) []int64 {
-	if len(cell) == 1 {
-		return append(key, int64(stratum)<<32|int64(uint32(cell[0])^1<<31))
-	}
 	key = append(key, int64(stratum))
 	for _, v := range cell {
 		key = append(key, int64(v))
@@ -81,7 +70,20 @@ func spotOf(key []int64, stratum int32, cell []int32) []int64 {
 // strataCells counts the bursts of the strata by cell.
 func (l *local) strataCells(c *crew, strata int) []Cells {
 	list := slices.Repeat([]Cells{{Dims: l.Dims, Side: l.Side}}, strata)
-	t := c.count(l.spotWidth(), l.n, func(k *counter, from, to int) {
+	if l.Dims == 1 { // a word then holds a stratum and a cell
+		t := c.count(1, l.n, func(k *counter, from, to int) {
+			windows := newWindows(k, strata)
+			for i := from; i < to; i++ {
+				windows.one(int(l.stratum[i]), int64(l.stratum[i])<<32, l.Cell[i])
+			}
+			windows.flush()
+		})
+		for i, n := range t.Counts {
+			list[t.Keys[i]>>32].add([]int32{int32(uint32(t.Keys[i]) ^ 1<<31)}, n)
+		}
+		return list
+	}
+	t := c.count(1+l.Dims, l.n, func(k *counter, from, to int) {
 		var key []int64
 		for i := from; i < to; i++ {
 			key = spotOf(key[:0], l.stratum[i], l.Cell[i*l.Dims:(i+1)*l.Dims])
@@ -90,10 +92,6 @@ func (l *local) strataCells(c *crew, strata int) []Cells {
 	})
 	for i, n := range t.Counts {
 		key := t.Key(i)
-		if l.Dims == 1 {
-			list[key[0]>>32].add([]int32{int32(uint32(key[0]) ^ 1<<31)}, n)
-			continue
-		}
 		s := &list[key[0]]
 		for _, v := range key[1:] {
 			s.Keys = append(s.Keys, int32(v))

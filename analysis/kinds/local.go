@@ -118,18 +118,22 @@ const noPrevious = -2
 func (l *local) findBegins() {
 	l.begins, l.starts = make([]bool, l.n+1), nil
 	l.begins[l.n] = true
-	for t := range l.Ends {
-		first := l.first(t)
-		l.begins[first] = true
-		for _, at := range l.gapsOf(t) {
-			if i := first + int(at); i < l.Ends[t] {
-				l.begins[i] = true
-			}
+	note := func(i int) {
+		if !l.begins[i] {
+			l.begins[i] = true
+			l.starts = append(l.starts, int32(i))
 		}
 	}
-	for i, begins := range l.begins[:l.n] {
-		if begins {
-			l.starts = append(l.starts, int32(i))
+	for t, end := range l.Ends {
+		first := l.first(t)
+		if first == end {
+			continue
+		}
+		note(first)
+		for _, at := range l.gapsOf(t) {
+			if i := first + int(at); i < end {
+				note(i)
+			}
 		}
 	}
 }

@@ -44,8 +44,11 @@ const anewFrom = 8
 
 // touched are the bursts here that have one which moved, here or elsewhere, among what is round them. They are not listed where they are more than an anewFrom-th.
 func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) {
-	const around = 7 // one that moved
+	const around, leastAround = 7, 3 // of one that moved, itself among them; of many side by side
 	most := p.n / anewFrom
+	if leastAround*len(moves) > most {
+		return nil, false
+	}
 	noted := make([]bool, p.n)
 	list = make([]int32, 0, min(around*len(moves), most+around))
 	note := func(i int32) {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/team"
 	"moriens/analysis/workers"
 	"moriens/internal/mix"
 )
@@ -112,8 +113,13 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 		if round > 0 {
 			c.halted()
 		}
-		moves, left := p.propose(open, least)
-		open = left
+		moves := p.propose(open, least)
+		if !team.Must(team.Any(c.Crew, slices.ContainsFunc(open, func(list []int32) bool { return len(list) > 0 }))) {
+			for _, x := range moves {
+				p.kindOf[x.burst] = x.kind
+			}
+			break // nobody asks for contexts any more
+		}
 		p.apply(moves)
 	}
 	return predicted
@@ -295,8 +301,8 @@ func (p *placing) findTops() {
 // fewCandidates is the reciprocal of the share of bursts up to which candidates need no second place.
 const fewCandidates = 4
 
-// candidates are the bursts that another kind of their group is quick enough for.
-func (p *placing) candidates() (list []int32) {
+// candidates are the bursts, by worker, that another kind of their group is quick enough for.
+func (p *placing) candidates() [][]int32 {
 	quickest := make([][]int32, len(p.of)) // by group: its kinds, the quickest first
 	for g, kinds := range p.of {
 		if len(kinds) > 1 {
@@ -322,38 +328,45 @@ func (p *placing) candidates() (list []int32) {
 			}
 		}
 	})
-	return slices.Concat(parts...)
+	return parts
 }
 
-// propose says which bursts get other kinds, and which of the rest may in a later round: a burst for which its place foretells what it is stays.
-func (p *placing) propose(open []int32, least float64) (moves []change, left []int32) {
+// propose says which of the open bursts, by worker, get other kinds, and leaves those open that may in a later round: a burst for which its place foretells what it is stays.
+func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	p.share()
 	p.findTops()
-	n := max(1, p.c.workers)
-	wanted, stay := make([][]change, n), make([][]int32, n)
-	workers.Chunks(len(open), p.c.workers, func(w, from, to int) {
-		for _, i := range open[from:to] {
-			kind, share := p.best(int(i))
-			switch {
-			case kind == None:
-				stay[w] = append(stay[w], i)
-			case kind == p.kindOf[i]:
-			case share >= least && p.mayBe(int(i), kind):
-				wanted[w] = append(wanted[w], change{i, kind})
-			default:
-				stay[w] = append(stay[w], i)
+	wanted := make([][]change, len(open))
+	workers.Chunks(len(open), len(open), func(_, from, to int) {
+		for w := from; w < to; w++ {
+			stay := open[w][:0]
+			for _, i := range open[w] {
+				kind, share := p.best(int(i))
+				switch {
+				case kind == None:
+					stay = append(stay, i)
+				case kind == p.kindOf[i]:
+				case share >= least && p.mayBe(int(i), kind):
+					wanted[w] = append(wanted[w], change{i, kind})
+				default:
+					stay = append(stay, i)
+				}
 			}
+			open[w] = stay
 		}
 	})
-	for w := range n {
-		left = append(left, stay[w]...)
-		for _, x := range wanted[w] {
+	n := 0
+	for _, list := range wanted {
+		n += len(list)
+	}
+	moves = make([]change, 0, n)
+	for _, list := range wanted {
+		for _, x := range list {
 			if p.tells(x.kind, p.kindOf[x.burst]) {
 				moves = append(moves, x)
 			}
 		}
 	}
-	return moves, left
+	return moves
 }
 
 // best is the kind that is most probable in the context that tells most: in which it is most above its share of the group. The burst itself is left out. Where what tells

@@ -90,8 +90,10 @@ type windows struct {
 	of      []window
 }
 
-// windowSize is how many keys a window has.
-const windowSize = 1 << 10
+const (
+	windowSize  = 1 << 10 // keys of a window
+	mostWindows = 1 << 12 // memory: of more sets none has a window
+)
 
 // A window is the keys round the first one of a set, by their last words.
 type window struct {
@@ -100,17 +102,24 @@ type window struct {
 	counts []int32
 }
 
-func newWindows(k *counter, sets int) *windows { return &windows{k, make([]window, sets)} }
+func newWindows(k *counter, sets int) *windows {
+	if sets > mostWindows {
+		sets = 0
+	}
+	return &windows{k, make([]window, sets)}
+}
 
 // one counts the key of a head and a last word, of a set that has one head.
 func (w *windows) one(set int, head int64, last int32) {
-	x := &w.of[set]
-	if x.counts == nil {
-		*x = window{head, int64(last) - windowSize/4, make([]int32, windowSize)}
-	}
-	if at := int64(last) - x.first; at >= 0 && at < windowSize {
-		x.counts[at]++
-		return
+	if set < len(w.of) {
+		x := &w.of[set]
+		if x.counts == nil {
+			*x = window{head, int64(last) - windowSize/4, make([]int32, windowSize)}
+		}
+		if at := int64(last) - x.first; at >= 0 && at < windowSize {
+			x.counts[at]++
+			return
+		}
 	}
 	w.counter.one(head | int64(uint32(last)^1<<31))
 }

@@ -185,11 +185,13 @@ func (s *stratumContexts) bin(cell int32) int {
 // quantiles finds those of the bursts of all contexts together.
 func (l *local) quantiles(c *crew, contexts []*stratumContexts) {
 	cells := c.count(1, l.n, func(k *counter, from, to int) {
+		windows := newWindows(k, len(contexts))
 		for i := from; i < to; i++ {
-			if contexts[l.stratum[i]] != nil {
-				k.one(int64(l.stratum[i])<<32 | int64(uint32(l.Cell[i])^1<<31))
+			if stratum := l.stratum[i]; contexts[stratum] != nil {
+				windows.one(int(stratum), int64(stratum)<<32, l.Cell[i])
 			}
 		}
+		windows.flush()
 	})
 	below := make([]int64, len(contexts))
 	for i, n := range cells.Counts {

@@ -39,6 +39,9 @@ func mergeTwo(a, b Table) Table {
 	case a.Len() == 0:
 		return b
 	}
+	if slices.Compare(a.Key(a.Len()-1), b.Key(0)) < 0 { // as of workers that counted one thread after the other
+		return Table{Width: a.Width, Keys: slices.Concat(a.Keys, b.Keys), Counts: slices.Concat(a.Counts, b.Counts)}
+	}
 	sum := Table{Width: a.Width, Keys: make([]int64, 0, len(a.Keys)+len(b.Keys)), Counts: make([]int64, 0, a.Len()+b.Len())}
 	for i, k := 0, 0; i < a.Len() || k < b.Len(); {
 		order := 0 // which table has the next key

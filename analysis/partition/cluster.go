@@ -13,7 +13,7 @@ func (c *computation) prepare(groups []*group) error {
 	for _, g := range groups {
 		g.MinPts = c.options.minPts(g.Bursts)
 	}
-	if err := c.bring(groups); err != nil {
+	if err := c.bring(groups, c.gather); err != nil {
 		return err
 	}
 	sizes := make([]int, len(groups))
@@ -46,23 +46,16 @@ func (c *computation) prepare(groups []*group) error {
 	return c.tellDensities(groups, here)
 }
 
-// bring makes points of the groups' bursts, and brings them to where they are clustered.
-func (c *computation) bring(groups []*group) error {
+// bring makes points of the groups' bursts, whose coordinates fill fills in, and brings them to where they are clustered.
+func (c *computation) bring(groups []*group, fill func(groups []*group) error) error {
 	dims := len(c.options.Dims)
-	sizes := make([]int, len(groups))
-	for i, g := range groups {
-		sizes[i] = len(g.rows)
-	}
 	lo, hi := make([]float64, dims*len(groups)), make([]float64, dims*len(groups))
-	if err := workers.Each(sizes, c.workers, func(i, threads int) error {
-		g := groups[i]
-		coords := make([]float64, len(g.rows)*dims)
-		workers.Chunks(len(g.rows), threads, func(_, from, to int) { c.coordinates(coords[from*dims:from*dims], g.rows[from:to]) })
-		g.points = dbscan.Points{Dims: dims, Coords: coords}
+	for i, g := range groups {
+		g.points = dbscan.Points{Dims: dims, Coords: make([]float64, len(g.rows)*dims)}
 		g.Lo, g.Hi = lo[i*dims:(i+1)*dims], hi[i*dims:(i+1)*dims]
-		ranges(g.points.Coords, g.Lo, g.Hi)
-		return nil
-	}); err != nil {
+		ranges(nil, g.Lo, g.Hi)
+	}
+	if err := fill(groups); err != nil {
 		return err
 	}
 	if err := team.Bounds(c.team, lo, hi); err != nil {
@@ -70,6 +63,23 @@ func (c *computation) bring(groups []*group) error {
 	}
 	c.place(groups)
 	return c.spreadOut(groups)
+}
+
+// gather fills in the coordinates of the groups' bursts, and how far they reach.
+func (c *computation) gather(groups []*group) error {
+	sizes := make([]int, len(groups))
+	for i, g := range groups {
+		sizes[i] = len(g.rows)
+	}
+	return workers.Each(sizes, c.workers, func(i, threads int) error {
+		g := groups[i]
+		dims := g.points.Dims
+		workers.Chunks(len(g.rows), threads, func(_, from, to int) {
+			c.space.Coordinates(g.points.Coords[from*dims:from*dims], g.rows[from:to])
+		})
+		ranges(g.points.Coords, g.Lo, g.Hi)
+		return nil
+	})
 }
 
 // findDensity finds the densities of a group, whose bursts are at the members of a team.

@@ -28,7 +28,7 @@ func Compute(b Bursts, o Options) (*Result, error) {
 	if c.space, err = space.NewShared(c.team, b.Columns, o.Dims); err != nil {
 		return nil, err
 	}
-	c.coordinates = c.space.Coordinates
+	c.space.Workers = c.workers
 	selection, err := c.space.Select(o.Filter)
 	if err != nil {
 		return nil, err
@@ -95,12 +95,10 @@ type computation struct {
 	resolution float64
 	workers    int
 	spread     spread
-	stopped    bool // the refinement was
-	kinds      bool // clusters are found by package kinds
-	// coordinates appends those that bursts are clustered by.
-	coordinates func(to []float64, rows []int32) []float64
-	candidates  []int32  // rows of bursts that may be clustered, ascending
-	decided     *Decided // by package kinds, else nil
+	stopped    bool     // the refinement was
+	kinds      bool     // clusters are found by package kinds
+	candidates []int32  // rows of bursts that may be clustered, ascending
+	decided    *Decided // by package kinds, else nil
 }
 
 // group is a group at work: the same at all members, but for rows, at and points.

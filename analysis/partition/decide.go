@@ -100,12 +100,11 @@ func (p *Proposed) Decide(r *Result) (*Decided, error) {
 	x.dissolve()
 	x.number()
 	sweep(len(x.Kind))
-	if err := x.score(r); err != nil {
+	m, err := x.score(r)
+	if err != nil {
 		return nil, err
 	}
-	if err := x.measure(); err != nil {
-		return nil, err
-	}
+	x.describe(&m)
 	for cluster, root := range x.root {
 		if x.bursts[cluster] > 0 {
 			x.cluster(int32(cluster)).Kind = x.at[root].cluster // until clusters have their numbers

@@ -174,12 +174,13 @@ func (g *Found) gather(basins []*Found) {
 	}
 }
 
-// score scores what the threads do, by kinds.
-func (x *decided) score(r *Result) error {
+// score scores what the threads do, by kinds, in their order and in one drawn at random. Meanwhile it measures the clusters: one core aligns a run without anchors, and a team's members
+// cannot do two things together at once.
+func (x *decided) score(r *Result) (m measured, err error) {
 	r.Score, r.NoiseScore, r.Shuffled, r.Predicted = math.NaN(), math.NaN(), math.NaN(), x.predicted()
 	b := x.Bursts
 	if b.Ends == nil || r.Unscored {
-		return nil
+		return x.measure()
 	}
 	labels := x.Spare
 	if labels == nil {
@@ -195,22 +196,43 @@ func (x *decided) score(r *Result) error {
 		Counting: true,
 	}
 	s, err := sequence.Align(threads, x.workers())
-	if err == nil && s.Defined() {
-		r.Shuffled, err = sequence.Shuffled(threads, x.workers())
+	if err != nil || !s.Defined() {
+		if err = x.scored(r, s, err); err != nil {
+			return measured{}, err
+		}
+		return x.measure()
 	}
-	switch {
-	case errors.Is(err, sequence.ErrHalted):
+	atOnce := 1
+	if x.Team.Size() == 1 {
+		atOnce = min(2, x.workers())
+	}
+	var chance, failed error
+	workers.Every([]int{1, 1}, atOnce, func(i int) {
+		if i == 0 {
+			r.Shuffled, chance = sequence.Shuffled(threads, x.workers())
+		} else {
+			m, failed = x.measure()
+		}
+	})
+	if err := x.scored(r, s, chance); err != nil {
+		return measured{}, err
+	}
+	return m, failed
+}
+
+// scored takes a score, unless there was no time for it.
+func (x *decided) scored(r *Result, s *sequence.Score, err error) error {
+	if errors.Is(err, sequence.ErrHalted) {
 		r.Stopped, r.Unscored = true, true
 		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	x.scores = s
-	r.Score = s.Global
-	if !s.Defined() {
-		return nil
+	x.scores, r.Score = s, s.Global
+	if s.Defined() {
+		r.NoiseScore = s.Labels[refine.Noise].Score
 	}
-	r.NoiseScore = s.Labels[refine.Noise].Score
 	return nil
 }
 
@@ -242,43 +264,47 @@ func (x *decided) foretold(cluster int32) float64 {
 	return x.Predicted[x.KindOf[cluster]]
 }
 
-// measure finds what durations the clusters have, and how many of a kind's bursts are disturbed.
-func (x *decided) measure() error {
+// measured is what durations the clusters have, and how many bursts of kinds are disturbed.
+type measured struct {
+	median, core     []float64 // by cluster
+	disturbed, whole []int64   // by kind: bursts and ns
+}
+
+func (x *decided) measure() (m measured, err error) {
 	n := len(x.KindOf)
-	median, core, err := kinds.Cores(x.Team, x.workers(), len(x.Cluster), n, func(i int) int32 { return x.Cluster[i] }, x.DurationNS)
-	if err != nil {
-		return err
+	if m.median, m.core, err = kinds.Cores(x.Team, x.workers(), len(x.Cluster), n, func(i int) int32 { return x.Cluster[i] }, x.DurationNS); err != nil {
+		return m, err
 	}
-	disturbed, err := x.sums(n, func(i int) int32 {
+	if m.disturbed, err = x.sums(n, func(i int) int32 {
 		kind, cluster := x.Kind[i], x.Cluster[i]
-		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] && !x.Pool[x.HalfOf[cluster]] || float64(kinds.OfStep(kinds.Step(x.DurationNS(i)))) <= median[x.root[kind]] {
+		if kind == kinds.None || cluster != kinds.None && x.KindOf[cluster] == x.KindOf[kind] && !x.Pool[x.HalfOf[cluster]] || float64(kinds.OfStep(kinds.Step(x.DurationNS(i)))) <= m.median[x.root[kind]] {
 			return kinds.None
 		}
 		return kind
-	})
-	if err != nil {
-		return err
+	}); err != nil {
+		return m, err
 	}
-	whole, err := x.sums(n, func(i int) int32 { return x.Kind[i] })
-	if err != nil {
-		return err
-	}
-	for cluster := range n {
+	m.whole, err = x.sums(n, func(i int) int32 { return x.Kind[i] })
+	return m, err
+}
+
+// describe gives the clusters that have bursts their figures.
+func (x *decided) describe(m *measured) {
+	for cluster := range x.KindOf {
 		if x.bursts[cluster] == 0 {
 			continue
 		}
 		k := x.cluster(int32(cluster))
-		k.MedianNS, k.Core, k.Score = median[cluster], core[cluster], x.scoreOf(int32(cluster))
+		k.MedianNS, k.Core, k.Score = m.median[cluster], m.core[cluster], x.scoreOf(int32(cluster))
 		if x.root[cluster] != int32(cluster) {
 			continue
 		}
 		k.Predicted = x.foretold(int32(cluster))
 		kind := x.KindOf[cluster]
-		k.Whole.Bursts, k.Whole.TimeNS = int(whole[2*kind]), whole[2*kind+1]
-		k.Disturbed.Bursts, k.Disturbed.TimeNS = int(disturbed[2*kind]), disturbed[2*kind+1]
+		k.Whole.Bursts, k.Whole.TimeNS = int(m.whole[2*kind]), m.whole[2*kind+1]
+		k.Disturbed.Bursts, k.Disturbed.TimeNS = int(m.disturbed[2*kind]), m.disturbed[2*kind+1]
 		k.ExtraNS = k.Disturbed.TimeNS - int64(float64(k.Disturbed.Bursts)*k.MedianNS)
 	}
-	return nil
 }
 
 // cluster is the description of one that has bursts.

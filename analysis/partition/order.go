@@ -319,8 +319,7 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		of := k.groups[x.Group]
 		basins[i] = &group{Found: Found{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}}
 	}
-	lists := workers.Lists(len(k.rows), len(basins), k.workers, func(i int) int32 { return p.Of[i] })
-	for i, list := range lists {
+	for i, list := range workers.Lists(len(k.rows), len(basins), k.workers, func(i int) int32 { return p.Of[i] }) {
 		basins[i].rows = list
 		workers.Chunks(len(list), k.workers, func(_, from, to int) {
 			for at := from; at < to; at++ {
@@ -328,27 +327,11 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 			}
 		})
 	}
-	c, shift := k.computation, p.Shift
-	c.coordinates = func(to []float64, rows []int32) []float64 {
-		first := len(to)
-		to = k.coordinates(to, rows)
-		if shift != nil {
-			coords := to[first:]
-			for at := 0; at < len(rows); {
-				thread := c.threadOf(rows[at])
-				n, _ := slices.BinarySearch(rows[at:], int32(c.bursts.ThreadEnds[thread]))
-				for i := range coords[at : at+n] {
-					coords[at+i] -= shift[thread]
-				}
-				at += n
-			}
-		}
-		return to
-	}
+	c := k.computation
 	if err := k.findDensities(p, basins); err != nil {
 		return nil, err
 	}
-	if err := c.bring(basins); err != nil {
+	if err := c.bring(basins, func(basins []*group) error { return k.scatter(p, basins) }); err != nil {
 		return nil, err
 	}
 	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
@@ -379,6 +362,51 @@ func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
 		}
 	})
 	return basins, nil
+}
+
+// scatter fills in the coordinates of the basins' bursts, and how far they reach: in one pass through all bursts, for to gather those of each basin would take as many.
+func (k *kinding) scatter(p *kinds.Proposal, basins []*group) error {
+	dims, ends := k.bursts.Dims, k.bursts.Ends
+	reach := make([][2][]float64, max(1, k.workers)) // by worker and basin
+	workers.Chunks(len(k.rows), k.workers, func(w, from, to int) {
+		if from == to {
+			return
+		}
+		next := make([]int, len(basins)) // where the coordinates of a basin's next burst go
+		lo, hi := make([]float64, dims*len(basins)), make([]float64, dims*len(basins))
+		ranges(nil, lo, hi)
+		for i, g := range basins {
+			at, _ := slices.BinarySearch(g.rows, k.rows[from])
+			next[i] = at * dims
+		}
+		var coords []float64
+		for from < to {
+			end, shift := min(from+1<<12, to), 0.
+			if p.Shift != nil {
+				thread, _ := slices.BinarySearch(ends, from+1)
+				end, shift = min(end, ends[thread]), p.Shift[thread]
+			}
+			coords = k.coordinates(coords[:0], k.rows[from:end])
+			for i, basin := range p.Of[from:end] {
+				at := next[basin]
+				next[basin] += dims
+				to, lo, hi := basins[basin].points.Coords[at:at+dims], lo[int(basin)*dims:], hi[int(basin)*dims:]
+				for j, v := range coords[i*dims : (i+1)*dims] {
+					v -= shift
+					to[j], lo[j], hi[j] = v, min(lo[j], v), max(hi[j], v)
+				}
+			}
+			from = end
+		}
+		reach[w] = [2][]float64{lo, hi}
+	})
+	for _, x := range reach {
+		for at := range x[0] {
+			g := basins[at/dims]
+			g.Lo[at%dims], g.Hi[at%dims] = min(g.Lo[at%dims], x[0][at]), max(g.Hi[at%dims], x[1][at])
+		}
+	}
+	return nil
 }
 
 // Leaves are the clusters of the basins, which are nodes of a refinement; of are their numbers, by node.

@@ -108,12 +108,7 @@ func (r *refinement) agree(err error) error {
 
 // begin puts every burst where it is before the first step: in no cluster.
 func (r *refinement) begin() error {
-	r.labels = make([]int32, len(r.bursts.DurationNS))
-	workers.Chunks(len(r.labels), r.options.Workers, func(_, from, to int) {
-		for i := from; i < to; i++ {
-			r.labels[i] = Absent
-		}
-	})
+	r.labels = make([]int32, len(r.bursts.DurationNS)) // noise
 	r.ways = newLineages(0)
 	if !r.options.Unscored {
 		r.ways = newLineages(r.own)
@@ -134,19 +129,51 @@ func (r *refinement) begin() error {
 	return r.bringHome(r.labels)
 }
 
-// place makes noise of the bursts in groups. It returns how many each group has here, and the time of all of them.
+// manyRows is how many bursts of a group several workers share.
+const manyRows = 1 << 14
+
+func (r *refinement) workersFor(rows int) int {
+	if rows < manyRows {
+		return 1
+	}
+	return max(1, r.options.Workers)
+}
+
+// place marks the bursts that are in no group. It returns how many each group has here, and the time of all of them.
 func (r *refinement) place() ([]int64, error) {
-	sums := make([]int64, len(r.bursts.Groups)+1)
+	sums, rows := make([]int64, len(r.bursts.Groups)+1), 0
+	placed := make([]bool, len(r.labels))
 	for i := range r.bursts.Groups {
 		g := part{Group: &r.bursts.Groups[i]}
-		for _, row := range g.Rows {
-			if row < 0 || int(row) >= len(r.labels) || r.labels[row] != Absent {
-				return nil, fmt.Errorf("refine: group %d: burst %d of %d is out of range or in two groups", i, row, len(r.labels))
+		threads := r.workersFor(len(g.Rows))
+		timeNS, bad := make([]int64, threads), make([][]int32, threads)
+		workers.Chunks(len(g.Rows), threads, func(w, from, to int) {
+			for at, row := range g.Rows[from:to] {
+				if row < 0 || int(row) >= len(r.labels) || from+at > 0 && row <= g.Rows[from+at-1] || placed[row] {
+					bad[w] = []int32{row}
+					return
+				}
+				placed[row] = true
+				timeNS[w] += r.bursts.DurationNS[row]
 			}
-			r.labels[row] = Noise
-			sums[len(r.bursts.Groups)] += r.bursts.DurationNS[row]
+		})
+		for _, row := range slices.Concat(bad...) {
+			return nil, fmt.Errorf("refine: group %d: burst %d of %d is out of range or in two groups, or comes after a later one", i, row, len(r.labels))
+		}
+		for _, ns := range timeNS {
+			sums[len(r.bursts.Groups)] += ns
 		}
 		sums[i] = int64(g.bursts())
+		rows += len(g.Rows)
+	}
+	if rows < len(r.labels) {
+		workers.Chunks(len(r.labels), r.options.Workers, func(_, from, to int) {
+			for row := from; row < to; row++ {
+				if !placed[row] {
+					r.labels[row] = Absent
+				}
+			}
+		})
 	}
 	return sums, nil
 }
@@ -290,13 +317,15 @@ func (r *refinement) apply(step int, moves []move, outcomes []outcome, open map[
 		if !m.moved {
 			continue
 		}
-		for j, k := range m.density.labels {
-			row := m.part.row(j)
-			r.labels[row] = Noise
-			if k != dbscan.Noise {
-				r.labels[row] = nodes[first[i]+int(k)].ID
+		workers.Chunks(len(m.density.labels), r.workersFor(len(m.density.labels)), func(_, from, to int) {
+			for j, k := range m.density.labels[from:to] {
+				row := m.part.row(from + j)
+				r.labels[row] = Noise
+				if k != dbscan.Noise {
+					r.labels[row] = nodes[first[i]+int(k)].ID
+				}
 			}
-		}
+		})
 	}
 	if n := len(r.tree.Levels); n > 0 {
 		for _, node := range r.tree.Levels[n-1].Nodes {

@@ -10,15 +10,17 @@ const (
 	// mostPlaces is how many places of one run in a block vote at most: a loop has it in each iteration.
 	mostPlaces = 4
 	voteBits   = 10
+	seenBits   = 12
 	voteBase   = 0x9e3779b97f4a7c15
 )
 
 // A voter finds by how much two sequences are shifted against each other: runs of bursts in a block of one that the other has within its
 // reach vote. It costs a step per burst of the reach.
 type voter struct {
-	slots [1 << voteBits]voteSlot // four times as many as a block has runs
-	votes []int32                 // by diagonal
-	next  []int32                 // by diagonal: where a run can begin that overlaps with none before
+	slots [1 << voteBits]voteSlot     // four times as many as a block has runs
+	has   [1 << (seenBits - 6)]uint64 // a bit for each of sixteen times as many, of what keys begin with: most keys are in no slot
+	votes []int32                     // by diagonal
+	next  []int32                     // by diagonal: where a run can begin that overlaps with none before
 }
 
 type voteSlot struct {
@@ -64,7 +66,10 @@ func (v *voter) shift(first, second []int32) (diagonal int, sure bool) {
 // put notes where the runs of a block are.
 func (v *voter) put(labels []int32) {
 	clear(v.slots[:])
+	clear(v.has[:])
 	eachRun(labels, func(at int, key uint64) {
+		seen := key * voteBase >> (64 - seenBits)
+		v.has[seen>>6] |= 1 << (seen & 63)
 		s := v.slot(key)
 		s.key = key
 		if s.used < mostPlaces {
@@ -77,6 +82,9 @@ func (v *voter) put(labels []int32) {
 // ask has the runs that begin from a place on vote, where the block has them.
 func (v *voter) ask(labels []int32, from, sign int) {
 	eachRun(labels[min(from, len(labels)):], func(at int, key uint64) {
+		if seen := key * voteBase >> (64 - seenBits); v.has[seen>>6]>>(seen&63)&1 == 0 {
+			return
+		}
 		s := v.slot(key)
 		for _, place := range s.places[:s.used] {
 			d := voteReach + sign*(from+at-int(place))

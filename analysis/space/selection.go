@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"moriens/analysis/team"
+	"moriens/analysis/workers"
 )
 
 // Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of
@@ -89,11 +90,19 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 			return nil, err
 		}
 	}
+	parts := make([]tally, max(1, s.Workers))
+	workers.Chunks(len(sel.Status), s.Workers, func(w, from, to int) {
+		for row := from; row < to; row++ {
+			status := sel.judge(s, row, sel.MinNS)
+			sel.Status[row] = status
+			parts[w].add(status, 1, s.columns.DurationNS[row])
+		}
+	})
 	var change tally
-	for row, duration := range s.columns.DurationNS {
-		status := sel.judge(s, row, sel.MinNS)
-		sel.Status[row] = status
-		change.add(status, 1, duration)
+	for _, part := range parts {
+		for i, n := range part {
+			change[i] += n
+		}
 	}
 	return sel, sel.change(s.team, &change)
 }

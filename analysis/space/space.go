@@ -39,6 +39,9 @@ func (c Columns) Len() int { return len(c.DurationNS) }
 
 // A Space is bursts under a choice of dimensions.
 type Space struct {
+	// Workers is how many select bursts; below 1 means 1.
+	Workers int
+
 	team    team.Team
 	columns Columns
 	dims    []Dim
