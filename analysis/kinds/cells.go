@@ -36,7 +36,7 @@ type byCell struct {
 func newByCell(cells, values []int32) byCell {
 	const most = 1 << 16
 	t := byCell{cells: cells, values: values}
-	if n := len(cells); n > 0 && int64(cells[n-1])-int64(cells[0]) < most {
+	if n := len(cells); n > 0 && int64(cells[n-1])-int64(cells[0]) < min(most, 16*int64(n)+1<<8) {
 		t.dense = make([]int32, cells[n-1]-cells[0]+1)
 		for i, cell := range cells {
 			t.dense[cell-cells[0]] = values[i]

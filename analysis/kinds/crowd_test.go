@@ -30,12 +30,19 @@ func TestSlicesAreNoKind(t *testing.T) {
 		}
 	}
 	beat := func(_, i int) (int32, float64) {
-		if slow[i] != (random.IntN(25) == 0) {
+		if slow[i] != (random.IntN(16) == 0) {
 			return 1, 9.53
 		}
 		return 0, 9.17
 	}
 	program := func(_, i int) (int32, float64) { return int32(i % 2), 9.17 + .36*float64(i%2) }
+	phases := func(_, i int) (int32, float64) { return int32(i / 100 % 2), 9.17 + .36*float64(i/100%2) }
+	seldom := func(_, i int) (int32, float64) {
+		if i%10 == 9 {
+			return 1, 9.53
+		}
+		return 0, 9.17
+	}
 	for _, c := range []struct {
 		name    string
 		crowded bool
@@ -46,6 +53,8 @@ func TestSlicesAreNoKind(t *testing.T) {
 		{"a beat, cores shared", true, beat, []int32{0, 0}},
 		{"a program", false, program, []int32{0, 1}},
 		{"a program, cores shared", true, program, []int32{0, 1}},
+		{"phases, cores shared", true, phases, []int32{0, 1}},
+		{"every tenth time, cores shared", true, seldom, []int32{0, 1}},
 	} {
 		v := newMade(random, 1).judgedIn(c.crowded, 2, len(slow), 2, c.p)
 		of := v.Of

@@ -9,7 +9,7 @@ import (
 // When leaves next to each other are two kinds: kinds.md, step 5.
 const (
 	apartByOrder   = .25
-	apartSurely    = .6 // from which on a thread's own order suffices
+	apartSurely    = .6 // from which on a thread's own order suffices, and no places of its own are asked for
 	apartIfFew     = .5 // where one has fewer bursts than
 	few            = 25
 	ownPlaces      = .25 // of the bursts of one of two, at places where the other never comes: where ranks share cores
@@ -258,7 +258,7 @@ func (j *judge) weigh(a, b int32) pair {
 	switch {
 	case j.differ(a, b):
 		p.apart, p.foretold = true, 1
-	case p.foretold >= apartByOrder && j.crowded && !j.ownPlaces(a, b):
+	case j.crowded && p.foretold >= apartByOrder && p.foretold < apartSurely && !j.ownPlaces(a, b):
 		p.everywhere = true
 	case smaller < few:
 		p.apart = p.foretold >= apartIfFew

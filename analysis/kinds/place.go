@@ -178,6 +178,11 @@ func (p *placing) measure(kinds int) {
 			p.of[x.group] = append(p.of[x.group], int32(k))
 		}
 	}
+	for _, list := range p.of {
+		if len(list) == 1 { // no place says that a short burst is of it
+			p.kinds[list[0]].broad = false
+		}
+	}
 }
 
 // noiseOfSingles gives noise in groups of one kind that kind. It says whether there are groups of several.

@@ -223,7 +223,7 @@ func (x *decided) score(r *Result) (m measured, err error) {
 // scored takes a score, unless there was no time for it.
 func (x *decided) scored(r *Result, s *sequence.Score, err error) error {
 	if errors.Is(err, sequence.ErrHalted) {
-		r.Stopped, r.Unscored = true, true
+		r.Stopped, r.Unscored, r.Shuffled = true, true, math.NaN()
 		return nil
 	}
 	if err != nil {

@@ -17,8 +17,7 @@
 // The bursts may be spread over a team. Each group is then clustered by one member, which has all its bursts, or by all
 // together; what a step comes to is told to all, and so is the answer at all what one process would have found.
 //
-// The package never changes its input, and neither the number of workers nor the order of the bursts
-// within a group matters, up to the order in which DBSCAN takes ties.
+// The package never changes its input, and the number of workers does not matter.
 package refine
 
 import (
@@ -166,7 +165,7 @@ type Parent struct {
 	Bursts int
 }
 
-// Run refines. Groups with rows out of range or in two groups, without Eps, with points that do not fit
+// Run refines. Groups with rows out of range, out of order or in two groups, without Eps, with points that do not fit
 // their rows are errors, and so is what packages dbscan and sequence refuse.
 func Run(b Bursts, o Options) (*Result, error) {
 	if o.Freeze == 0 {
