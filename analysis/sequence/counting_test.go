@@ -129,10 +129,12 @@ func TestCountingIsCloseToEdits(t *testing.T) {
 	}
 }
 
-// What one thread alone does between bursts that differ spoils nothing behind it.
+// What one thread alone does between bursts that differ spoils nothing behind it: of 20,000 bursts each .02 of the score at most, but where a fifth is
+// disturbed. There it can take two thousand bursts to find back, seldom, so the mean is asked. An aligner that never finds back loses .12 to .24, and .03 on average.
 func TestCountingGoesOnBehindWhatOneDoes(t *testing.T) {
 	random := rand.New(rand.NewPCG(testenv.Seed(t), 2))
 	for _, share := range []float64{.02, .12, .2} {
+		var lost, n float64
 		for _, alone := range []int{1, 7, 60, 200, 600} {
 			for _, alien := range []bool{true, false} {
 				in := disturbedLoop(2, 20_000, 20_000, share, false, random.Uint64()) // a loop would agree again after an iteration
@@ -152,17 +154,17 @@ func TestCountingGoesOnBehindWhatOneDoes(t *testing.T) {
 						with[i] = int32(random.IntN(6))
 					}
 				}
-				least := score(first) - .01
-				if share > .12 { // it can take two thousand bursts to find back; without that .08 would be lost
-					least -= .04
-				}
+				less := score(first) - score(slices.Insert(slices.Clone(first), 4000, with...))
 				if !alien { // these have columns too
-					least -= float64(alone) / 40_000
+					less -= float64(alone) / 40_000
 				}
-				if got := score(slices.Insert(slices.Clone(first), 4000, with...)); got < least {
-					t.Errorf("%v disturbed, %d bursts alone (alien %v): score %v, without %v", share, alone, alien, got, score(first))
+				if lost, n = lost+less, n+1; share < .2 && less > .02 {
+					t.Errorf("%v disturbed, %d bursts alone (alien %v): %v lost", share, alone, alien, less)
 				}
 			}
+		}
+		if lost/n > .025 {
+			t.Errorf("%v disturbed: %v lost on average", share, lost/n)
 		}
 	}
 }

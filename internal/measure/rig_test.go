@@ -58,6 +58,14 @@ func newRig(t *testing.T) *rig {
 // newNode is a node of a collector that is there already, which keeps its bursts as micro-cells, or, for nil, sends them.
 func newNode(t *testing.T, c *collector.Collector, kept *agent.Cells) *rig {
 	t.Helper()
+	r := idleNode(t, c, kept)
+	r.start()
+	return r
+}
+
+// idleNode is a node whose agent reads nothing until it is started.
+func idleNode(t *testing.T, c *collector.Collector, kept *agent.Cells) *rig {
+	t.Helper()
 	r := &rig{t: t, collector: c, done: make(chan error, 1), clock: new(exactClock)}
 	shm := t.TempDir()
 	r.dir = ring.DirectoryPath(shm, os.Getuid(), "run1")
@@ -71,8 +79,11 @@ func newNode(t *testing.T, c *collector.Collector, kept *agent.Cells) *rig {
 		t.Fatal(err)
 	}
 	r.node = node
-	go func() { r.done <- node.Run(context.Background()) }()
 	return r
+}
+
+func (r *rig) start() {
+	go func() { r.done <- r.node.Run(context.Background()) }()
 }
 
 func (r *rig) process(identity ringwriter.Identity) *ringwriter.Process {
