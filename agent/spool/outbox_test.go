@@ -342,6 +342,11 @@ func FuzzOutbox(f *testing.F) {
 	f.Add(encoded[0], encoded[1], encoded[2])
 	f.Add(encoded[0], encoded[2], encoded[2])
 	f.Add(encoded[2], encoded[1], encoded[0])
+	whole := func(sequence uint64) []byte {
+		encoded, _ := proto.Marshal(&moriensv1.OutboxRecord{Body: &moriensv1.OutboxRecord_Whole{Whole: &moriensv1.OutboxWhole{Version: formatVersion, Sequence: sequence}}})
+		return encoded
+	}
+	f.Add(whole(3), encoded[2], whole(1)) // what was known before, told behind a transaction
 	f.Fuzz(func(t *testing.T, a, b, c []byte) {
 		dir := t.TempDir()
 		s, err := Open(Config{Dir: dir, Run: "run", Shm: dir})

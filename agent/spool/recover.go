@@ -64,6 +64,8 @@ func (o *Outbox) recover() error {
 	o.earlier = true // a file of its own needs room on the disk, which may come later
 	if first, err := o.firstKept(); err != nil {
 		return err
+	} else if first > o.last+1 {
+		return fmt.Errorf("%w: the first message is %d, the last one %d", errRecord, first, o.last)
 	} else if first > 0 {
 		o.held = first - 1
 	}
@@ -110,13 +112,17 @@ func (o *Outbox) replay(files []segment.File) error {
 	for i, f := range files {
 		o.files = append(o.files, messageFile{number: f.Number, last: o.last})
 		begins := segment.Start
+		told := false // what was known before: transactions follow
 		err := o.log.ReadFile(f.Number, func(end segment.Position, record []byte) error {
 			r, err := decode(record)
 			if err != nil {
 				return err
 			}
-			size := end.Offset - begins
+			size, first := end.Offset-begins, begins == segment.Start
 			begins = end.Offset
+			if told = told || r.GetTransaction() != nil; r.GetTransaction() == nil && (told || first != (r.GetWhole() != nil)) {
+				return fmt.Errorf("%w: what was known before is told again, before offset %d of file %d", errRecord, end.Offset, end.File)
+			}
 			switch body := r.Body.(type) {
 			case *moriensv1.OutboxRecord_Whole:
 				if body.Whole.Sequence > maxSequence {
