@@ -1,6 +1,10 @@
 package otf2
 
-import "moriens/trace"
+import (
+	"fmt"
+
+	"moriens/trace"
+)
 
 // A plan has the stamps of messages, of all locations: a receive is stamped behind its send, and which messages overtake others is told by stamps.
 type plan struct {
@@ -32,7 +36,7 @@ func planMessages(run *trace.Run) (*plan, error) {
 			}
 			again[i] = false
 			if err := newStream(run, d, i, ends, p, func(event, int64) error { return nil }).write(); err != nil {
-				return nil, err
+				return nil, fmt.Errorf("%s: %w", run.Threads[i].Name(), err)
 			}
 		}
 		late := p.reversals(run)
