@@ -3,7 +3,8 @@ package trace
 // LateIn is how long a call that completed the receive of a message was inside MPI before the send was called.
 func (m *Message) LateIn(enterNS, exitNS int64) int64 { return max(0, min(m.SendNS, exitNS)-enterNS) }
 
-// LateSenders adds up how long calls waited for senders that were late: each call as long as for the latest of its messages.
+// LateSenders adds up how long calls waited for senders that were late: each call as long as for the latest of its
+// messages.
 type LateSenders map[[2]int]int64 // by thread and row of its calls
 
 // Add adds a message that a call completed.
@@ -23,8 +24,8 @@ func (l LateSenders) TotalNS() int64 {
 	return total
 }
 
-// SettleLate fills in how late the senders of all messages were, by the calls that completed the receives, and adds it up. Messages of which
-// no call is known to have done so stay as they are, and are counted.
+// SettleLate fills in how late the senders of all messages were, by the calls that completed the receives, and adds it
+// up. Messages of which no call is known to have done so stay as they are, and are counted.
 func (r *Run) SettleLate() (total LateSenders, unknown int) {
 	total = make(LateSenders)
 	for i := range r.Messages {
@@ -41,8 +42,8 @@ func (r *Run) SettleLate() (total LateSenders, unknown int) {
 	return total, unknown
 }
 
-// completing is the call that completed the receive of a message: the one that ended when it was there, on the thread that has posted it, or else
-// on another of the rank; or the one that posted it and was still inside. -1 = none.
+// completing is the call that completed the receive of a message: the one that ended when it was there, on the thread
+// that has posted it, or else on another of the rank; or the one that posted it and was still inside. -1 = none.
 func (r *Run) completing(m *Message) (thread, call int) {
 	own := &r.Threads[m.To]
 	if call := own.Calls.LeftAt(m.PhysicalRecvNS); call >= 0 {

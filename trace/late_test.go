@@ -8,7 +8,8 @@ import (
 	"moriens/trace"
 )
 
-// A receive that another thread of the rank completes is late by that one's call; one of another rank that ends at the same time is not it.
+// A receive that another thread of the rank completes is late by that one's call; one of another rank that ends at the
+// same time is not it.
 func TestSettleLate(t *testing.T) {
 	calls := func(enter, exit int64) trace.Calls {
 		return trace.Calls{EnterNS: []int64{enter}, ExitNS: []int64{exit}, Path: []uint32{0}}

@@ -52,7 +52,8 @@ func writtenTrace(calls []prvCall, messages []prvMessage) string {
 	return text
 }
 
-// analyze tells how long receivers waited for late senders, as a measured run does; where it cannot be known it says so.
+// analyze tells how long receivers waited for late senders, as a measured run does; where it cannot be known it says
+// so.
 func TestAnalyzeLateSenders(t *testing.T) {
 	const unknown = -1
 	late := []prvCall{{1, prvSend, 40, 45}, {2, prvRecv, 10, 50}}
@@ -114,7 +115,8 @@ func TestAnalyzeLateSenders(t *testing.T) {
 	}
 }
 
-// What all messages of real traces say, to the nanosecond, also where only windows of them are kept; these by themselves do not say it.
+// What all messages of real traces say, to the nanosecond, also where only windows of them are kept; these by
+// themselves do not say it.
 func TestAnalyzeLateSendersOfRealTraces(t *testing.T) {
 	for file, ns := range map[string]float64{"epoch_2proc.prv.gz": 72_870_765, "epoch_4proc.prv.gz": 222_627_961} {
 		a := analyzeFile(t, testenv.RealTrace(t, file), func(c *AnalyzeConfig) { c.Keep = retention.Options{Budget: 100_000, Outliers: -1} })

@@ -139,7 +139,8 @@ func oneLine(text string) string {
 	}, text)
 }
 
-// define makes the definitions of a run. Without a plan they serve to make one: all messages of a world have one communicator.
+// define makes the definitions of a run. Without a plan they serve to make one: all messages of a world have one
+// communicator.
 func define(run *trace.Run, p *plan) *definitions {
 	d := &definitions{start: undefinedTime, durationNS: run.DurationNS}
 	if !run.Start.Equal(time.Time{}) {

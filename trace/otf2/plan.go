@@ -6,14 +6,16 @@ import (
 	"moriens/trace"
 )
 
-// A plan has the stamps of messages, of all locations: a receive is stamped behind its send, and which messages overtake others is told by stamps.
+// A plan has the stamps of messages, of all locations: a receive is stamped behind its send, and which messages
+// overtake others is told by stamps.
 type plan struct {
 	sentNS, receivedNS []int64 // by message
 	floorNS            []int64 // of its receive; 0 = none
 	reversed           int     // messages that are received no later than they are sent, though the run has them in order
 }
 
-// maxRounds is how often receives are moved behind sends that have moved themselves. More takes a chain of as many messages within as many nanoseconds, or a ring.
+// maxRounds is how often receives are moved behind sends that have moved themselves. More takes a chain of as many
+// messages within as many nanoseconds, or a ring.
 const maxRounds = 64
 
 // planMessages finds the stamps of messages.

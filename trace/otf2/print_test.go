@@ -109,7 +109,8 @@ func printed(t *testing.T, run *trace.Run) {
 	}
 }
 
-// exported has a run exported, and compares what otf2-print says with the run that the directory holds. It returns what the program notes.
+// exported has a run exported, and compares what otf2-print says with the run that the directory holds. It returns what
+// the program notes.
 func exported(t *testing.T, run *trace.Run) string {
 	t.Helper()
 	held, out, note := archived(t, run)
@@ -121,7 +122,8 @@ func exported(t *testing.T, run *trace.Run) string {
 	return note
 }
 
-// archived writes a run to a directory and has it exported. It returns the run that the directory holds, the archive, and what the program notes.
+// archived writes a run to a directory and has it exported. It returns the run that the directory holds, the archive,
+// and what the program notes.
 func archived(t *testing.T, run *trace.Run) (held *trace.Run, out, note string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")

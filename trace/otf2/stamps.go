@@ -5,7 +5,8 @@ import (
 	"math"
 )
 
-// Who keeps its time where events lie too close: edges of bursts first, then those of calls and of dropped time, then all else.
+// Who keeps its time where events lie too close: edges of bursts first, then those of calls and of dropped time, then
+// all else.
 const (
 	anything uint8 = iota
 	edge
@@ -26,11 +27,13 @@ type endRef int32
 func sendOf(message int32) endRef    { return endRef(message) + 1 }
 func receiveOf(message int32) endRef { return -endRef(message) - 1 }
 
-// A stamper gives the events of a location stamps that strictly increase, so that a reader that sorts them by time finds them in the order in which
-// they are. A stamp is the event's own time where there is room. Of edges of bursts the later one gives way, and goes on just as far as what lies
-// between needs; edges of calls lie between them where they are, or as near as they can; what belongs to a call lies inside it.
+// A stamper gives the events of a location stamps that strictly increase, so that a reader that sorts them by time
+// finds them in the order in which they are. A stamp is the event's own time where there is room. Of edges of bursts
+// the later one gives way, and goes on just as far as what lies between needs; edges of calls lie between them where
+// they are, or as near as they can; what belongs to a call lies inside it.
 //
-// So no stamp is later than if each event came 1 ns behind the one before it or at its time, and none earlier than the same from the end.
+// So no stamp is later than if each event came 1 ns behind the one before it or at its time, and none earlier than the
+// same from the end.
 type stamper struct {
 	emit   func(e event, exactNS int64) error
 	plan   *plan // of messages; nil where there is none
@@ -40,7 +43,8 @@ type stamper struct {
 }
 
 const (
-	// maxHeld is how many events wait for the next edge of a burst, unless one call has more; then the begin of a call does.
+	// maxHeld is how many events wait for the next edge of a burst, unless one call has more; then the begin of a call
+	// does.
 	maxHeld = 1 << 14
 	// latestNS leaves room for what a location's events can need.
 	latestNS = math.MaxInt64 - 1<<40
@@ -93,7 +97,8 @@ func (p *stamper) settle(toEdge bool) error {
 
 func (p *stamper) at(i int) *heldEvent { return &p.held[p.real[i]] }
 
-// fit stamps the events of one priority between two that have theirs: each as near to its time as the others leave room.
+// fit stamps the events of one priority between two that have theirs: each as near to its time as the others leave
+// room.
 func (p *stamper) fit(priority uint8, from int, fromNS int64, to int, toNS int64) {
 	last := from
 	for i := from + 1; i < to; i++ {

@@ -70,7 +70,8 @@ func stamped(t *testing.T, run *trace.Run) (list []string, p *plan) {
 	return list, p
 }
 
-// Stamps are the events' own times where there is room; a burst keeps both of its edges, and the call beside it is shorter.
+// Stamps are the events' own times where there is room; a burst keeps both of its edges, and the call beside it is
+// shorter.
 func TestStamps(t *testing.T) {
 	counted := func(b trace.Bursts, values ...int64) trace.Bursts {
 		b.Counters = [][]int64{values}
@@ -135,7 +136,8 @@ func withMessages(run *trace.Run, messages ...trace.Message) *trace.Run {
 	return run
 }
 
-// Two ranks that receive from each other before they send, all at one time, cannot be put in order; they are counted, and it ends.
+// Two ranks that receive from each other before they send, all at one time, cannot be put in order; they are counted,
+// and it ends.
 func TestStampsOfARing(t *testing.T) {
 	both := func() trace.Thread {
 		return trace.Thread{Calls: trace.Calls{EnterNS: []int64{10, 20}, ExitNS: []int64{20, 30}, Path: []uint32{2, 1}}}

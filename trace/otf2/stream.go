@@ -49,8 +49,8 @@ type stream struct {
 	straddling       int          // bursts left out
 }
 
-// newStream makes that of a thread. It emits events with the times that they have in the run beside them. Without a plan nothing is known of the
-// stamps of other locations.
+// newStream makes that of a thread. It emits events with the times that they have in the run beside them. Without a
+// plan nothing is known of the stamps of other locations.
 func newStream(run *trace.Run, d *definitions, thread int, ends [][]messageEnd, p *plan, emit func(e event, exactNS int64) error) *stream {
 	t := &run.Threads[thread]
 	s := &stream{run: run, d: d, t: t, out: stamper{emit: emit, plan: p, lastNS: -1}, total: make([]uint64, len(run.Counters))}

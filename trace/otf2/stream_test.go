@@ -117,8 +117,9 @@ func (m *moves) add(exactNS, stampNS int64) {
 	m.exact, m.stamp = append(m.exact, exactNS), append(m.stamp, stampNS)
 }
 
-// check checks that no stamp is further off than need be: it lies between what events that only give way to those before them get, and what those do
-// that only give way to those behind. Receives that wait for their sends may be later.
+// check checks that no stamp is further off than need be: it lies between what events that only give way to those
+// before them get, and what those do that only give way to those behind. Receives that wait for their sends may be
+// later.
 func (m *moves) check(waiting bool) error {
 	earliest, latest := slices.Clone(m.exact), slices.Clone(m.exact)
 	for i := 1; i < len(latest); i++ {
