@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 
@@ -129,6 +130,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	if read.Skipped > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
 	}
+	describeLate(m, read)
 	var clustered *clustering.Result
 	stages.Must(stage.Cluster, func() { clustered, err = clustering.Cluster(run, c.Options) })
 	if err != nil {
@@ -141,6 +143,27 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 		m.Notes = append(m.Notes, clustered.Notes...)
 	}
 	return &rundir.Content{Run: run, Manifest: m, Clusters: clustered.Clusters}, clustered.Tree, nil
+}
+
+// describeLate says how long calls waited for senders that were late, where all messages are known one by one.
+func describeLate(m *rundir.Manifest, read *prv.Result) {
+	late, unknown := read.Run.SettleLate()
+	m.Messages.LateSenderSeconds = rundir.Number(math.NaN())
+	why := ""
+	switch n := len(read.Run.Messages); {
+	case read.Run.Windows != nil:
+		why = "the trace has those messages only that lie in kept windows"
+	case n == 0:
+		return
+	case read.Skipped > 0:
+		why = "lines that were skipped may have been messages"
+	case unknown > 0:
+		why = fmt.Sprintf("of %d of %d messages no call of the trace ends when they have arrived", unknown, n)
+	default:
+		m.Messages.LateSenderSeconds = rundir.Number(float64(late.TotalNS()) / 1e9)
+		return
+	}
+	m.Notes = append(m.Notes, "how long receivers waited for late senders is not known: "+why)
 }
 
 func writeTree(path string, tree *clustering.Tree) error {
