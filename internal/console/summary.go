@@ -29,6 +29,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	if text := incomplete(m); text != "" {
 		fmt.Fprintf(&b, "incomplete: %s\n", text)
 	}
+	writeApplications(&b, m)
 	warning := ""
 	if m.Scheduling != nil && m.Scheduling.Warning != "" {
 		warning = m.Scheduling.Warning
@@ -145,6 +146,9 @@ func headline(m *rundir.Manifest) string {
 		what = filepath.Base(m.Trace)
 	}
 	var fields []string
+	if partial := m.Reading.Partial(); partial != "" {
+		fields = append(fields, strings.ToUpper(partial[:1])+partial[1:])
+	}
 	if what != "" { // else no process has come, and nobody has told the command
 		fields = append(fields, what)
 	}

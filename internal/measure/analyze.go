@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"moriens/analysis/partition"
@@ -26,18 +27,21 @@ import (
 type AnalyzeConfig struct {
 	Trace   string // .prv or .prv.gz
 	Lenient bool   // skip and count malformed lines
-	Out     string // run directory
-	Tree    string // where to write the refinement's tree for Graphviz; empty = nowhere
-	JSON    bool   // print a Figures rather than tables
-	Options partition.Options
-	Keep    retention.Options
-	Program rundir.Program
-	Stdout  io.Writer
-	Stderr  io.Writer
+	// Of a trace of several: its number from 1 on, prv.Busiest, or 0 for all of them together.
+	Application int
+	Out         string // run directory
+	Tree        string // where to write the refinement's tree for Graphviz; empty = nowhere
+	JSON        bool   // print a Figures rather than tables
+	Options     partition.Options
+	Keep        retention.Options
+	Program     rundir.Program
+	Stdout      io.Writer
+	Stderr      io.Writer
 }
 
 // Analyze reads a trace, clusters its bursts and writes a run directory like that of a job that was measured. Where the
-// trace cannot be read, or lacks what the options ask for, no run directory is left.
+// trace cannot be read, or lacks what the options ask for, no run directory is left. Where much of it is left out there is one, and the error
+// is an IncompleteError.
 func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
@@ -86,7 +90,13 @@ func Analyze(c AnalyzeConfig) error {
 	if err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
 	}
-	return nil
+	if !m.Unmeasured() {
+		return nil
+	}
+	if !c.JSON {
+		return new(IncompleteError) // the summary has said it
+	}
+	return &IncompleteError{hint.With(fmt.Errorf("%s: %s", m.Reading.Partial(), strings.Join(m.Incomplete, "; ")), "the notes say more; the results are in "+out)}
 }
 
 // readable finds out whether a file is there before anything is made for its sake.
@@ -114,7 +124,7 @@ func seconds(s *stage.Stages) map[string]rundir.Number {
 
 func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tree *clustering.Tree, err error) {
 	var read *prv.Result
-	stages.Must(stage.Read, func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient}) })
+	stages.Must(stage.Read, func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient, Application: c.Application}) })
 	if err != nil {
 		return nil, nil, hint.With(err, adviseReading(err, c.Lenient))
 	}
@@ -126,6 +136,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	if !run.Start.IsZero() {
 		m.Ended = run.Start.Add(time.Duration(run.DurationNS))
 	}
+	describeReading(m, read)
 	if read.Skipped > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
 	}
@@ -136,7 +147,7 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	}
 	m.Filtered, m.Speed = clustered.Filtered, clustered.Speed
 	if run.Bursts() == 0 {
-		m.Empty = "no thread of the trace is ever running"
+		m.Empty = emptyReading(m.Applications)
 	} else {
 		m.Notes = append(m.Notes, clustered.Notes...)
 	}
@@ -153,7 +164,10 @@ func writeTree(path string, tree *clustering.Tree) error {
 
 func adviseReading(err error, lenient bool) string {
 	var at *prv.Error
+	var none *prv.NoApplicationError
 	switch {
+	case errors.As(err, &none):
+		return "--application takes the number of one of those, or all"
 	case errors.Is(err, prv.ErrTruncated):
 		return "copy or compress the trace again: its end is missing"
 	case errors.Is(err, prv.ErrDamaged):

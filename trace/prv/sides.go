@@ -66,10 +66,13 @@ func readLabels(in io.Reader) (*labels, error) {
 	return l, err
 }
 
-// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets: what has several
-// words is no unit. The last bracket counts, because a native event's name may hold others.
+// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets, in parentheses in some
+// versions: what has several words is no unit. The last bracket counts, because a native event's name may hold others.
 func counterOfLabel(label string) trace.Counter {
 	name := strings.TrimSpace(label)
+	if i := strings.LastIndex(name, " (["); i > 0 && strings.HasSuffix(name, "])") {
+		name = name[:i+1] + name[i+2:len(name)-1]
+	}
 	c := trace.Counter{Name: name}
 	if i := strings.LastIndex(name, " ["); i > 0 && strings.HasSuffix(name, "]") {
 		c.Name = name[:i]
