@@ -327,6 +327,16 @@ func losses(m *rundir.Manifest) string {
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(l.FiguresDamaged, "count of losses", "counts of losses", " damaged, see the notes")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
+	if m.Reading != nil {
+		leftOut := int64(-l.LinesSkipped)
+		for _, x := range m.Reading.LeftOut {
+			leftOut += x.Records
+		}
+		add(leftOut, "record", "records", " of the trace left out, see the notes")
+		if s := float64(m.Reading.MissingSeconds); s > 0 {
+			parts = append(parts, Duration(s*1e9)+" of the threads' time missing in the trace")
+		}
+	}
 	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")
 	parts = append(parts, died(m)...)
 	if len(parts) == 0 {

@@ -15,7 +15,7 @@ type Reading struct {
 	HeaderEndNS int64 // what the header takes for the end
 	LastNS      int64 // the end of the last record
 
-	// Of the threads that are kept.
+	// Of the threads that are kept, but for those without an MPI call beside others.
 	ThreadNS  float64 // from the first to the last record of each, together
 	Missing   []Missing
 	MissingNS float64 // of all of them, what they have in common once
@@ -65,21 +65,23 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 			x.LeftOut = append(x.LeftOut, l)
 		}
 	}
-	x.Callless = callless(run, r.header)
+	several := severalThreads(run)
+	x.Callless = callless(run, several)
 	off, empty, dropped := Missing{What: MissingOff}, Missing{What: MissingRecords}, Missing{What: MissingDetail}
 	for i, reader := range readers {
 		t := &run.Threads[i]
+		if t.Calls.Len() == 0 && several(t) && !x.Callless.All {
+			continue // it may well be idle without a word
+		}
 		x.ThreadNS += float64(t.EndNS - t.BeginNS)
 		for _, s := range reader.cover.flushes {
 			x.FlushNS += float64(s.EndNS - s.BeginNS)
 		}
-		var pauses, gaps []trace.Stretch
+		var pauses []trace.Stretch
 		for _, p := range t.Pauses {
 			pauses = append(pauses, trace.Stretch{BeginNS: p.BeginNS, EndNS: p.EndNS})
 		}
-		if t.Calls.Len() > 0 || x.Callless.All { // others may well be idle without a word
-			gaps = reader.cover.longGaps(run.DurationNS)
-		}
+		gaps := reader.cover.longGaps(run.DurationNS)
 		off.add(t, pauses)
 		empty.add(t, gaps)
 		dropped.add(t, reader.cover.dropped)
@@ -93,21 +95,26 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 	return x
 }
 
-func callless(run *trace.Run, h *header) Callless {
-	var c Callless
-	calls := 0
-	lastWorld, lastRank := -1, -1
+// severalThreads says whether the rank of a thread has others with a record.
+func severalThreads(run *trace.Run) func(t *trace.Thread) bool {
 	threads := make(map[[2]int]int)
 	for i := range run.Threads {
 		threads[[2]int{run.Threads[i].World, run.Threads[i].Rank}]++
 	}
+	return func(t *trace.Thread) bool { return threads[[2]int{t.World, t.Rank}] > 1 }
+}
+
+func callless(run *trace.Run, several func(*trace.Thread) bool) Callless {
+	var c Callless
+	calls := 0
+	lastWorld, lastRank := -1, -1
 	for i := range run.Threads {
 		t := &run.Threads[i]
 		if t.Calls.Len() > 0 {
 			calls++
 			continue
 		}
-		if threads[[2]int{t.World, t.Rank}] < 2 {
+		if !several(t) {
 			continue
 		}
 		c.Threads++
