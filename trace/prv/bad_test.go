@@ -144,6 +144,11 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("#Paraver (x):9:1(1):1:1(4000000:1)\n1:0:1:1:3999999:0:-1:1\n2:0:1:1:1:0:90000001:65541\n"), []byte{}, []byte("LEVEL APPL SIZE 1000000000\n"))
 	f.Add([]byte("#Paraver (x):9_ns:0:1:1(1)\n1:0:1:1:1:3:3:1\n1:0:1:1:1:3:3:1\n2:0:1:1:1:3:41999999:1:42000000:1:41999999:2:42000000:1\n# c\n4:x\n"), []byte("7 42000000 [\n"), []byte{})
 	f.Add([]byte("\x1f\x8b\x08"), []byte{}, []byte{})
+	f.Add([]byte(applicationsTrace), []byte("EVENT_TYPE\n7 42000050 PAPI_TOT_INS ([Instr completed])\n"), []byte("LEVEL APPL SIZE 3\na\nb\nc\n"))
+	f.Add([]byte("#Paraver (x):90_ns:1(9):2:1(1:1),2:2(1:1,2:1),1\nc:1:1:1:1\nc:2:1:2:1:2\ni:2:2\n1:0:2:2:2:0:9:1\n"), []byte{}, []byte{})
+	f.Add([]byte(hybridText(hybrid{ranks: 2, steps: 3}.records(), hybrid{ranks: 2, steps: 3}.closing("1:OBJECT:LAST:1857922:1"),
+		[]string{"1:1:1:1:1:5:7:14", "2:1:1:1:1:3:40000012:0", "2:1:1:1:1:4:40000003:1"})),
+		[]byte("EVENT_TYPE\n0 70000001 C\nVALUES\n3 a..c [abc]\n4 a..c (d..e) [12 (abc, d\n\nEVENT_TYPE\n0 80000001 L\nVALUES\n3 12 (a..b) [12 (ab, c)]\n"), []byte{})
 	f.Add([]byte("#Paraver (x):90_ns:1(1):1:1(1:1)\n1:0:1:1:1:0:20:1000\n2:0:1:1:1:20:90000101:1\n1:0:1:1:1:20:22:4\n2:0:1:1:1:20:50000001:1\n1:0:1:1:1:22:38:1\n2:0:1:1:1:22:50000001:0\n2:0:1:1:1:38:90000101:2\n2:0:1:1:1:40:90000101:0\n"),
 		[]byte("EVENT_TYPE\n9 90000101 moriens window\nVALUES\n0 Dropped\n1 representative, phase 0, 20 to 38 ns: x\n2 y\n"), []byte{})
 	f.Fuzz(func(t *testing.T, prv, pcf, row []byte) {
@@ -169,6 +174,21 @@ func FuzzRead(f *testing.F) {
 			if slices.ContainsFunc(r.Run.Worlds, func(w trace.World) bool { return w.Size > 1000 }) ||
 				slices.ContainsFunc(r.Run.Threads, func(th trace.Thread) bool { return th.Thread > 1000 }) {
 				continue
+			}
+			if x := &r.Reading; x.Sorted == 0 && len(x.LeftOut) == 0 { // where nothing is out of order, sorting changes nothing
+				streamed, err := Read(io.MultiReader(bytes.NewReader(prv)), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), Lenient: lenient})
+				if err != nil || streamed.Run.Bursts() != r.Run.Bursts() || streamed.Run.Calls() != r.Run.Calls() || streamed.Skipped != r.Skipped {
+					t.Fatalf("%v: sorted it is another trace", err)
+				}
+			}
+			for application := range r.Applications {
+				one, err := Read(bytes.NewReader(prv), Options{Labels: bytes.NewReader(pcf), Names: bytes.NewReader(row), Lenient: lenient, Application: application + 1})
+				if err != nil && lenient || err == nil && one.Run.Bursts() != r.Applications[application].Bursts {
+					t.Fatalf("application %d: %v", application+1, err)
+				}
+				if application == 3 {
+					break
+				}
 			}
 			again := roundTrip(t, r.Run)
 			if again.Bursts() != r.Run.Bursts() || again.Calls() != r.Run.Calls() {

@@ -185,18 +185,26 @@ func whole(label string) string {
 			return label
 		}
 		short, long := label[:from+i], label[from+i+2:len(label)-1]
-		if i := strings.Index(short, shortened); i >= 0 && alike(short, i, long) {
+		if alike(short, long) {
 			return long
 		}
 		from += i + 2
 	}
 }
 
-// alike says whether a shortened form with its dots at a place can be that of a long one: it begins as that, and what is behind the dots
-// comes behind it there.
-func alike(short string, dots int, long string) bool {
-	begin, end := short[:dots], strings.TrimRight(short[dots+len(shortened):], ")")
-	return strings.HasPrefix(long, begin) && strings.Contains(long[len(begin):], end)
+// alike says whether a label can be the shortened form of a long one: it has dots, begins as that, and what is behind the dots comes behind
+// it there.
+func alike(short, long string) bool {
+	parts := strings.Split(strings.TrimRight(short, ")"), shortened)
+	rest, ok := strings.CutPrefix(long, parts[0])
+	for _, part := range parts[1:] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return ok && len(parts) > 1
 }
 
 func lineNumber(text string) int {

@@ -87,8 +87,7 @@ func (r *reader) release(t *threadReader) error {
 	r.number = h.number
 	err := read(h.text)
 	r.spare = append(r.spare, h.text)
-	var at *Error
-	if err != nil && !errors.As(err, &at) {
+	if err != nil {
 		err = &Error{h.number, err}
 	}
 	return err

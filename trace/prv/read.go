@@ -203,7 +203,9 @@ func (r *reader) fault(err error, number int) error {
 	if err == nil {
 		return nil
 	}
-	err = &Error{number, err}
+	if _, has := err.(*Error); !has { // one that was held has its own
+		err = &Error{number, err}
+	}
 	if !r.lenient || errors.Is(err, errDisorder) {
 		return err
 	}
