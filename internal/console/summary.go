@@ -147,7 +147,7 @@ func headline(m *rundir.Manifest) string {
 	}
 	var fields []string
 	if partial := m.Reading.Partial(); partial != "" {
-		fields = append(fields, strings.ToUpper(partial[:1])+partial[1:])
+		fields = append(fields, partial)
 	}
 	if what != "" { // else no process has come, and nobody has told the command
 		fields = append(fields, what)
