@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,7 +80,11 @@ func Analyze(c AnalyzeConfig) error {
 		}
 	}
 
-	for _, t := range console.Troubles(m, "Paraver traces show computation as state 1, running: was this one made without states?") {
+	emptyHint := "Paraver traces show computation as state 1, running: was this one made without states?"
+	if m.Empty != "" && slices.ContainsFunc(m.Applications, func(a rundir.Application) bool { return a.Bursts > 0 }) {
+		emptyHint = "leave out --application, or name another one"
+	}
+	for _, t := range console.Troubles(m, emptyHint) {
 		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if c.JSON {

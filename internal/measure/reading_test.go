@@ -166,7 +166,7 @@ func TestAnalyzeApplications(t *testing.T) {
 			if err != nil || m.Bursts != c.bursts || len(m.Applications) != len(c.computeNS) || analysed(m.Applications) != c.one {
 				t.Errorf("%v: %d bursts, applications %+v", err, m.Bursts, m.Applications)
 			}
-			if c.name == "one without bursts" && !strings.Contains(a.stderr, "no bursts: no thread of application 1 is ever running, but some of application 2 are") {
+			if c.name == "one without bursts" && !strings.Contains(a.stderr, "no bursts: no thread of application 1 is ever running, but some of application 2 are\nhint: leave out --application") {
 				t.Errorf("stderr: %s", a.stderr)
 			}
 			f := analyzeText(t, text, func(x *AnalyzeConfig) { x.Application = c.application }).figures(t)
