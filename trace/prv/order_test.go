@@ -332,6 +332,21 @@ func TestMissingStretches(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", c.name, x.Missing, want)
 		}
 	}
+	// Calls without states are no gaps, whether their end comes before the state or behind it.
+	for _, line := range []string{"2:1:1:1:1:B:50000001:0\n1:1:1:1:1:B:C:1\n", "1:1:1:1:1:B:C:1\n2:1:1:1:1:B:50000001:0\n"} {
+		var b strings.Builder
+		b.WriteString("#Paraver (x):9_ns:1(1):1:1(1:1)\n")
+		for i := range 20 {
+			length := 5
+			if i == 7 {
+				length = 500
+			}
+			b.WriteString(strings.NewReplacer("A", fmt.Sprint(1000*i), "B", fmt.Sprint(1000*i+length), "C", fmt.Sprint(1000*i+1000)).Replace("2:1:1:1:1:A:50000001:1\n" + line))
+		}
+		if r, err := Read(strings.NewReader(b.String()), Options{}); err != nil || len(r.Reading.Missing) != 0 || r.Run.Calls() != 20 {
+			t.Errorf("%q: %v: %+v", line, err, r)
+		}
+	}
 	// A trace that knows no state but running, and no calls, leaves a gap behind each; none of them is missing.
 	var b strings.Builder
 	b.WriteString("#Paraver (x):9_ns:1(1):1:1(1:1)\n")
