@@ -41,7 +41,7 @@ func (r *reader) hold(line []byte) error {
 	if fields(line, 1, v[:]) < 0 {
 		return errFields
 	}
-	now, err := r.time(v[4])
+	now, err := r.inRange(v[4]) // what leaves the window is checked in full
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,31 @@ func TestBackwardsState(t *testing.T) {
 	}
 }
 
+// A time that is far behind the header's end, and behind nearly all others, is damage: an error, or skipped.
+func TestFarTime(t *testing.T) {
+	lines := hybrid{ranks: 2, steps: 1000}.records()
+	header := strings.Replace(hybridHeader, "1857922_ns", "4000000000_ns", 1)
+	far := slices.Insert(slices.Clone(lines), 7000, "1:1:1:1:1:2000000000:900000000000000000:5")
+	text := header + strings.Join(far, "\n") + "\n"
+	if _, err := Read(strings.NewReader(text), Options{}); err == nil || err.Error() != "line 7005: a time far behind the header's end and nearly all other records" {
+		t.Errorf("error %v", err)
+	}
+	r, err := Read(strings.NewReader(text), Options{Lenient: true})
+	if err != nil || r.Skipped != 1 || r.Reading.LastNS != 4_000_000_000 || r.Run.DurationNS != 4_000_000_000 || r.Run.Bursts() != 4000 {
+		t.Errorf("%v: %+v", err, r)
+	}
+	if _, err := Read(io.MultiReader(strings.NewReader(text)), Options{Lenient: true}); err == nil || !strings.Contains(err.Error(), "line 7005: a time far behind") {
+		t.Errorf("a stream: error %v", err)
+	}
+	// One of a thousand and more: the header is wrong.
+	for range 14 {
+		far = append(far, "1:1:1:1:1:8000000001:8000000002:5")
+	}
+	if r, err := Read(strings.NewReader(header+strings.Join(far, "\n")+"\n"), Options{}); err != nil || r.Reading.LastNS != 900000000000000000 {
+		t.Errorf("%v: %+v", err, r)
+	}
+}
+
 // Open states end with the records where these go on behind the header's end, else with the header.
 func TestOpenStates(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
@@ -143,7 +168,7 @@ func readSorting(t *testing.T, text string, lenient bool) (*Result, error) {
 	t.Helper()
 	l, _ := readLabels(nil)
 	n, _ := readNames(nil)
-	return readOnce(strings.NewReader(text), Options{Lenient: lenient}, l, n, true)
+	return readOnce(strings.NewReader(text), Options{Lenient: lenient}, l, n, pass{sorting: true})
 }
 
 // Records that move by less than the window, in whatever way, are read as if they lay in order.

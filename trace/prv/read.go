@@ -75,15 +75,26 @@ func Read(in io.Reader, o Options) (*Result, error) {
 		return nil, fmt.Errorf("names: %w", err)
 	}
 	seeker, startAt := rewindable(in)
-	r, err := readOnce(in, o, labels, names, seeker == nil)
-	if errors.Is(err, errDisorder) {
-		if _, err := seeker.Seek(startAt, io.SeekStart); err != nil {
-			return nil, fmt.Errorf("read once more, to sort: %w", err)
+	way := pass{sorting: seeker == nil}
+	for {
+		r, err := readOnce(in, o, labels, names, way)
+		switch {
+		case errors.Is(err, errDisorder) && !way.sorting:
+			way.sorting = true
+		case errors.Is(err, errFar) && o.Lenient && seeker != nil && !way.near:
+			way.near = true
+		default:
+			return r, err
 		}
-		r, err = readOnce(in, o, labels, names, true)
+		if _, err := seeker.Seek(startAt, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("read it once more: %w", err)
+		}
 	}
-	return r, err
 }
+
+// A pass is how a trace is read: as it lies there or sorting the records of each thread; and taking all times, or those alone that
+// are not far behind the header's end.
+type pass struct{ sorting, near bool }
 
 // rewindable returns in as what can go back to where it is now, or nil.
 func rewindable(in io.Reader) (io.Seeker, int64) {
@@ -98,8 +109,8 @@ func rewindable(in io.Reader) (io.Seeker, int64) {
 	return seeker, at
 }
 
-// readOnce reads a trace as it lies there, or sorting the records of each thread; without that disorder is an error.
-func readOnce(in io.Reader, o Options, labels *labels, names *names, sorting bool) (*Result, error) {
+// readOnce reads a trace in one way. Without sorting disorder is errDisorder.
+func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (*Result, error) {
 	buffered := bufio.NewReader(in)
 	in = buffered
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
@@ -109,7 +120,7 @@ func readOnce(in io.Reader, o Options, labels *labels, names *names, sorting boo
 		}
 		in = z
 	}
-	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: sorting, application: o.Application}
+	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application}
 	r.paths.init()
 	if err := r.read(); err != nil {
 		return nil, err
@@ -131,7 +142,12 @@ type reader struct {
 
 	application int // Options.Application
 	sorting     bool
-	window      int // records held of a thread, to sort them
+	near        bool  // times behind far are faults
+	farNS       int64 // far behind the header's end
+	far         int64 // records with such times
+	farLine     int   // of the first
+	farLast     int   // of the last
+	window      int   // records held of a thread, to sort them
 	spare       [][]byte
 
 	threads     []*threadReader // in the order of their first record
@@ -170,6 +186,10 @@ func (r *reader) read() error {
 		return r.noApplication(r.application)
 	}
 	r.window = windowOf(r.header)
+	r.farNS = openEnd
+	if end := r.header.endNS; end > 0 && end < openEnd/farTimes {
+		r.farNS = farTimes * end
+	}
 	r.columns = make(map[uint32]int)
 	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.event.callers, r.labels) }
 	for {
@@ -191,6 +211,9 @@ func (r *reader) read() error {
 	}
 	if err := r.releaseAll(); err != nil {
 		return err
+	}
+	if r.far > 0 && r.far < r.records/farOne {
+		return &Error{r.farLine, errFar}
 	}
 	if n := int64(len(r.comms)); r.header.commLines != noCount && n != r.header.commLines && !r.lenient {
 		return &Error{r.lines.number, fmt.Errorf("%d communicators, but the header announces %d", n, r.header.commLines)}
@@ -365,11 +388,42 @@ func (r *reader) message(line []byte) error {
 
 // time checks a time of the body and returns it in nanoseconds.
 func (r *reader) time(raw int64) (int64, error) {
+	ns, err := r.inRange(raw)
+	if err == nil && ns > r.farNS {
+		err = r.farTime()
+	}
+	return ns, err
+}
+
+func (r *reader) inRange(raw int64) (int64, error) {
 	if raw < 0 || raw > (openEnd-1)/r.header.unitNS {
 		return 0, fmt.Errorf("time %d is outside of what a trace can hold", raw)
 	}
 	return raw * r.header.unitNS, nil
 }
+
+// farTime counts a record that has a time far behind the header's end, or refuses it.
+func (r *reader) farTime() error {
+	if r.near {
+		return errFar
+	}
+	if r.farLast == r.number {
+		return nil
+	}
+	if r.farLast = r.number; r.farLine == 0 {
+		r.farLine = r.number
+	}
+	r.far++
+	return nil
+}
+
+// Times behind farTimes the header's end are damage where they are less than one of farOne records; else it is the header that is wrong.
+const (
+	farTimes = 2
+	farOne   = 1000
+)
+
+var errFar = errors.New("a time far behind the header's end and nearly all other records")
 
 // object finds the thread of cpu, appl, task, thread.
 func (r *reader) object(v []int64) (*threadReader, error) {

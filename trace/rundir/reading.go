@@ -135,7 +135,9 @@ func duration(seconds Number) string {
 		return fmt.Sprintf("%.2f s", s)
 	case s >= 1e-3:
 		return fmt.Sprintf("%.3g ms", s*1e3)
-	default:
+	case s >= 1e-6:
 		return fmt.Sprintf("%.3g us", s*1e6)
+	default:
+		return fmt.Sprintf("%.3g ns", s*1e9)
 	}
 }
