@@ -14,7 +14,7 @@ const othersNamed = 4
 // writeApplications says which application of a trace was analysed, where it has several, and which threads of it make no MPI call.
 func writeApplications(b *strings.Builder, m *rundir.Manifest) {
 	if text := applications(m.Applications); text != "" {
-		fmt.Fprintf(b, "applications: %s\n", text)
+		fmt.Fprintf(b, "%s\n", text)
 	}
 	if m.Reading != nil {
 		if text := callless(&m.Reading.Callless); text != "" {
@@ -23,37 +23,42 @@ func writeApplications(b *strings.Builder, m *rundir.Manifest) {
 	}
 }
 
+// applications is "application 2 of 2: 12 tasks, 600 bursts, 420 us computing; application 1 has no bursts (8 tasks, 16 records)".
 func applications(list []rundir.Application) string {
 	if len(list) < 2 {
 		return ""
 	}
-	var analysed, others []string
-	for _, a := range list {
-		if a.Analysed {
-			analysed = append(analysed, fmt.Sprintf("%d of %d is analysed (%s)", a.Number, len(list), application(&a)))
-		} else {
-			others = append(others, fmt.Sprintf("%d is not (%s)", a.Number, application(&a)))
+	var parts, others []string
+	for i := range list {
+		a := &list[i]
+		size := count(a.Tasks, "task")
+		did := fmt.Sprintf("%s, %s computing", count(a.Bursts, "burst"), Duration(float64(a.ComputingSeconds)*1e9))
+		records := count(int(a.Records), "record")
+		switch {
+		case a.Analysed && a.Bursts == 0:
+			parts = append(parts, fmt.Sprintf("application %d of %d%s: %s, no bursts, %s", a.Number, len(list), inBrackets(a.Name), size, records))
+		case a.Analysed:
+			parts = append(parts, fmt.Sprintf("application %d of %d%s: %s, %s", a.Number, len(list), inBrackets(a.Name), size, did))
+		case a.Bursts == 0:
+			others = append(others, fmt.Sprintf("application %d%s has no bursts (%s, %s)", a.Number, inBrackets(a.Name), size, records))
+		default:
+			others = append(others, fmt.Sprintf("application %d%s is left out (%s, %s, %s)", a.Number, inBrackets(a.Name), size, did, records))
 		}
 	}
 	if len(others) == 0 {
-		return fmt.Sprintf("all %d are analysed together", len(list))
+		return fmt.Sprintf("applications: all %d are analysed together", len(list))
 	}
 	if more := len(others) - othersNamed; more > 0 {
-		others = append(others[:othersNamed], fmt.Sprintf("nor are %d more, of which %s tells", more, rundir.ManifestFile))
+		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out, of which %s tells", more, rundir.ManifestFile))
 	}
-	return strings.Join(append(analysed, others...), "; ")
+	return strings.Join(append(parts, others...), "; ")
 }
 
-func application(a *rundir.Application) string {
-	var parts []string
-	if a.Name != "" {
-		parts = append(parts, a.Name)
+func inBrackets(name string) string {
+	if name == "" {
+		return ""
 	}
-	parts = append(parts, count(a.Tasks, "task"))
-	if a.Bursts == 0 {
-		return strings.Join(append(parts, "no bursts", count(int(a.Records), "record")), ", ")
-	}
-	return strings.Join(append(parts, count(a.Bursts, "burst"), Duration(float64(a.ComputingSeconds)*1e9)+" computing"), ", ")
+	return " (" + name + ")"
 }
 
 // callless says which threads are those of OpenMP.
