@@ -79,7 +79,7 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 		}
 		var pauses []trace.Stretch
 		for _, p := range t.Pauses {
-			pauses = append(pauses, trace.Stretch{BeginNS: p.BeginNS, EndNS: p.EndNS})
+			pauses = append(pauses, trace.Stretch(p))
 		}
 		gaps := reader.cover.longGaps(run.DurationNS)
 		off.add(t, pauses)
