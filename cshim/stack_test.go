@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"moriens/agent/ring"
 	"moriens/internal/mpicall"
 	"moriens/internal/mpitest"
+	"moriens/internal/testenv"
 )
 
 // A tool is another library that wraps MPI: test/tool.c.
@@ -35,8 +37,8 @@ func wordy(format string) string {
 	return strings.Join(list, ", ")
 }
 
-// build compiles the tool, for an MPI where it goes on to C from Fortran.
-func (w tool) build(t *testing.T, mpi mpitest.MPI) string {
+// build compiles the tool: with that of an MPI where it goes on to C from Fortran.
+func (w tool) build(t *testing.T, compiler string) string {
 	t.Helper()
 	var list strings.Builder
 	wraps := func(name string) bool {
@@ -68,14 +70,13 @@ func (w tool) build(t *testing.T, mpi mpitest.MPI) string {
 		t.Fatal(err)
 	}
 	out := filepath.Join(dir, "lib"+w.name+".so")
-	compiler := "gcc"
 	args := []string{"-O1", "-w", "-shared", "-fPIC", "-I", dir, "-DNAME=\"" + w.name + "\"", "-DPARAMETERS=" + wordy("word a%d"), "-DARGUMENTS=" + wordy("a%d"),
 		"-DTYPES=" + strings.TrimSuffix(strings.Repeat("word,", 20), ","), "-o", out, "test/tool.c"}
 	if w.forward {
 		args = append(args, "-DFORWARD")
 	}
 	if w.fortranC {
-		compiler, args = mpi.CC, append(args, "test/toolfortran.c")
+		args = append(args, "test/toolfortran.c")
 	}
 	if text, err := exec.Command(compiler, append(args, "-ldl")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -166,19 +167,22 @@ func expectNote(t *testing.T, ranks map[int]*process, path string, words ...stri
 
 // TestStack has another tool behind the library, before it, and on both sides.
 func TestStack(t *testing.T) {
-	library := mpitest.Library(t)
+	testenv.Need(t, "gcc")
+	var (
+		library = mpitest.Library(t)
+		plain   = tool{name: "plain"}
+		forward = tool{name: "forward", forward: true}
+		ends    = tool{name: "ends", only: []string{"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Barrier"}}
+		p, f, e = plain.build(t, "gcc"), forward.build(t, "gcc"), ends.build(t, "gcc")
+	)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		var (
-			plain   = tool{name: "plain"}
-			forward = tool{name: "forward", forward: true}
-			ends    = tool{name: "ends", only: []string{"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Barrier"}}
 			program = []string{mpi.App(t, "allcalls"), "2"}
 			run     = func(t *testing.T, preload []string, env ...string) outcome {
 				t.Helper()
 				dir := t.TempDir()
 				return job{mpi: mpi, preload: strings.Join(preload, ":"), program: program, env: append(env, "TOOL_OUT="+dir), out: dir}.run(t)
 			}
-			p, f, e = plain.build(t, mpi), forward.build(t, mpi), ends.build(t, mpi)
 		)
 		t.Run("behind", func(t *testing.T) {
 			o := run(t, []string{library, p})
@@ -282,16 +286,20 @@ func TestStack(t *testing.T) {
 
 // TestStackFortran has tools behind the library that wrap Fortran symbols: they go on in Fortran, or by the C function.
 func TestStackFortran(t *testing.T) {
-	library := mpitest.Library(t)
+	testenv.Need(t, "gcc")
+	var (
+		library     = mpitest.Library(t)
+		fortranTool = tool{name: "fortran", fortran: true}
+		throughC    = tool{name: "throughc", fortranC: true}
+		f           = fortranTool.build(t, "gcc")
+	)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
-		fortranTool := tool{name: "fortran", fortran: true}
-		throughC := tool{name: "throughc", fortranC: true}
-		f, c := fortranTool.build(t, mpi), throughC.build(t, mpi)
+		c := throughC.build(t, mpi.CC)
 		for _, binding := range mpitest.Bindings {
 			t.Run(binding, func(t *testing.T) {
 				for _, behind := range []string{f, c} {
-					if behind == c && binding == "F08" {
-						continue // it has other symbols
+					if (behind == c) != (binding == "USE_MPI") {
+						continue // other symbols, or the same again
 					}
 					dir := t.TempDir()
 					o := job{mpi: mpi, preload: library + ":" + behind, program: fortran(t, mpi, binding), env: []string{"TOOL_OUT=" + dir}, out: dir}.run(t)
@@ -364,5 +372,82 @@ func TestStackProgram(t *testing.T) {
 			}
 		}
 		expectNote(t, ranks, program, "comes before libmoriens.so and answers 2 of the MPI functions itself, MPI_Init without passing it on")
+	})
+}
+
+var entered = regexp.MustCompile(`(?m)^ENTER .* Region: "(MPI_\w+)"`)
+
+// expectAlso is expectExact, but for calls of some functions that the tool makes itself, to write its trace at the end: before us, they are recorded.
+func expectAlso(t *testing.T, o outcome, own ...string) map[int]*process {
+	t.Helper()
+	ranks, faults := read(t, o.dir)
+	got := map[int]map[string]int{}
+	for rank, p := range ranks {
+		got[rank] = p.calls()
+		for _, name := range own {
+			if got[rank][name] < o.counts[rank][name] {
+				t.Errorf("rank %d: %d calls of %s, of %d", rank, got[rank][name], name, o.counts[rank][name])
+			}
+		}
+	}
+	expectCounts(t, "recorded", without(o.counts, own...), without(got, own...))
+	if len(faults) != 0 {
+		t.Errorf("faults %v", faults)
+	}
+	return ranks
+}
+
+// TestStackEztrace has Debian's EZTrace behind the library and before it. It passes calls on under their MPI names, so that both see them all.
+func TestStackEztrace(t *testing.T) {
+	testenv.Need(t, "eztrace", "otf2-print")
+	library := mpitest.Library(t)
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plugins, err := filepath.Glob("/usr/lib/*/libeztrace-" + mpi.Name + ".so")
+		if err != nil || len(plugins) != 1 {
+			testenv.Lacking(t, fmt.Sprintf("EZTrace for %s: %v", mpi.Name, plugins))
+		}
+		eztrace := filepath.Join(filepath.Dir(plugins[0]), "libeztrace-lib.so") + ":" + plugins[0]
+		for side, preload := range map[string]string{"behind": library + ":" + eztrace, "before": eztrace + ":" + library} {
+			t.Run(side, func(t *testing.T) {
+				dir := t.TempDir()
+				o := job{
+					mpi: mpi, preload: preload, program: []string{mpi.App(t, "allcalls")},
+					env: []string{"EZTRACE_TRACE=" + mpi.Name, "EZTRACE_TRACE_DIR=" + dir},
+				}.run(t)
+				if o.err != nil {
+					t.Fatalf("%v\n%s", o.err, o.stderr)
+				}
+				var ranks map[int]*process
+				if side == "behind" {
+					ranks = expectExact(t, o)
+				} else {
+					ranks = expectAlso(t, o, "MPI_Barrier", "MPI_Bcast", "MPI_Comm_dup", "MPI_Comm_free", "MPI_Recv", "MPI_Reduce", "MPI_Send")
+				}
+				expectEnded(t, ranks)
+				expectNote(t, ranks, plugins[0], "comes "+side+" libmoriens.so")
+				archives, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
+				if err != nil || len(archives) != 1 {
+					t.Fatalf("%v, %v\n%s", archives, err, o.stderr)
+				}
+				text, err := exec.Command("otf2-print", archives[0]).CombinedOutput()
+				if err != nil {
+					t.Fatalf("%v\n%s", err, text)
+				}
+				planted, traced := map[string]int{}, map[string]int{}
+				for _, m := range entered.FindAllStringSubmatch(string(text), -1) {
+					traced[m[1]]++
+				}
+				for _, all := range o.counts {
+					for name, n := range all {
+						if traced[name] > 0 { // EZTrace has no event of some that it wraps
+							planted[name] += n
+						}
+					}
+				}
+				if diff := cmp.Diff(planted, traced); diff != "" || len(traced) < 30 {
+					t.Errorf("EZTrace has %d functions (planted, traced):\n%s", len(traced), diff)
+				}
+			})
+		}
 	})
 }
