@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,6 +24,7 @@ import (
 type tool struct {
 	name     string
 	forward  bool     // it goes on to the next MPI_X, not to PMPI_X
+	alias    bool     // it has the names PMPI_X too, for the same functions, as Darshan
 	only     []string // of C; nil: it wraps all functions that we do
 	fortran  bool     // it wraps the Fortran symbols of the same functions, and goes on in Fortran
 	fortranC bool     // it wraps a few Fortran symbols, and goes on to the C function MPI_X
@@ -74,6 +76,9 @@ func (w tool) build(t *testing.T, compiler string) string {
 		"-DTYPES=" + strings.TrimSuffix(strings.Repeat("word,", 20), ","), "-o", out, "test/tool.c"}
 	if w.forward {
 		args = append(args, "-DFORWARD")
+	}
+	if w.alias {
+		args = append(args, "-DALIAS")
 	}
 	if w.fortranC {
 		args = append(args, "test/toolfortran.c")
@@ -141,6 +146,16 @@ func without(counts map[int]map[string]int, names ...string) map[int]map[string]
 	return less
 }
 
+// only leaves all others out.
+func only(counts map[int]map[string]int, names ...string) map[int]map[string]int {
+	some := map[int]map[string]int{}
+	for rank, all := range counts {
+		some[rank] = maps.Clone(all)
+		maps.DeleteFunc(some[rank], func(name string, _ int) bool { return !slices.Contains(names, name) })
+	}
+	return some
+}
+
 func expectCounts(t *testing.T, who string, want, got map[int]map[string]int) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -173,7 +188,10 @@ func TestStack(t *testing.T) {
 		plain   = tool{name: "plain"}
 		forward = tool{name: "forward", forward: true}
 		ends    = tool{name: "ends", only: []string{"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Barrier"}}
+		names   = []string{"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Barrier", "MPI_Send", "MPI_Wait"}
+		alias   = tool{name: "alias", alias: true, only: names}
 		p, f, e = plain.build(t, "gcc"), forward.build(t, "gcc"), ends.build(t, "gcc")
+		a       = alias.build(t, "gcc")
 	)
 	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
 		var (
@@ -221,6 +239,20 @@ func TestStack(t *testing.T) {
 			expectEnded(t, expectExact(t, o))
 			expectCounts(t, "first", o.counts, forward.counts(t, o.out))
 			expectCounts(t, "second", o.counts, plain.counts(t, o.out))
+		})
+		t.Run("behind, with PMPI names", func(t *testing.T) {
+			o := run(t, []string{library, p, a})
+			succeed(t, o)
+			ranks := expectExact(t, o)
+			expectEnded(t, ranks)
+			expectCounts(t, "first", o.counts, plain.counts(t, o.out))
+			expectCounts(t, "second", only(o.counts, names...), alias.counts(t, o.out))
+			o = run(t, []string{library, a})
+			succeed(t, o)
+			ranks = expectExact(t, o)
+			expectEnded(t, ranks)
+			expectCounts(t, "alone", only(o.counts, names...), alias.counts(t, o.out))
+			expectNote(t, ranks, a, "comes behind libmoriens.so: 6 MPI functions go through it")
 		})
 		t.Run("before", func(t *testing.T) {
 			o := run(t, []string{p, library})

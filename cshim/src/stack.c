@@ -67,12 +67,14 @@ static bool ours(const struct object *o)
 	return same(o, &self) || (o->found && strncmp(slash != NULL ? slash + 1 : o->name, own, sizeof own - 1) == 0);
 }
 
-/* The MPI library: where PMPI_X is, and its other parts, such as a libmpi whose PMPI_… are in a libpmpi. No tool has functions of MPI_T. */
+/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is told by functions that no tool has: others
+ * may have names of PMPI_… themselves, as Darshan does for what it wraps. */
 static bool is_mpi(const struct object *o, const void *pmpi, const void *site)
 {
-	struct object of[] = {object_of(pmpi), object_of(moriens_find_symbol("PMPI_Init", site)), object_of(moriens_find_symbol("MPI_T_init_thread", site))};
+	struct object of[] = {object_of(moriens_find_symbol("PMPI_Get_library_version", site)), object_of(moriens_find_symbol("MPI_T_init_thread", site)),
+		object_of(pmpi)};
 
-	return same(o, &of[0]) || same(o, &of[1]) || same(o, &of[2]);
+	return same(o, &of[0]) || same(o, &of[1]) || (!of[0].found && !of[1].found && same(o, &of[2]));
 }
 
 /* The MPI_X of a tool behind us; NULL: there is none. */
@@ -81,7 +83,7 @@ static void *tool_behind(const char *name, const void *pmpi, const void *site)
 	void *next = moriens_find_symbol(name, site);
 	struct object o;
 
-	if (next == NULL || next == pmpi)
+	if (next == NULL)
 		return NULL;
 	o = object_of(next);
 	return ours(&o) || is_mpi(&o, pmpi, site) ? NULL : next;

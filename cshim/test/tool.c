@@ -53,7 +53,14 @@ static void *next(const char *name, const char *pmpi)
 			real = (type (*)(TYPES))next(#symbol, #pmpi); \
 		tool_count(called); \
 		return real(ARGUMENTS); \
-	}
+	} \
+	ALSO(type, symbol, pmpi)
+
+#ifdef ALIAS
+#define ALSO(type, symbol, pmpi) type pmpi(PARAMETERS) __attribute__((alias(#symbol)));
+#else
+#define ALSO(type, symbol, pmpi)
+#endif
 
 #include "list.h"
 
