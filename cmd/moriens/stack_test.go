@@ -72,5 +72,35 @@ func TestToolBefore(t *testing.T) {
 			t.Errorf("no %q in %q", note, m.Notes)
 		}
 		contains(t, o.stdout, note)
+
+		// By plain preload nobody has been called before the first barrier, and nobody is at the end.
+		out = filepath.Join(t.TempDir(), "run")
+		o = execute(t, []string{"MORIENS_DIR=" + out}, mpi.Args(2, library, own)...)
+		m = readManifest(t, out)
+		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
+			t.Errorf("status %d, died %v\n%s%s", o.status, m.Losses.RanksDied, d, o.stderr)
+		}
+	})
+}
+
+// moriens run puts its library before what is preloaded already, and the job's results are whole.
+func TestToolBehind(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plain, _, tool := stackPrograms(t, mpi)
+		for stack, note := range map[string]string{
+			"1": tool + " comes behind libmoriens.so: 3 MPI functions go through it, and its time counts as theirs",
+			"0": tool + " comes behind libmoriens.so and is passed by, for MORIENS_STACK is 0: of 3 MPI functions it sees no call of C",
+		} {
+			out := filepath.Join(t.TempDir(), "run")
+			o := execute(t, []string{"LD_PRELOAD=" + tool, "MORIENS_STACK=" + stack},
+				append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", plain)...)...)
+			m := readManifest(t, out)
+			if d := cmp.Diff(map[string]int{"MPI_Init": 2, "MPI_Barrier": 6, "MPI_Finalize": 2}, m.MPICalls); d != "" || o.status != 0 || m.Complete == nil || !*m.Complete {
+				t.Errorf("status %d, complete %v\n%s%s", o.status, m.Complete, d, o.stderr)
+			}
+			if !slices.Contains(m.Notes, note) {
+				t.Errorf("no %q in %q", note, m.Notes)
+			}
+		}
 	})
 }
