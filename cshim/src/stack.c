@@ -67,12 +67,15 @@ static bool ours(const struct object *o)
 	return same(o, &self) || (o->found && strncmp(slash != NULL ? slash + 1 : o->name, own, sizeof own - 1) == 0);
 }
 
-/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is told by functions that no tool has: others
- * may have names of PMPI_… themselves, as Darshan does for what it wraps. */
+/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is told by functions that
+ * no tool has: a tool may have names PMPI_… itself, as Darshan does for what it wraps. */
 static bool is_mpi(const struct object *o, const void *pmpi, const void *site)
 {
-	struct object of[] = {object_of(moriens_find_symbol("PMPI_Get_library_version", site)), object_of(moriens_find_symbol("MPI_T_init_thread", site)),
-		object_of(pmpi)};
+	struct object of[] = {
+		object_of(moriens_find_symbol("PMPI_Get_library_version", site)),
+		object_of(moriens_find_symbol("MPI_T_init_thread", site)),
+		object_of(pmpi),
+	};
 
 	return same(o, &of[0]) || same(o, &of[1]) || (!of[0].found && !of[1].found && same(o, &of[2]));
 }
@@ -128,7 +131,8 @@ static void count(struct moriens_others *others, const struct object *o)
 	others->other[at].functions++;
 }
 
-/* Where an executable that is not position-independent takes a function's address, it has a stub of that name, which leads on. */
+/* Where an executable that is not position-independent takes a function's address, it has a stub of that name, which
+ * leads on. */
 static bool is_stub(const void *address)
 {
 	ElfW(Sym) *symbol = NULL;

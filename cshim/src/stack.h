@@ -1,9 +1,10 @@
 /*
- * Other tools that wrap MPI, in the same process. A wrapper of ours goes on to the next MPI_X behind us in the loader's order,
- * which is that of a tool where one lies there, else PMPI_X of the MPI library. What such a tool calls meanwhile under an MPI_…
- * name comes to us first: it is not outermost (record.h), so it passes on without a record.
+ * Other tools that wrap MPI, in the same process. A wrapper of ours goes on to the next MPI_X behind us in the
+ * loader's order, which is that of a tool where one lies there, else PMPI_X of the MPI library. What such a tool calls
+ * meanwhile under an MPI_… name comes to us first: it is not outermost (record.h), so it passes on without a record.
  *
- * A tool before us is called in our place. What it passes on as MPI_… we see, what it calls as PMPI_… we do not: it is named.
+ * A tool before us is called in our place. What it passes on as MPI_… we see, what it calls as PMPI_… we do not: it
+ * is named.
  */
 #ifndef MORIENS_STACK_H
 #define MORIENS_STACK_H
@@ -30,7 +31,7 @@ void *moriens_stack_next(const char *pmpi, const void *site);
 /* The same for a Fortran symbol, by its own name. */
 void *moriens_stack_next_fortran(const char *symbol, const void *site);
 
-/* The objects before us that have functions which we wrap. They never see the MPI library's own, unless that is before us. */
+/* The objects before us that have functions which we wrap. The MPI library is one only where it lies before us. */
 void moriens_stack_before(struct moriens_others *others);
 
 /* Those behind us, less the MPI library. */

@@ -1,5 +1,5 @@
-/* Calls three barriers. Takes the addresses of functions, of which the linker makes stubs in an executable with fixed addresses; or, where
- * OWN is defined, has wrappers of MPI_Init and MPI_Finalize itself, which go on to PMPI. */
+/* Calls three barriers. Takes the addresses of functions, of which the linker makes stubs in an executable with fixed
+ * addresses; or, where OWN is defined, has wrappers of MPI_Init and MPI_Finalize itself, which go on to PMPI. */
 #include <mpi.h>
 
 #ifdef OWN

@@ -1,7 +1,8 @@
 /*
- * Another tool that wraps MPI: it counts calls, each by its name, and writes lines "rank function count" to $TOOL_OUT/NAME.<pid>.
- * list.h names the functions. Arguments are passed on as machine words, more of them than any function has. It goes on to PMPI_X, where
- * FORWARD is defined to the MPI_X behind it.
+ * Another tool that wraps MPI: it counts calls, each by its name, and writes lines "rank function count" to
+ * $TOOL_OUT/NAME.<pid>. list.h names the functions. Arguments are passed on as machine words, more of them than any
+ * function has. It goes on to PMPI_X; where FORWARD is defined, to the MPI_X behind it. Where ALIAS is, it has the
+ * names PMPI_X too.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
