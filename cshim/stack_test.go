@@ -414,6 +414,29 @@ func TestStackProgram(t *testing.T) {
 	})
 }
 
+// expectCallers wants the call paths of MPI_Probe to begin in these modules.
+func expectCallers(t *testing.T, ranks map[int]*process, modules []string) {
+	t.Helper()
+	for rank, p := range ranks {
+		probes := 0
+		for _, rec := range p.threads[0] {
+			if rec.Call != mpicall.Probe {
+				continue
+			}
+			probes++
+			for i, want := range modules {
+				frames := p.paths[rec.Path].Frames
+				if i >= len(frames) || filepath.Base(p.modules[frames[i].Module].Path) != want {
+					t.Fatalf("rank %d: frame %d of %+v is not in %s", rank, i, frames, want)
+				}
+			}
+		}
+		if probes == 0 {
+			t.Errorf("rank %d: no MPI_Probe", rank)
+		}
+	}
+}
+
 var entered = regexp.MustCompile(`(?m)^ENTER .* Region: "(MPI_\w+)"`)
 
 // expectAlso is expectExact, but for calls of some functions that the tool makes itself, to write its trace at the end: before us, they are recorded.
@@ -451,7 +474,7 @@ func TestStackEztrace(t *testing.T) {
 				dir := t.TempDir()
 				o := job{
 					mpi: mpi, preload: preload, program: []string{mpi.App(t, "allcalls")},
-					env: []string{"EZTRACE_TRACE=" + mpi.Name, "EZTRACE_TRACE_DIR=" + dir},
+					env: []string{"EZTRACE_TRACE=" + mpi.Name, "EZTRACE_TRACE_DIR=" + dir, "MORIENS_CALLPATH=2"},
 				}.run(t)
 				if o.err != nil {
 					t.Fatalf("%v\n%s", o.err, o.stderr)
@@ -464,6 +487,7 @@ func TestStackEztrace(t *testing.T) {
 				}
 				expectEnded(t, ranks)
 				expectNote(t, ranks, plugins[0], "comes "+side+" libmoriens.so")
+				expectCallers(t, ranks, map[bool][]string{true: {"allcalls"}, false: {filepath.Base(plugins[0]), "allcalls"}}[side == "behind"])
 				archives, err := filepath.Glob(filepath.Join(dir, "*", "*.otf2"))
 				if err != nil || len(archives) != 1 {
 					t.Fatalf("%v, %v\n%s", archives, err, o.stderr)

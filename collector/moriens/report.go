@@ -286,7 +286,7 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 		for _, a := range f.Agents {
 			for _, fault := range a.Faults {
 				if fault.Before != "" {
-					return "no rank could record: " + h.absent[0].Reason, adviseBefore, nil
+					return "no rank could record: " + store.Why(fault), adviseBefore, nil
 				}
 			}
 		}
