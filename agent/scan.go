@@ -56,11 +56,8 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 		who.Size = 0 // a damaged name
 	}
 	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before}
-	switch {
-	case f.Before != "":
+	if f.Before != "" {
 		fault.Reason = f.Before + " comes before libmoriens.so and answered all its MPI calls"
-	case f.Errno == 0: // the text did not come, or the name is damaged
-		fault.Reason = "a library that comes before libmoriens.so answered all its MPI calls"
 	}
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: fault}}
 }

@@ -178,7 +178,9 @@ func (d *Directory) Scan() (Found, error) {
 			}
 			f := Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])}
 			if f.Errno == 0 {
-				f.Before = d.text(name)
+				if f.Before = d.text(name); f.Before == "" {
+					f.Before = "a library" // the file cannot be read, or is no longer there
+				}
 			}
 			found.Faults = append(found.Faults, f)
 		default:
