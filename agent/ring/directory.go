@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,6 +39,8 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
+	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is none, and Errno says why.
+	Before string
 }
 
 // Found is what a scan has found that no scan before it had.
@@ -173,7 +176,13 @@ func (d *Directory) Scan() (Found, error) {
 			for i := range numbers {
 				numbers[i], _ = strconv.Atoi(fault[1+i])
 			}
-			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])})
+			f := Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])}
+			if f.Errno == 0 {
+				if f.Before = d.text(name); f.Before == "" {
+					f.Before = "a library" // the file cannot be read, or is no longer there
+				}
+			}
+			found.Faults = append(found.Faults, f)
 		default:
 			continue
 		}
@@ -183,6 +192,21 @@ func (d *Directory) Scan() (Found, error) {
 		d.listed, d.changed = now, changed
 	}
 	return found, nil
+}
+
+// text is what the file of a fault holds, as far as it can be read: it has its name when it has its text.
+func (d *Directory) text(name string) string {
+	const maxText = 4096 // the longest path
+	f, err := os.OpenFile(filepath.Join(d.path, name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, maxText)) // as far as it can be read
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // list lists the directory, and counts the ranks that are about to record. A start file goes when what the rank records to has its name: one that has gone

@@ -9,7 +9,8 @@
  *
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
- *   fault-<rank>-<errno>       empty: this rank could not record, and why
+ *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
+ *                              that has answered all its calls
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
@@ -78,7 +79,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MORIENS_ABI_VERSION 4u
+#define MORIENS_ABI_VERSION 5u
 #define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
 #define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
 

@@ -317,6 +317,30 @@ int moriens_os_touch(int directory, const char *name)
 	return result;
 }
 
+int moriens_os_leave(int directory, const char *name, const char *text)
+{
+	char temporary[128];
+	int saved = errno;
+	int result = 0;
+
+	snprintf(temporary, sizeof temporary, ".%s", name);
+	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		result = errno;
+	} else {
+		ssize_t n = write(fd, text, strlen(text));
+		if (n != (ssize_t)strlen(text))
+			result = n < 0 ? errno : ENOSPC;
+		close(fd);
+		if (result == 0 && renameat(directory, temporary, directory, name) != 0)
+			result = errno;
+		if (result != 0)
+			unlinkat(directory, temporary, 0);
+	}
+	errno = saved;
+	return result;
+}
+
 void moriens_os_ring(const char *path)
 {
 	int saved = errno;

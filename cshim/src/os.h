@@ -56,6 +56,9 @@ void *moriens_os_memory(size_t bytes);
 /* Creates an empty file. */
 int moriens_os_touch(int directory, const char *name);
 
+/* The same with a text, which is there when the name is. */
+int moriens_os_leave(int directory, const char *name, const char *text);
+
 /* Wakes whoever watches a file: sets its times to now. */
 void moriens_os_ring(const char *path);
 

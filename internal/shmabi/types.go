@@ -3,7 +3,7 @@
 package shmabi
 
 const (
-	Version      = 0x4
+	Version      = 0x5
 	ProcessMagic = 0x434f525049524f4d
 	RingMagic    = 0x474e495249524f4d
 	HeaderBytes  = 0x1000
