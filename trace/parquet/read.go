@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"moriens/internal/files"
 	"moriens/trace"
 )
 
@@ -18,16 +18,12 @@ import (
 func ReadFile(path string) (*trace.Run, error) { return readFile(path, Read) }
 
 func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, error)) (*T, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	x, err := read(f, info.Size())
+	x, err := read(f, f.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

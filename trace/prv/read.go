@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
+	"moriens/internal/files"
 	"moriens/trace"
 )
 
@@ -30,14 +30,14 @@ type Result struct {
 
 // ReadFile reads a .prv or .prv.gz with the .pcf and .row beside it, where they are. It sets Labels and Names of o.
 func ReadFile(path string, o Options) (*Result, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	base := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".prv")
 	for ext, in := range map[string]*io.Reader{".pcf": &o.Labels, ".row": &o.Names} {
-		side, err := os.Open(base + ext)
+		side, err := files.Open(base + ext)
 		if errors.Is(err, fs.ErrNotExist) {
 			*in = nil
 			continue
@@ -59,11 +59,11 @@ func ReadFile(path string, o Options) (*Result, error) {
 // zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
 // Memory is bounded by the input: a few times its size, and that of the declared objects.
 func Read(in io.Reader, o Options) (*Result, error) {
-	labels, err := readLabels(o.Labels)
+	labels, err := readLabels(side(o.Labels))
 	if err != nil {
 		return nil, fmt.Errorf("labels: %w", err)
 	}
-	names, err := readNames(o.Names)
+	names, err := readNames(side(o.Names))
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
@@ -86,6 +86,14 @@ func Read(in io.Reader, o Options) (*Result, error) {
 		return nil, err
 	}
 	return &Result{Run: run, Skipped: r.skipped, FirstSkipped: r.firstSkipped}, nil
+}
+
+// side bounds what goes with a trace, if it is there.
+func side(in io.Reader) io.Reader {
+	if in == nil {
+		return nil
+	}
+	return files.AtMost(in, files.MostSide)
 }
 
 type reader struct {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"strconv"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 )
 
@@ -36,13 +36,13 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 // ReadManifest reads manifest.json of a run directory.
 func ReadManifest(dir string) (*Manifest, error) {
 	m := new(Manifest)
-	return m, readJSON(os.DirFS(dir), ManifestFile, ManifestFormat, m)
+	return m, readJSON(files.Dir(dir), ManifestFile, ManifestFormat, m)
 }
 
 // ReadClusters reads clusters.json of a run directory.
 func ReadClusters(dir string) (*Clusters, error) {
 	c := new(Clusters)
-	return c, readJSON(os.DirFS(dir), ClustersFile, ClustersFormat, c)
+	return c, readJSON(files.Dir(dir), ClustersFile, ClustersFormat, c)
 }
 
 // readJSON checks the file's version before it looks at the rest, which another version may hold in another way.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -29,7 +30,7 @@ func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
 	case !info.IsDir():
 		return nil, nil, nil, hint.With(fmt.Errorf("run directory: %s is not a directory", dir), adviseDirectory)
 	}
-	run, m, c, err := read(os.DirFS(dir))
+	run, m, c, err := read(files.Dir(dir))
 	if err != nil {
 		err = fmt.Errorf("run directory %s: %w", dir, err)
 	}
@@ -161,8 +162,8 @@ func withFile(dir fs.FS, name string, use func(in io.ReaderAt, bytes int64) erro
 		return err
 	}
 	in, ok := f.(io.ReaderAt)
-	if !ok || info.IsDir() {
-		return fmt.Errorf("%s is no file", name)
+	if !ok || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %w", name, files.ErrNotRegular)
 	}
 	if err := use(in, info.Size()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
