@@ -51,7 +51,7 @@ func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) (err error
 			err = fmt.Errorf("malformed parquet file: %v", p)
 		}
 	}()
-	f, err := pq.OpenFile(in, bytes)
+	f, err := open(in, bytes)
 	if err != nil {
 		return err
 	}
