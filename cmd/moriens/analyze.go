@@ -7,6 +7,7 @@ import (
 
 	"moriens/analysis/space"
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 )
 
 type analyzeCommand struct {
@@ -39,6 +40,6 @@ func (a *analyzeCommand) Run(*slog.Logger) error {
 	}
 	return measure.Analyze(measure.AnalyzeConfig{
 		Trace: a.Trace, Lenient: a.Lenient, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
-		Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr),
 	})
 }
