@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"reflect"
 	"strconv"
 
 	"moriens/internal/files"
@@ -64,6 +65,9 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 	case *version.Format != format:
 		return hint.With(fmt.Errorf("%s is of format %d, this moriens reads %d", name, *version.Format, format),
 			"read it with the moriens that wrote it: moriens version says which formats one knows")
+	}
+	if err := afford(text, reflect.TypeOf(v)); err != nil {
+		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
