@@ -113,7 +113,9 @@ func TestHostileNames(t *testing.T) {
 		if a, b := strings.Count(tame.String(), "\n"), strings.Count(wild.String(), "\n"); a != b {
 			t.Errorf("%s: %d lines where there should be %d:\n%q", name, b, a, wild.String())
 		}
-		if i := strings.IndexFunc(wild.String(), func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || r == '\u202e' || r == unicode.ReplacementChar) }); i >= 0 {
+		if i := strings.IndexFunc(wild.String(), func(r rune) bool {
+			return r != '\n' && (unicode.IsControl(r) || r == '\u202e' || r == unicode.ReplacementChar)
+		}); i >= 0 {
 			t.Errorf("%s: something that a terminal obeys at byte %d of %q", name, i, wild.String())
 		}
 	}

@@ -67,14 +67,15 @@ func Read(in io.Reader, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
-	buffered := bufio.NewReader(in)
+	packed := &expansion{in: in}
+	buffered := bufio.NewReader(packed)
 	in = buffered
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, &Error{1, endOf(err)}
 		}
-		in = z
+		in = packed.limit(z)
 	}
 	r := &reader{lines: newLines(in), labels: labels, lenient: o.Lenient, commsByID: make(commsByID)}
 	r.paths.init()
