@@ -28,6 +28,9 @@ const (
 	freeValues    = 16 << 20
 	valuesPerByte = 64
 
+	// Transfers have no times: a program that sends the same round and round has hundreds in a byte. Who reads them knows how many calls there are.
+	transferValuesPerByte = 1024
+
 	// Snappy makes 64 bytes of 3.
 	mostExpansion = 22
 
@@ -44,12 +47,12 @@ func bomb(form string, args ...any) error {
 }
 
 // open opens a file of which all claims have been checked against its size, so that reading it takes memory in proportion.
-func open(in io.ReaderAt, size int64) (*pq.File, error) {
+func open(in io.ReaderAt, size, perByte int64) (*pq.File, error) {
 	meta, footer, err := footerOf(in, size)
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{in: in, size: size, end: size - int64(footer) - 8}
+	g := &guard{in: in, size: size, perByte: perByte, end: size - int64(footer) - 8}
 	if err := g.file(meta); err != nil {
 		return nil, err
 	}
@@ -95,6 +98,7 @@ func footerOf(in io.ReaderAt, size int64) (*format.FileMetaData, int, error) {
 type guard struct {
 	in        io.ReaderAt
 	size, end int64 // of the file, and where its footer begins
+	perByte   int64 // how many values the file may have for each of its bytes
 	optional  []bool
 	names     []string
 	packed    []byte // of a page
@@ -116,7 +120,7 @@ func (g *guard) file(meta *format.FileMetaData) error {
 		}
 		rows += group.NumRows // fewer than 1<<25 groups fit into a footer
 	}
-	if values := rows * int64(len(g.optional)); values > freeValues+valuesPerByte*g.size {
+	if values := rows * int64(len(g.optional)); values > freeValues+g.perByte*g.size {
 		return bomb("%d rows of %d columns in %d bytes", rows, len(g.optional), g.size)
 	}
 	if rows != meta.NumRows {

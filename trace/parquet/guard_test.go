@@ -339,6 +339,29 @@ func TestRegularBursts(t *testing.T) {
 	t.Logf("%.2f bytes a burst", float64(file.Len())/bursts)
 }
 
+// Transfers of a program that sends the same round and round are no bomb, however little room they take.
+func TestRegularTransfers(t *testing.T) {
+	const transfers = freeValues/11 + 300_000
+	x := trace.Transfers{
+		Call: make([]uint32, transfers), Kind: make([]trace.TransferKind, transfers), Peer: make([]int32, transfers), Tag: make([]int32, transfers),
+		Comm: make([]int32, transfers), Bytes: make([]int64, transfers), Done: make([]int32, transfers),
+	}
+	for k := range x.Call {
+		x.Call[k], x.Peer[k], x.Bytes[k], x.Done[k] = uint32(k), int32(k%4), 8192, int32(k+4-k%4)
+		x.Kind[k] = []trace.TransferKind{trace.Sent, trace.Received}[k%2]
+	}
+	var file bytes.Buffer
+	if err := WriteTransfers(&file, &trace.Run{Threads: []trace.Thread{{Transfers: x}}}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err := ReadTransfers(bytes.NewReader(file.Bytes()), int64(file.Len()), func(Transfer) error { n++; return nil })
+	if err != nil || n != transfers {
+		t.Errorf("%d of %d transfers in %d bytes: %v", n, transfers, file.Len(), err)
+	}
+	t.Logf("%.3f bytes a transfer", float64(file.Len())/transfers)
+}
+
 // Whatever a file of bursts says, reading takes memory in proportion to it.
 func FuzzRead(f *testing.F) {
 	var good bytes.Buffer

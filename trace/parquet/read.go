@@ -44,14 +44,19 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 }
 
 // withFile hands an opened file of the present format to read.
-func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) (err error) {
+func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) error {
+	return withDense(in, bytes, valuesPerByte, read)
+}
+
+// withDense is that for a file that may have so many values in a byte.
+func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) (err error) {
 	// The library panics on some malformed pages.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed parquet file: %v", p)
 		}
 	}()
-	f, err := open(in, bytes)
+	f, err := open(in, bytes, perByte)
 	if err != nil {
 		return err
 	}

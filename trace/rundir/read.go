@@ -123,8 +123,12 @@ func (r *restorer) files(dir fs.FS) error {
 	}
 	if err == nil && slices.ContainsFunc(r.manifest.Files, func(f File) bool { return f.Name == TransfersFile }) {
 		r.transfers = []parquet.Transfer{}
+		most := freeTransfers + transfersPerCall*r.run.Calls()
 		err = withFile(dir, TransfersFile, func(in io.ReaderAt, bytes int64) error {
 			return parquet.ReadTransfers(in, bytes, func(t parquet.Transfer) error {
+				if len(r.transfers) == most {
+					return fmt.Errorf("more than %d transfers of %d calls: %w", most, r.run.Calls(), parquet.ErrBomb)
+				}
 				r.transfers = append(r.transfers, t)
 				return nil
 			})
@@ -132,6 +136,12 @@ func (r *restorer) files(dir fs.FS) error {
 	}
 	return err
 }
+
+// How many transfers the calls of a trace may have: the first so many, and so many of each. Rows without times take next to no room in their file.
+const (
+	freeTransfers    = 1 << 20
+	transfersPerCall = 64
+)
 
 func (r *restorer) readTrace(dir fs.FS) error {
 	var files [3]fs.File
