@@ -80,8 +80,8 @@ var foreign = []struct {
 	}},
 }
 
-// No file of a run directory that others may have made keeps a command waiting, or takes more memory than there is: it is named, with what it is. Where a page
-// can do without, it says so.
+// No file of a run directory that others may have made keeps a command waiting, or takes more memory than there is:
+// it is named, with what it is. Where a page can do without, it says so.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	dir := everything(t)

@@ -65,7 +65,8 @@ func poison(v reflect.Value, text string, depth int) {
 	}
 }
 
-// Whatever names, notes and reasons hold, a summary and a status have the lines that they have without, and nothing that a terminal obeys.
+// Whatever names, notes and reasons hold, a summary and a status have the lines that they have without, and nothing
+// that a terminal obeys.
 func TestHostileNames(t *testing.T) {
 	say := map[string]func(b *strings.Builder, text string) error{
 		"summary": func(b *strings.Builder, text string) error {

@@ -48,17 +48,19 @@ func kindOf(m fs.FileMode) string {
 	return "something else"
 }
 
-// A File is a regular file open for reading. It ends where it did when it was opened: who reads on meets ErrGrown if there is more.
+// A File is a regular file open for reading. It ends where it did when it was opened: who reads on meets ErrGrown if
+// there is more.
 type File struct {
 	file *os.File
 	info fs.FileInfo
 	read int64
 }
 
-// Open opens a file that others may have made. It never waits, as for the writer of a FIFO, and opens neither devices nor anything else that is no regular
-// file. Links to regular files are followed.
+// Open opens a file that others may have made. It never waits, as for the writer of a FIFO, and opens neither devices
+// nor anything else that is no regular file. Links to regular files are followed.
 func Open(path string) (*File, error) {
-	// Opening a device may already do something, so look first. What is there may be another a moment later, so look again.
+	// Opening a device may already do something, so look first. What is there may be another a moment later, so look
+	// again.
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -171,7 +173,8 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Dir is a directory that others may have filled: its files open as by Open, and ReadFile reads documents, of MostJSON bytes.
+// Dir is a directory that others may have filled: its files open as by Open, and ReadFile reads documents, of
+// MostJSON bytes.
 type Dir string
 
 // Open opens a file of the directory; the error has its name alone.

@@ -48,8 +48,8 @@ var excused = map[string]string{
 	"internal/slurmtest":    "of tests",
 }
 
-// reading are those of the excused that read files of run directories too, and may only make new ones beside the opener: os.Open and os.ReadFile are for
-// none of their files.
+// reading are those of the excused that read files of run directories too, and may only make new ones beside the
+// opener: os.Open and os.ReadFile are for none of their files.
 var reading = []string{"internal/export", "trace/rundir", "internal/segment", "agent/spool", "agent/symbol"}
 
 func excuse(file string) (string, bool) {

@@ -1,6 +1,7 @@
-// Package plain makes text that others have written safe to show: names of programs, phases, events, hosts and files, notes, and what other programs say.
-// Out comes the same text, in which what a terminal would obey, and what would have a line look like another, is spelled out: \n, \x1b, \u202e.
-// The package knows nothing of terminals, and leaves what is printable as it is.
+// Package plain makes text that others have written safe to show: names of programs, phases, events, hosts and files,
+// notes, and what other programs say. Out comes the same text, in which what a terminal would obey, and what would
+// have a line look like another, is spelled out: \n, \x1b, \u202e. The package knows nothing of terminals, and leaves
+// what is printable as it is.
 package plain
 
 import (
@@ -65,8 +66,8 @@ func find(text string, lines bool) int {
 	return -1
 }
 
-// obeyed says whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of lines, and what turns the direction of
-// text round.
+// obeyed says whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
+// lines, and what turns the direction of text round.
 func obeyed(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0:
@@ -202,7 +203,8 @@ func (c *copier) table(v reflect.Value) (reflect.Value, bool) {
 
 // Writer is w for lines of text in which names of others are: every line that is written to it is as by Lines.
 //
-// What is written may be JSON, whose texts come out the same: in those are no control characters of ASCII but DEL, and \u007f is that.
+// What is written may be JSON, whose texts come out the same: in those are no control characters of ASCII but DEL,
+// and \u007f is that.
 func Writer(w io.Writer) io.Writer { return writer{w} }
 
 // A writer takes whole lines at a time, as those who print for people write them.

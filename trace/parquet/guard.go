@@ -14,7 +14,8 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 )
 
-// What a file may claim. The library takes memory for what footer, page headers and runs say, and a run of 2 GiB values has six bytes.
+// What a file may claim. The library takes memory for what footer, page headers and runs say, and a run of 2 GiB
+// values has six bytes.
 const (
 	mostFooter    = 32 << 20         // bytes
 	mostGroupRows = 4 * rowsPerGroup // of a row group
@@ -24,17 +25,20 @@ const (
 	mostBlock     = 1 << 16          // values of a block of differences
 	mostDepth     = 32               // of structures within each other
 
-	// Values (rows times columns): the first so many, and so many for each byte of the file. A burst, of 12 columns or more, takes more than a byte.
+	// Values (rows times columns): the first so many, and so many for each byte of the file. A burst, of 12 columns
+	// or more, takes half a byte at least, as its times are never the same.
 	freeValues    = 16 << 20
 	valuesPerByte = 64
 
-	// Transfers have no times: a program that sends the same round and round has hundreds in a byte. Who reads them knows how many calls there are.
+	// Transfers have no times: a program that sends the same round and round has hundreds in a byte. Who reads them
+	// knows how many calls there are.
 	transferValuesPerByte = 1024
 
 	// Snappy makes 64 bytes of 3.
 	mostExpansion = 22
 
-	// Parts of a footer that are no numbers: the first so many, and one for each so many bytes. A column of a row group takes over 100 bytes and has five.
+	// Parts of a footer that are no numbers: the first so many, and one for each so many bytes. A column of a row
+	// group takes over 100 bytes and has five.
 	freeParts    = 4 << 10
 	bytesPerPart = 16
 )
@@ -46,7 +50,8 @@ func bomb(form string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrBomb, fmt.Sprintf(form, args...))
 }
 
-// open opens a file of which all claims have been checked against its size, so that reading it takes memory in proportion.
+// open opens a file of which all claims have been checked against its size, so that reading it takes memory in
+// proportion.
 func open(in io.ReaderAt, size, perByte int64) (*pq.File, error) {
 	meta, footer, err := footerOf(in, size)
 	if err != nil {

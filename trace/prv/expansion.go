@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// How much text a compressed trace may hold: so many bytes, and so many for each of its own. Traces are 5 to 50 times as large as what gzip makes of them; it can
-// make one byte of a thousand.
+// How much text a compressed trace may hold: so many bytes, and so many for each of its own. Traces are 5 to 50 times
+// as large as what gzip makes of them; it can make one byte of a thousand.
 const (
 	freeText    = 256 << 20
 	textPerByte = 256

@@ -8,8 +8,9 @@ import (
 	"moriens/internal/files"
 )
 
-// What the values of a document may take in memory: so many bytes, and so many for each byte of its text. Documents that moriens writes name every field
-// and take less than twice their text; one of empty objects would take a hundred times its own.
+// What the values of a document may take in memory: so many bytes, and so many for each byte of its text. Documents
+// that moriens writes name every field and take less than twice their text; one of empty objects would take a hundred
+// times its own.
 const (
 	freeBytes    = 64 << 20
 	bytesPerByte = 8
@@ -44,7 +45,8 @@ func (b *bill) next() byte {
 	return 0
 }
 
-// value goes behind the value at hand, which is decoded into one of type t, nil where it is passed over, and says whether there is enough for it.
+// value goes behind the value at hand, which is decoded into one of type t, nil where it is passed over, and says
+// whether there is enough for it.
 func (b *bill) value(t reflect.Type) bool {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()

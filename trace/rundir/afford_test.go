@@ -17,7 +17,8 @@ import (
 	"moriens/trace/tracetest"
 )
 
-// A document of millions of empty objects is refused, in whatever list they stand, at no cost beside its text; what moriens writes is far from that.
+// A document of millions of empty objects is refused, in whatever list they stand, at no cost beside its text; what
+// moriens writes is far from that.
 func TestEmptyObjects(t *testing.T) {
 	const bytes = 10 << 20
 	many := func(what string) string { return strings.Repeat(what+",", bytes/(len(what)+1)) + what }

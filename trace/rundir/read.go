@@ -137,7 +137,8 @@ func (r *restorer) files(dir fs.FS) error {
 	return err
 }
 
-// How many transfers the calls of a trace may have: the first so many, and so many of each. Rows without times take next to no room in their file.
+// How many transfers the calls of a trace may have: the first so many, and so many of each. Rows without times take
+// next to no room in their file.
 const (
 	freeTransfers    = 1 << 20
 	transfersPerCall = 64

@@ -357,8 +357,8 @@ func writeJSON(w io.Writer, v any) error {
 
 var create = createNew // tests have it on a full disk
 
-// createNew makes a file that is not there. What an earlier write has left in its place goes; so does what others have put there, a FIFO or a link, and nothing is
-// written through it.
+// createNew makes a file that is not there. What an earlier write has left in its place goes; so does what others
+// have put there, a FIFO or a link, and nothing is written through it.
 func createNew(path string) (*os.File, error) {
 	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	f, err := os.OpenFile(path, flags, 0o666)
