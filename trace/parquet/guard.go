@@ -255,7 +255,7 @@ func (g *guard) page(h *format.PageHeader, codec format.CompressionCodec, option
 		if values < 0 || values > int64(plain) {
 			return 0, bomb("a dictionary of %d values in %d bytes", values, plain)
 		}
-		if encoding != format.Plain && encoding != format.PlainDictionary {
+		if encoding != format.Plain {
 			return 0, unusual(encoding)
 		}
 		_, err := g.unpack(packed, plain, compressed)
@@ -331,7 +331,7 @@ func contents(data []byte, encoding format.Encoding, values int64) error {
 	switch encoding {
 	case format.Plain:
 		return nil // each takes room
-	case format.RLEDictionary, format.PlainDictionary:
+	case format.RLEDictionary:
 		if len(data) == 0 {
 			return nil
 		}
