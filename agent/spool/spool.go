@@ -251,10 +251,13 @@ func (s *Spool) bound() error {
 	return nil
 }
 
+// maxIdentity is more than any identity has, in bytes.
+const maxIdentity = 1 << 20
+
 // identify reads whose it is.
 func (s *Spool) identify() error {
 	path := filepath.Join(s.path, identityFile)
-	data, err := os.ReadFile(path)
+	data, err := files.ReadFile(path, maxIdentity)
 	if err != nil {
 		return fmt.Errorf("spool: %w", err)
 	}

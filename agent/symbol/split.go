@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"moriens/internal/files"
 )
 
 // debugRoot is where systems keep debugging information that was split off. Tests change it.
@@ -63,7 +65,7 @@ func debugLink(f *elf.File) (name string, sum uint32, ok bool) {
 }
 
 func hasChecksum(path string, want uint32) bool {
-	file, err := os.Open(path)
+	file, err := files.Open(path)
 	if err != nil {
 		return false
 	}

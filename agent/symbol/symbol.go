@@ -13,8 +13,9 @@ import (
 	"context"
 	"debug/elf"
 	"io"
-	"os"
 	"slices"
+
+	"moriens/internal/files"
 )
 
 // A Place is where a call is in a program's source.
@@ -29,18 +30,14 @@ type Place struct {
 type Module struct {
 	path    string
 	buildID []byte
-	file    *os.File // nil: not there
+	file    *files.File // nil: not there
 }
 
 // Open opens the file at path, whose GNU build id, if it has one, was buildID in the process.
 func Open(path string, buildID []byte) *Module {
 	m := &Module{path: path, buildID: buildID}
-	if f, err := os.Open(path); err == nil {
-		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			m.file = f
-		} else {
-			f.Close()
-		}
+	if f, err := files.Open(path); err == nil {
+		m.file = f
 	}
 	return m
 }

@@ -10,6 +10,7 @@ import (
 
 	"moriens/internal/export"
 	"moriens/internal/hint"
+	"moriens/internal/plain"
 	"moriens/internal/units"
 	"moriens/trace/otf2"
 	"moriens/trace/rundir"
@@ -22,7 +23,7 @@ const usage = "usage: moriens-otf2 RUNDIR OUT\n" +
 	"Writes the trace of a run directory as an OTF2 archive: OUT/traces.otf2 and what belongs to it. OUT must not exist.\n" +
 	"Prints how many bursts, MPI calls, messages, communicators and clusters the run has.\n"
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() { os.Exit(run(os.Args[1:], plain.Writer(os.Stdout), plain.Writer(os.Stderr))) }
 
 // run returns the exit status: 0 done, 1 failure, 2 usage.
 func run(args []string, stdout, stderr io.Writer) int {

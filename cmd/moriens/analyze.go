@@ -8,6 +8,7 @@ import (
 
 	"moriens/analysis/space"
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 	"moriens/trace/prv"
 )
 
@@ -46,7 +47,7 @@ func (a *analyzeCommand) Run(*slog.Logger) error {
 	}
 	return measure.Analyze(measure.AnalyzeConfig{
 		Trace: a.Trace, Lenient: a.Lenient, Application: application, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
-		Stdout: os.Stdout, Stderr: os.Stderr,
+		Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr),
 	})
 }
 

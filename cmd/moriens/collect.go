@@ -11,6 +11,7 @@ import (
 	"moriens/analysis/team"
 	"moriens/internal/measure"
 	"moriens/internal/mpix"
+	"moriens/internal/plain"
 )
 
 type collectCommand struct {
@@ -31,7 +32,7 @@ func (c *collectCommand) Run(ctx *kong.Context, log *slog.Logger) error {
 func (c *collectCommand) collect(members team.Team, given []string, log *slog.Logger) error {
 	recorded, resumed, err := measure.Recorded(members, c.Out)
 	if err == nil && resumed {
-		tell := io.Writer(os.Stderr)
+		tell := plain.Writer(os.Stderr)
 		if members.Rank() > 0 {
 			tell = io.Discard // all would say the same
 		}

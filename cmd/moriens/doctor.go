@@ -13,6 +13,7 @@ import (
 	"moriens/internal/doctor"
 	"moriens/internal/hint"
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 )
 
 type doctorCommand struct {
@@ -32,7 +33,7 @@ func (d *doctorCommand) Run(*slog.Logger) error {
 		Library: library, LibraryError: err, LibraryHint: hint.Of(err), Shm: d.Shm, Ranks: d.Ranks, Events: d.Events,
 	}), program().Version)
 	if d.JSON {
-		encoder := json.NewEncoder(os.Stdout)
+		encoder := json.NewEncoder(plain.Writer(os.Stdout))
 		encoder.SetIndent("", "  ")
 		encoder.SetEscapeHTML(false)
 		err = encoder.Encode(report)

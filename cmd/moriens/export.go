@@ -10,6 +10,7 @@ import (
 	"moriens/internal/console"
 	"moriens/internal/export"
 	"moriens/internal/hint"
+	"moriens/internal/plain"
 )
 
 type exportCommand struct {
@@ -24,7 +25,7 @@ func (e *exportCommand) Run() error {
 	context.AfterFunc(ctx, stop) // a second signal ends it at once
 	status := console.OpenStatus(os.Stderr)
 	defer status.Close()
-	err := export.Run(ctx, export.Config{Dir: e.Dir, Format: e.Format, Out: e.Out, Stdout: os.Stdout, Stderr: os.Stderr, Status: status})
+	err := export.Run(ctx, export.Config{Dir: e.Dir, Format: e.Format, Out: e.Out, Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr), Status: status})
 	var mistake export.UsageError
 	if errors.As(err, &mistake) {
 		return usage(mistake.Unwrap(), hint.Of(err))

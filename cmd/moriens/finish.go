@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 )
 
 type finishCommand struct {
@@ -14,5 +15,5 @@ type finishCommand struct {
 }
 
 func (f *finishCommand) Run() error {
-	return measure.Finish(measure.FinishConfig{Dir: f.Dir, JSON: f.JSON, Timeout: f.Timeout, Stdout: os.Stdout, Stderr: os.Stderr})
+	return measure.Finish(measure.FinishConfig{Dir: f.Dir, JSON: f.JSON, Timeout: f.Timeout, Stdout: plain.Writer(os.Stdout), Stderr: plain.Writer(os.Stderr)})
 }

@@ -14,6 +14,7 @@ import (
 
 	"moriens/internal/hint"
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 )
 
 // Exit statuses, of which docs/exit.md has the table; `run` otherwise ends with the job's own.
@@ -56,6 +57,7 @@ func main() {
 var defaults = kong.Vars{"by": "auto", "minDuration": "auto"}
 
 func run(args []string, stdout, stderr io.Writer) int {
+	stderr = plain.Writer(stderr)
 	var c commands
 	exited := -1
 	parser, err := kong.New(&c,

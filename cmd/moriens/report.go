@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"moriens/internal/plain"
 	"moriens/internal/report"
 )
 
@@ -20,6 +21,6 @@ func (r *reportCommand) Run(to words) error {
 	for _, p := range problems {
 		fmt.Fprintf(to, "moriens: left out: %s\n", p)
 	}
-	_, err = fmt.Fprintln(os.Stdout, filepath.Join(r.Dir, file.Name))
+	_, err = fmt.Fprintln(plain.Writer(os.Stdout), filepath.Join(r.Dir, file.Name))
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"moriens/internal/measure"
+	"moriens/internal/plain"
 )
 
 type statusCommand struct {
@@ -15,5 +16,5 @@ type statusCommand struct {
 }
 
 func (s *statusCommand) Run() error {
-	return measure.Status(measure.StatusConfig{Dir: s.Dir, JSON: s.JSON, URL: s.URL, Timeout: s.Timeout, Stdout: os.Stdout})
+	return measure.Status(measure.StatusConfig{Dir: s.Dir, JSON: s.JSON, URL: s.URL, Timeout: s.Timeout, Stdout: plain.Writer(os.Stdout)})
 }

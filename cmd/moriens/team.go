@@ -6,6 +6,7 @@ import (
 
 	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/plain"
 )
 
 // inStep runs a command as one member of a team: of the MPI job that this program was started in, or alone. What one member fails by ends
@@ -29,7 +30,7 @@ func inStep(run func(m mpix.Transport) error) error {
 	}
 	rank, status := int(speaker[0]/statuses), int(speaker[0]%statuses)
 	if rank == m.Rank() {
-		complain(os.Stderr, cause(err))
+		complain(plain.Writer(os.Stderr), cause(err))
 	}
 	if err := m.Close(); err != nil || rank == m.Size() {
 		return err

@@ -132,7 +132,7 @@ func TestStatus(t *testing.T) {
 	s.take()
 	s.Show("moriens\x1b[2J 1,234 bursts, and more")
 	got := out.String()
-	for _, want := range []string{"\033[1;9r", "\0337\033[10;1H\033[7mmoriens[2J 1,234 bur\033[K\033[0m\0338"} {
+	for _, want := range []string{"\033[1;9r", "\0337\033[10;1H\033[7mmoriens\\x1b[2J 1,234\033[K\033[0m\0338"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %q", want, got)
 		}

@@ -33,7 +33,7 @@ func TestSummaryOfPhases(t *testing.T) {
 	want := `
 phase                                     times     mean  computing  of all  its bursts are of cluster
 solve                                         2   1.50 s     1.50 s  75.0 %  2 (50.0 %), noise (25.0 %), filtered (12.5 %), 1 more
-[2Jtwo lines öööööööööööööööööööööööööö…  1,000   500 us     100 us   0.0 %
+\x1b[2Jtwo\nlines\u009b ööööööööööööööö…  1,000   500 us     100 us   0.0 %
 ""                                            1  1.00 us    0.00 ns   0.0 %
 
 paused by MPI_Pcontrol: 1,234 MPI calls not recorded, 250 ms in 1 pause

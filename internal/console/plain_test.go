@@ -17,7 +17,7 @@ func TestPlainLines(t *testing.T) {
 			time.Sleep(time.Second)
 		}
 		s.Close()
-		if got, want := out.String(), "moriens 1m0s\nmoriens 2m0s\n"; got != want {
+		if got, want := out.String(), `moriens 1m0s\x07`+"\n"+`moriens 2m0s\x07`+"\n"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})

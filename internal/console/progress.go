@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"moriens/collector/health"
+	"moriens/internal/plain"
 	"moriens/internal/units"
 )
 
@@ -17,6 +18,7 @@ const lostMuch = .1
 
 // Progress prints how a run in progress is.
 func Progress(w io.Writer, p *health.Page) error {
+	p = plain.Of(p)
 	b := new(strings.Builder)
 	fmt.Fprintf(b, "moriens: run %s · %s for %s on %s (pid %d)\n\n", p.Run, p.Stage, span(p.Seconds), p.Host, p.PID)
 	connected, done := p.Connected()

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"moriens/internal/plain"
 )
 
 // minRows is the height below which a terminal has no line to spare.
@@ -89,7 +91,7 @@ func (s *Status) Show(text string) {
 	defer s.mu.Unlock()
 	if s.plain != nil && time.Since(s.last) >= plainEvery {
 		s.last = time.Now()
-		fmt.Fprintln(s.plain, printable(text))
+		fmt.Fprintln(s.plain, plain.Line(text))
 	}
 	s.text = text
 	s.draw()
@@ -129,16 +131,6 @@ func (s *Status) draw() {
 	if s.rows == 0 {
 		return
 	}
-	text := fitting(printable(s.text), s.columns)
+	text := fitting(plain.Line(s.text), s.columns)
 	fmt.Fprintf(s.out, "\0337\033[%d;1H\033[7m%s\033[K\033[0m\0338", s.rows, text)
-}
-
-// printable is text without what a terminal would obey.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' {
-			return -1
-		}
-		return r
-	}, text)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"moriens/internal/plain"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -24,6 +25,9 @@ const (
 
 // Summary prints what a run came to: its clusters, its losses, and the files in dir.
 func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters, dir string, written []rundir.File) error {
+	m, c, written = plain.Of(m), plain.Of(c), plain.Of(written)
+	safe := plain.Of(*run) // what has no text in it is not copied
+	run = &safe
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nmoriens: %s\n", headline(m))
 	if text := incomplete(m); text != "" {
@@ -65,7 +69,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	if text := advice(m, c); text != "" {
 		fmt.Fprintf(&b, "hint: %s\n", text)
 	}
-	fmt.Fprintf(&b, "results: %s\n", dir)
+	fmt.Fprintf(&b, "results: %s\n", plain.Line(dir))
 	files := make([][]string, 0, len(written))
 	for _, f := range written {
 		files = append(files, []string{"  " + f.Name, units.Bytes(f.Bytes).String(), f.Content})
@@ -89,7 +93,7 @@ func Finished(w io.Writer, m *rundir.Manifest, c *rundir.Clusters, dir string) e
 		return err
 	}
 	if m.Empty != "" {
-		_, err = fmt.Fprintf(w, "no bursts: %s\n", m.Empty)
+		_, err = fmt.Fprintf(w, "no bursts: %s\n", plain.Line(m.Empty))
 	}
 	_, endErr := fmt.Fprintf(w, "finished %s\n", m.Ended.Format(time.DateTime))
 	return errors.Join(err, endErr)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"moriens/internal/plain"
 	"moriens/trace/rundir"
 )
 
@@ -13,10 +14,11 @@ type Trouble struct{ Text, Hint string }
 
 // Troubles says what is wrong with a run. emptyHint is the advice where nothing was recorded.
 func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
+	m = plain.Of(m)
 	var list []Trouble
 	l := &m.Losses
 	if m.Empty != "" {
-		list = append(list, Trouble{"no bursts: " + m.Empty, emptyHint})
+		list = append(list, Trouble{"no bursts: " + m.Empty, plain.Line(emptyHint)})
 	}
 	switch {
 	case l.RanksMissing > 0 && m.Trace != "":

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"moriens/internal/plain"
 )
 
 var colours = map[Status]string{OK: "32", Warn: "33", Lack: "35", Fatal: "31"}
 
 // Write prints a report for people: a line for each finding, and below it what else there is. all: the facts of those that are ok too.
 func Write(w io.Writer, r Report, colour, all bool) error {
+	r = plain.Of(r)
 	var b strings.Builder
 	fmt.Fprintf(&b, "moriens %s on %s, %s\n\n", r.Version, r.Host, r.Kernel)
 	width := 0

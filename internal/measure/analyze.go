@@ -107,16 +107,11 @@ func Analyze(c AnalyzeConfig) error {
 
 // readable finds out whether a file is there before anything is made for its sake.
 func readable(path string) error {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a directory", path)
-	}
-	return err
+	return f.Close()
 }
 
 // seconds is what each stage took.

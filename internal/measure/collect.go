@@ -132,7 +132,7 @@ func publish(col *collector.Collector, out string, signals <-chan os.Signal, log
 			return notice, err
 		}
 		if !told {
-			fmt.Fprintf(os.Stderr, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
+			fmt.Fprintf(words, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
 		}
 		select {
 		case <-time.After(roomWait):
@@ -187,7 +187,7 @@ func startAdvice(err error, out string) string {
 }
 
 // tell tells the user something while the job runs.
-func tell(text, advice string) { fmt.Fprintf(os.Stderr, "moriens: %s\nhint: %s\n", text, advice) }
+func tell(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
 func announce(col *collector.Collector, out string) {
@@ -198,28 +198,28 @@ func announce(col *collector.Collector, out string) {
 		if len(meet.Members) > 1 {
 			where = fmt.Sprintf("at the first of %d collectors", len(meet.Members))
 		}
-		fmt.Fprintf(os.Stderr, "moriens: going on with run %s, begun %s: %s bursts of %s processes are %s\n", meet.Run,
+		fmt.Fprintf(words, "moriens: going on with run %s, begun %s: %s bursts of %s processes are %s\n", meet.Run,
 			time.Unix(0, j.Begin().StartedNs).Format(time.DateTime), units.Integer(int(t.Bursts)), units.Integer(t.Processes), where)
 	}
 	if col.Over() {
-		fmt.Fprintln(os.Stderr, "moriens: it had ended; analysing it")
+		fmt.Fprintln(words, "moriens: it had ended; analysing it")
 		return
 	}
 	where := meet.Address
 	if n := len(meet.Members); n > 1 {
 		where += fmt.Sprintf(", one of %d collectors,", n)
 	}
-	fmt.Fprintf(os.Stderr, "moriens: collecting run %s at %s for %s\n", meet.Run, where, out)
-	fmt.Fprintf(os.Stderr, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
+	fmt.Fprintf(words, "moriens: collecting run %s at %s for %s\n", meet.Run, where, out)
+	fmt.Fprintf(words, "moriens: each node needs an agent: moriens agent --dir %s\n", out)
 	if col.Resumed() {
-		fmt.Fprintln(os.Stderr, "moriens: agents that still run come by themselves; where one was killed, start it again. Without them the run ends in a minute, or by `moriens finish` now")
+		fmt.Fprintln(words, "moriens: agents that still run come by themselves; where one was killed, start it again. Without them the run ends in a minute, or by `moriens finish` now")
 		return
 	}
 	library, err := Library()
 	if err != nil {
 		library = "libmoriens.so" // the job's nodes may have what this host lacks
 	}
-	fmt.Fprintf(os.Stderr, "moriens: the ranks need LD_PRELOAD=%s MORIENS_RUN=%s\n", library, meet.Run)
+	fmt.Fprintf(words, "moriens: the ranks need LD_PRELOAD=%s MORIENS_RUN=%s\n", library, meet.Run)
 }
 
 // jobOf is what the journal knows of the job, which was ended by something or not.

@@ -21,6 +21,7 @@ import (
 	"moriens/internal/console"
 	"moriens/internal/hint"
 	"moriens/internal/job"
+	"moriens/internal/plain"
 	"moriens/internal/report"
 	"moriens/internal/retention"
 	"moriens/internal/stage"
@@ -47,7 +48,10 @@ func (k *Keep) stay() time.Duration { return k.timeout() }
 // An output is where people read what a run came to.
 type output struct{ summary, troubles io.Writer }
 
-var terminal = output{os.Stdout, os.Stderr}
+var terminal = output{plain.Writer(os.Stdout), words}
+
+// words is where people read what happens meanwhile.
+var words = plain.Writer(os.Stderr)
 
 // A conclusion is the end of a run.
 type conclusion struct {

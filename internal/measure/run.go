@@ -259,7 +259,7 @@ func (p *parts) conclude(measured moriens.Job) error {
 		p.collector.Journal().JobEnded(measured.ExitStatus)
 		p.agent.JobOver()
 	} else {
-		fmt.Fprintf(os.Stderr, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
+		fmt.Fprintf(words, "moriens: ended by %s: analysing what there is; the job goes on unmeasured\n", by)
 		p.collector.Finish()
 		p.agent.JobOver() // should the order not reach it
 	}
@@ -305,7 +305,7 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 			if !ends(s) {
 				continue
 			}
-			fmt.Fprintf(os.Stderr, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
+			fmt.Fprintf(words, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
 		case <-tick.C:
 			line.Show(fmt.Sprintf("moriens %s · %s", console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))), soFar(col)))
 		}
@@ -358,7 +358,7 @@ func await(concluded <-chan error, signals <-chan os.Signal, order os.Signal, do
 			if interrupts++; interrupts > 1 {
 				return s, fmt.Errorf("%s: gave up, the results are not complete", s)
 			}
-			fmt.Fprintf(os.Stderr, "moriens: %s: the results are being written; once more to give up\n", s)
+			fmt.Fprintf(words, "moriens: %s: the results are being written; once more to give up\n", s)
 		}
 	}
 }

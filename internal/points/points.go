@@ -13,8 +13,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 )
 
@@ -34,19 +34,15 @@ func ReadFile(path string) (Matrix, error) {
 		return Matrix{}, err
 	}
 	defer f.Close()
-	var size int64 // 0 for a pipe and the like
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
-	}
-	m, err := read(f, size)
+	m, err := read(f, f.Size())
 	if err != nil {
 		return Matrix{}, badFile(path, err)
 	}
 	return m, nil
 }
 
-func open(path string) (*os.File, error) {
-	f, err := os.Open(path)
+func open(path string) (*files.File, error) {
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, hint.With(err, "give a file of points, CSV or .npy")
 	}
@@ -60,7 +56,7 @@ func badFile(path string, err error) error {
 
 var errEmpty = errors.New("no points in it")
 
-// read reads points to the end of r, and is told its size in bytes, where that is known.
+// read reads points to the end of r, of size bytes.
 func read(r io.Reader, size int64) (Matrix, error) {
 	b := bufio.NewReaderSize(r, 1<<20)
 	start, err := b.Peek(len(npyMagic))

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/internal/points"
 )
@@ -189,10 +190,11 @@ func TestRowsProperty(t *testing.T) {
 func TestRowsOfOtherFiles(t *testing.T) {
 	csv := filepath.Join(t.TempDir(), "points.csv")
 	os.WriteFile(csv, []byte("1,2\n"), 0o644)
-	for _, path := range []string{csv, os.DevNull} {
-		if _, err := points.OpenRows(path); !errors.Is(err, points.ErrWhole) {
-			t.Errorf("%s: %v", path, err)
-		}
+	if _, err := points.OpenRows(csv); !errors.Is(err, points.ErrWhole) {
+		t.Errorf("%s: %v", csv, err)
+	}
+	if _, err := points.OpenRows(os.DevNull); !errors.Is(err, files.ErrNotRegular) || hint.Of(err) == "" {
+		t.Errorf("%s: %v", os.DevNull, err)
 	}
 	if _, err := points.OpenRows(csv + "absent"); err == nil || errors.Is(err, points.ErrWhole) || hint.Of(err) == "" {
 		t.Errorf("absent: %v", err)

@@ -5,7 +5,8 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"os"
+
+	"moriens/internal/files"
 )
 
 // ErrWhole is that a file can be read as a whole alone.
@@ -16,25 +17,20 @@ type Rows struct {
 	Count, Dims int // of rows, and of columns
 
 	path   string
-	file   *os.File
+	file   *files.File
 	header npyHeader
 	start  int64 // of the numbers, in the file
 }
 
-// OpenRows opens a file. Where it is no .npy file, or a pipe and the like, the error is ErrWhole; other errors are as those of
+// OpenRows opens a file. Where it is no .npy file the error is ErrWhole; other errors are as those of
 // ReadFile, but that no number has been read.
 func OpenRows(path string) (*Rows, error) {
 	f, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() {
-		f.Close()
-		return nil, ErrWhole
-	}
 	r := &Rows{path: path, file: f}
-	if err := r.begin(info.Size()); err != nil {
+	if err := r.begin(f.Size()); err != nil {
 		f.Close()
 		if err == ErrWhole {
 			return nil, err
@@ -46,7 +42,8 @@ func OpenRows(path string) (*Rows, error) {
 
 // begin reads the header of a file of size bytes.
 func (r *Rows) begin(size int64) error {
-	b := bufio.NewReader(r.file)
+	in := &counting{in: r.file}
+	b := bufio.NewReader(in)
 	if magic, err := b.Peek(len(npyMagic)); err != nil && err != io.EOF {
 		return err
 	} else if !bytes.Equal(magic, []byte(npyMagic)) {
@@ -59,11 +56,7 @@ func (r *Rows) begin(size int64) error {
 	if h.rows == 0 || h.dims == 0 {
 		return errEmpty
 	}
-	at, err := r.file.Seek(0, io.SeekCurrent)
-	if err != nil {
-		return err
-	}
-	r.start = at - int64(b.Buffered())
+	r.start = in.read - int64(b.Buffered())
 	r.header, r.Count, r.Dims = h, h.rows, h.dims
 	switch numbers := int((size - r.start) / int64(h.size)); {
 	case numbers < h.rows*h.dims:
@@ -72,6 +65,18 @@ func (r *Rows) begin(size int64) error {
 		return h.tooLong()
 	}
 	return nil
+}
+
+// A counting reader counts what is read of another.
+type counting struct {
+	in   io.Reader
+	read int64
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.in.Read(p)
+	c.read += int64(n)
+	return n, err
 }
 
 // Read reads the rows from begin up to end, which may be none.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"io/fs"
 	"slices"
+
+	"moriens/internal/files"
 )
 
 // Read calls take for each record behind a position, the zero Position for all, with where it ends, oldest first. The bytes are
@@ -22,7 +24,7 @@ func (l *Log) Read(from Position, take func(end Position, record []byte) error) 
 		if file.Number == from.File {
 			offset = from.Offset
 		}
-		f, err := os.Open(l.path(file.Number))
+		f, err := files.Open(l.path(file.Number))
 		if err != nil {
 			return err
 		}
@@ -36,7 +38,7 @@ func (l *Log) Read(from Position, take func(end Position, record []byte) error) 
 
 // ReadFile is Read for one file of the log, all of it.
 func (l *Log) ReadFile(number uint64, take func(end Position, record []byte) error) error {
-	f, err := os.Open(l.path(number))
+	f, err := files.Open(l.path(number))
 	if err != nil {
 		return err
 	}
@@ -62,8 +64,15 @@ func First(dir, kind string) (record []byte, err error) {
 	return record, err
 }
 
+// A file is what scan reads.
+type file interface {
+	io.ReaderAt
+	Name() string
+	Stat() (fs.FileInfo, error)
+}
+
 // scan reads frames from an offset on, 0 for the first, and returns the end of the last whole one; 0 where not even the head is whole.
-func (l *Log) scan(f *os.File, number uint64, offset int64, take func(Position, []byte) error) (end int64, err error) {
+func (l *Log) scan(f file, number uint64, offset int64, take func(Position, []byte) error) (end int64, err error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -141,7 +150,7 @@ type window struct {
 // aheadBytes is how much is read at a time.
 const aheadBytes = 256 << 10
 
-func newWindow(f *os.File, from, to int64) *window {
+func newWindow(f io.ReaderAt, from, to int64) *window {
 	return &window{in: io.NewSectionReader(f, from, to-from)}
 }
 

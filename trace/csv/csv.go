@@ -1,5 +1,6 @@
 // Package csv writes tables of a run as CSV after RFC 4180: a line of column names, lines that end in CR LF, texts in UTF-8 and in quotes where
-// they hold a comma, a quote or the end of a line. A missing value is an empty field, an empty text is "".
+// they hold a comma, a quote or the end of a line. A missing value is an empty field, an empty text is "". A text
+// that a spreadsheet would take for a formula has an apostrophe before it, which TextOf takes off.
 //
 // It keeps one line in memory.
 package csv
@@ -38,7 +39,27 @@ func (s *sink) Float(v float64) { s.line = append(strconv.AppendFloat(s.line, v,
 func (s *sink) Bool(v bool)     { s.line = append(strconv.AppendBool(s.line, v), ',') }
 func (s *sink) Null()           { s.line = append(s.line, ',') }
 
+// formula is what a spreadsheet takes a cell for that begins with one of these.
+const formula = "=+-@\t\r\n"
+
+// isFormula says whether a text is a formula, or one with apostrophes before it.
+func isFormula(text string) bool {
+	text = strings.TrimLeft(text, "'")
+	return text != "" && strings.IndexByte(formula, text[0]) >= 0
+}
+
+// TextOf is the text of a cell of a text column.
+func TextOf(cell string) string {
+	if text, cut := strings.CutPrefix(cell, "'"); cut && isFormula(text) {
+		return text
+	}
+	return cell
+}
+
 func (s *sink) Text(v string) {
+	if isFormula(v) {
+		v = "'" + v
+	}
 	if v != "" && !strings.ContainsAny(v, "\",\r\n") {
 		s.line = append(append(s.line, v...), ',')
 		return

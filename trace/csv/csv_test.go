@@ -25,7 +25,7 @@ type written struct {
 	rows   [][]string
 }
 
-func (w *written) text(row int, column string) string { return w.rows[row][w.column[column]] }
+func (w *written) text(row int, column string) string { return TextOf(w.rows[row][w.column[column]]) }
 
 type fatal interface {
 	Helper()
@@ -56,6 +56,7 @@ func writeAll(t fatal, run *trace.Run) map[string]*written {
 		}
 		w := &written{column: make(map[string]int), rows: records[1:]}
 		for i, name := range records[0] {
+			name = TextOf(name)
 			if _, twice := w.column[name]; twice {
 				t.Fatalf("%s: two columns %s", x.Name, name)
 			}
@@ -173,6 +174,55 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	golden.Check(t, "small.txt", text.Bytes())
+}
+
+// A text that is a formula to a spreadsheet is none in the file, and comes back; numbers are as they were.
+func TestFormulae(t *testing.T) {
+	write := func(t fatal, texts ...string) [][]string {
+		var text strings.Builder
+		err := Write(&text, table.Table{Columns: []table.Column{{Name: "=name", Kind: table.Text}, {Name: "n"}, {Name: "f"}}, Rows: func(s table.Sink) error {
+			for _, v := range texts {
+				s.Text(v)
+				s.Int(-1)
+				s.Float(-.5)
+				if err := s.End(); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := stdcsv.NewReader(strings.NewReader(text.String()))
+		rows, err := in.ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows[0][0] != "'=name" {
+			t.Fatalf("head %q", rows[0])
+		}
+		return rows[1:]
+	}
+	for text, want := range map[string]string{
+		`=HYPERLINK("http://x","y")`: `'=HYPERLINK("http://x","y")`, "+1": "'+1", "-1": "'-1", "@a": "'@a", "\tx": "'\tx", "\rx": "'\rx", "\nx": "'\nx", "=": "'=",
+		"'=1": "''=1", "''=1": "'''=1", "'": "'", "'tis": "'tis", "a=b": "a=b", "": "", "MPI_Send@a.c:1": "MPI_Send@a.c:1", "\u22121": "\u22121",
+	} {
+		row := write(t, text)[0]
+		if row[0] != want || row[1] != "-1" || row[2] != "-0.5" {
+			t.Errorf("%q: %q, want %q, -1, -0.5", text, row, want)
+		}
+		if back := TextOf(row[0]); back != text {
+			t.Errorf("%q came back as %q", text, back)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.RuneFrom([]rune("'=+-@\t\na\u2192\""))).Draw(t, "text")
+		cell := write(t, text)[0][0]
+		if strings.ContainsAny(cell[:min(1, len(cell))], formula) || TextOf(cell) != text {
+			t.Fatalf("%q is in the file as %q, and came back as %q", text, cell, TextOf(cell))
+		}
+	})
 }
 
 func TestQuotes(t *testing.T) {

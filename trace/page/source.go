@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/overview"
@@ -96,7 +96,7 @@ func describe(dir string) (*rundir.Manifest, *rundir.Clusters) {
 
 // text is a file that has been read once already.
 func text(dir, name string) json.RawMessage {
-	b, err := os.ReadFile(filepath.Join(dir, name))
+	b, err := files.ReadFile(filepath.Join(dir, name), files.MostJSON)
 	if err != nil {
 		return nil
 	}
@@ -105,7 +105,7 @@ func text(dir, name string) json.RawMessage {
 
 // overview reads the file of that, which directories of earlier versions do not have.
 func (s *Source) overview(dir string) *overview.Overview {
-	f, err := os.Open(filepath.Join(dir, rundir.OverviewFile))
+	f, err := files.Open(filepath.Join(dir, rundir.OverviewFile))
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.problem(dir, rundir.OverviewFile, err)

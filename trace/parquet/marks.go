@@ -3,6 +3,7 @@ package parquet
 import (
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 
 	pq "github.com/parquet-go/parquet-go"
@@ -121,28 +122,58 @@ func readRows[T any](in io.ReaderAt, bytes int64, each func(*T) error) error {
 
 func eachRow[T any](f *pq.File, each func(*T) error) error {
 	want := pq.SchemaOf(new(T))
+	var places []int
 	for _, column := range want.Columns() {
 		a, _ := want.Lookup(column...)
 		b, ok := f.Schema().Lookup(column...)
 		if !ok || b.Node.Type().Kind() != a.Node.Type().Kind() || !b.Node.Required() {
 			return fmt.Errorf("no column %s, or one of another type", column[0])
 		}
+		places = append(places, b.ColumnIndex)
 	}
-	rows := pq.NewGenericReader[T](f)
-	defer rows.Close()
-	batch := make([]T, rowsPerBatch)
-	for {
-		n, err := rows.Read(batch)
-		for i := range batch[:n] {
-			if err := each(&batch[i]); err != nil {
-				return err
+	// Not by the library's reader of structs, which copies a text for each row that has it.
+	var row T
+	fields := reflect.ValueOf(&row).Elem()
+	texts := make(interned)
+	for _, g := range f.RowGroups() {
+		columns := make([]*columnReader, len(places))
+		for i, place := range places {
+			columns[i] = newColumnReader(g.ColumnChunks()[place])
+			defer columns[i].pages.Close()
+		}
+		for left := g.NumRows(); left > 0; {
+			n := int(min(left, rowsPerBatch))
+			for _, c := range columns {
+				if err := c.read(n); err != nil {
+					return err
+				}
 			}
+			for k := range n {
+				for i, c := range columns {
+					texts.set(fields.Field(i), c.values[k])
+				}
+				if err := each(&row); err != nil {
+					return err
+				}
+			}
+			left -= int64(n)
 		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
+	}
+	return nil
+}
+
+// set puts a value into a field of a row.
+func (t interned) set(field reflect.Value, v pq.Value) {
+	switch field.Kind() {
+	case reflect.Int32:
+		field.SetInt(int64(v.Int32()))
+	case reflect.Int64:
+		field.SetInt(v.Int64())
+	case reflect.Bool:
+		field.SetBool(v.Boolean())
+	case reflect.String:
+		field.SetString(t.text(v.ByteArray()))
+	default:
+		panic("a row with a field of kind " + field.Kind().String())
 	}
 }

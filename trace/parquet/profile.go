@@ -100,11 +100,24 @@ func doubleColumn(name, unit string, has func(*ProfileRow) bool, field func(*Pro
 }
 
 func textColumn(name string, encoding encoding.Encoding, has func(*ProfileRow) bool, field func(*ProfileRow) *string) profileColumn {
+	once := make(interned)
 	return profileColumn{
 		name: name, node: pq.Encoded(pq.String(), encoding), has: has,
 		get: func(r *ProfileRow) pq.Value { return pq.ByteArrayValue([]byte(*field(r))) },
-		set: func(r *ProfileRow, v pq.Value) { *field(r) = string(v.ByteArray()) },
+		set: func(r *ProfileRow, v pq.Value) { *field(r) = once.text(v.ByteArray()) },
 	}
+}
+
+// interned keeps each text once, however many rows have it.
+type interned map[string]string
+
+func (t interned) text(b []byte) string {
+	s, known := t[string(b)]
+	if !known {
+		s = string(b)
+		t[s] = s
+	}
+	return s
 }
 
 // profileColumns are all columns, in their order. The columns of a counter have its name and what they hold after a dot, so that no counter is called like another

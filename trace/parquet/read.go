@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	pq "github.com/parquet-go/parquet-go"
 
+	"moriens/internal/files"
 	"moriens/trace"
 )
 
@@ -18,16 +18,12 @@ import (
 func ReadFile(path string) (*trace.Run, error) { return readFile(path, Read) }
 
 func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, error)) (*T, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	x, err := read(f, info.Size())
+	x, err := read(f, f.Size())
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -48,14 +44,19 @@ func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
 }
 
 // withFile hands an opened file of the present format to read.
-func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) (err error) {
+func withFile(in io.ReaderAt, bytes int64, read func(*pq.File) error) error {
+	return withDense(in, bytes, valuesPerByte, read)
+}
+
+// withDense is that for a file that may have so many values in a byte.
+func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) (err error) {
 	// The library panics on some malformed pages.
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("malformed parquet file: %v", p)
 		}
 	}()
-	f, err := pq.OpenFile(in, bytes)
+	f, err := open(in, bytes, perByte)
 	if err != nil {
 		return err
 	}

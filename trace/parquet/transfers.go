@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 
+	pq "github.com/parquet-go/parquet-go"
+
 	"moriens/trace"
 )
 
@@ -57,11 +59,12 @@ func WriteTransfers(w io.Writer, run *trace.Run) error {
 
 // ReadTransfers reads what WriteTransfers wrote and hands each transfer to put.
 func ReadTransfers(in io.ReaderAt, bytes int64, put func(Transfer) error) error {
-	return readRows(in, bytes, func(r *transferRow) error {
+	each := func(r *transferRow) error {
 		kind, known := trace.ParseTransferKind(r.Kind)
 		if !known || r.Bytes < 0 || r.Call < 0 {
 			return fmt.Errorf("a transfer of kind %q, of %d bytes, of call %d", r.Kind, r.Bytes, r.Call)
 		}
 		return put(Transfer{int(r.World), int(r.Rank), int(r.Thread), r.Call, r.Done, kind, r.PeerWorld, r.Peer, r.Tag, r.Comm, r.Bytes})
-	})
+	}
+	return withDense(in, bytes, transferValuesPerByte, func(f *pq.File) error { return eachRow(f, each) })
 }

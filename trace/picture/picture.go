@@ -22,6 +22,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"moriens/analysis/team"
+	"moriens/internal/plain"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/palette"
@@ -102,7 +103,12 @@ func (s *sheet) write(w io.Writer) error {
 	if _, err := s.svg.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(compact(b.Bytes()))
+	// XML has no place for control characters but these.
+	words := strings.Split(string(compact(b.Bytes())), "\t")
+	for i := range words {
+		words[i] = plain.Lines(words[i])
+	}
+	_, err := io.WriteString(w, strings.Join(words, "\t"))
 	return err
 }
 

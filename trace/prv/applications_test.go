@@ -134,7 +134,7 @@ func TestApplications(t *testing.T) {
 				t.Errorf("bursts %+v of call paths %+v", b, run.CallPaths)
 			}
 		}
-		want := []Application{{"coupler", 1, 1, 2, 0, 0, false}, {"ocean", 1, 1, 4, 1, 100, false}, {"atmos [2Jphere", 2, 2, 9, 2, 80, false}}
+		want := []Application{{"coupler", 1, 1, 2, 0, 0, false}, {"ocean", 1, 1, 4, 1, 100, false}, {"atmos\x1b[2Jphere", 2, 2, 9, 2, 80, false}}
 		for i, a := range r.Applications {
 			if a.Kept = false; a != want[i] {
 				t.Errorf("application %d: %+v, want %+v", i+1, a, want[i])

@@ -11,6 +11,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"moriens/internal/plain"
 	"moriens/trace"
 )
 
@@ -130,10 +131,5 @@ func newCoding(run *trace.Run) *coding {
 
 // oneLine makes a name fit the line-oriented .pcf and .row.
 func oneLine(name string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return ' '
-		}
-		return r
-	}, name))
+	return plain.Line(strings.TrimSpace(name))
 }

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"strings"
 
+	"moriens/internal/files"
 	"moriens/trace"
 )
 
@@ -36,14 +36,14 @@ type Result struct {
 
 // ReadFile reads a .prv or .prv.gz with the .pcf and .row beside it, where they are. It sets Labels and Names of o.
 func ReadFile(path string, o Options) (*Result, error) {
-	f, err := os.Open(path)
+	f, err := files.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	base := strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".prv")
 	for ext, in := range map[string]*io.Reader{".pcf": &o.Labels, ".row": &o.Names} {
-		side, err := os.Open(base + ext)
+		side, err := files.Open(base + ext)
 		if errors.Is(err, fs.ErrNotExist) {
 			*in = nil
 			continue
@@ -66,11 +66,11 @@ func ReadFile(path string, o Options) (*Result, error) {
 // Memory is bounded by the input: a few times its size, and that of the declared objects. A trace of which a thread's records are out of
 // order is read twice if it can be read from its begin again; from a stream all records pass through the window that sorts them.
 func Read(in io.Reader, o Options) (*Result, error) {
-	labels, err := readLabels(o.Labels)
+	labels, err := readLabels(side(o.Labels))
 	if err != nil {
 		return nil, fmt.Errorf("labels: %w", err)
 	}
-	names, err := readNames(o.Names)
+	names, err := readNames(side(o.Names))
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
@@ -111,14 +111,15 @@ func rewindable(in io.Reader) (io.Seeker, int64) {
 
 // readOnce reads a trace in one way. Without sorting disorder is errDisorder.
 func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (*Result, error) {
-	buffered := bufio.NewReader(in)
+	packed := &expansion{in: in}
+	buffered := bufio.NewReader(packed)
 	in = buffered
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
 		z, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, &Error{1, endOf(err)}
 		}
-		in = z
+		in = packed.limit(z)
 	}
 	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application}
 	r.paths.init()
@@ -131,6 +132,14 @@ func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (
 	}
 	result.Skipped, result.FirstSkipped = r.skipped, r.firstSkipped
 	return result, nil
+}
+
+// side bounds what goes with a trace, if it is there.
+func side(in io.Reader) io.Reader {
+	if in == nil {
+		return nil
+	}
+	return files.AtMost(in, files.MostSide)
 }
 
 type reader struct {

@@ -112,7 +112,7 @@ func readNames(in io.Reader) (*names, error) {
 	return n, err
 }
 
-// textLines passes over lines of more than maxLabelBytes. Control characters are blanks: what is read goes to terminals too.
+// textLines passes over lines of more than maxLabelBytes.
 func textLines(in io.Reader, each func(string)) error {
 	if in == nil {
 		return nil
@@ -122,7 +122,7 @@ func textLines(in io.Reader, each func(string)) error {
 		line, err := b.ReadSlice('\n')
 		more := errors.Is(err, bufio.ErrBufferFull)
 		if whole && !more {
-			each(oneLine(string(line)))
+			each(strings.TrimRight(string(line), "\r\n"))
 		}
 		whole = !more
 		switch {

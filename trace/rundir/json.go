@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
+	"reflect"
 	"strconv"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 )
 
@@ -36,13 +37,13 @@ func (n *Number) UnmarshalJSON(text []byte) error {
 // ReadManifest reads manifest.json of a run directory.
 func ReadManifest(dir string) (*Manifest, error) {
 	m := new(Manifest)
-	return m, readJSON(os.DirFS(dir), ManifestFile, ManifestFormat, m)
+	return m, readJSON(files.Dir(dir), ManifestFile, ManifestFormat, m)
 }
 
 // ReadClusters reads clusters.json of a run directory.
 func ReadClusters(dir string) (*Clusters, error) {
 	c := new(Clusters)
-	return c, readJSON(os.DirFS(dir), ClustersFile, ClustersFormat, c)
+	return c, readJSON(files.Dir(dir), ClustersFile, ClustersFormat, c)
 }
 
 // readJSON checks the file's version before it looks at the rest, which another version may hold in another way.
@@ -64,6 +65,9 @@ func readJSON(dir fs.FS, name string, format int, v any) error {
 	case *version.Format != format:
 		return hint.With(fmt.Errorf("%s is of format %d, this moriens reads %d", name, *version.Format, format),
 			"read it with the moriens that wrote it: moriens version says which formats one knows")
+	}
+	if err := afford(text, reflect.TypeOf(v)); err != nil {
+		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)
 	}
 	if err := json.Unmarshal(text, v); err != nil {
 		return hint.With(fmt.Errorf("%s: %w", name, err), adviseDamage)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/parquet"
@@ -29,7 +30,7 @@ func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
 	case !info.IsDir():
 		return nil, nil, nil, hint.With(fmt.Errorf("run directory: %s is not a directory", dir), adviseDirectory)
 	}
-	run, m, c, err := read(os.DirFS(dir))
+	run, m, c, err := read(files.Dir(dir))
 	if err != nil {
 		err = fmt.Errorf("run directory %s: %w", dir, err)
 	}
@@ -122,8 +123,12 @@ func (r *restorer) files(dir fs.FS) error {
 	}
 	if err == nil && slices.ContainsFunc(r.manifest.Files, func(f File) bool { return f.Name == TransfersFile }) {
 		r.transfers = []parquet.Transfer{}
+		most := freeTransfers + transfersPerCall*r.run.Calls()
 		err = withFile(dir, TransfersFile, func(in io.ReaderAt, bytes int64) error {
 			return parquet.ReadTransfers(in, bytes, func(t parquet.Transfer) error {
+				if len(r.transfers) == most {
+					return fmt.Errorf("more than %d transfers of %d calls: %w", most, r.run.Calls(), parquet.ErrBomb)
+				}
 				r.transfers = append(r.transfers, t)
 				return nil
 			})
@@ -131,6 +136,13 @@ func (r *restorer) files(dir fs.FS) error {
 	}
 	return err
 }
+
+// How many transfers the calls of a trace may have: the first so many, and so many of each. Rows without times take
+// next to no room in their file.
+const (
+	freeTransfers    = 1 << 20
+	transfersPerCall = 64
+)
 
 func (r *restorer) readTrace(dir fs.FS) error {
 	var files [3]fs.File
@@ -161,8 +173,8 @@ func withFile(dir fs.FS, name string, use func(in io.ReaderAt, bytes int64) erro
 		return err
 	}
 	in, ok := f.(io.ReaderAt)
-	if !ok || info.IsDir() {
-		return fmt.Errorf("%s is no file", name)
+	if !ok || !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is %w", name, files.ErrNotRegular)
 	}
 	if err := use(in, info.Size()); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

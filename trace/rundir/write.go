@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -354,6 +355,25 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
+var create = createNew // tests have it on a full disk
+
+// createNew makes a file that is not there. What an earlier write has left in its place goes; so does what others
+// have put there, a FIFO or a link, and nothing is written through it.
+func createNew(path string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	f, err := os.OpenFile(path, flags, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			return nil, fmt.Errorf("%s is a directory", path)
+		}
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+		f, err = os.OpenFile(path, flags, 0o666)
+	}
+	return f, err
+}
+
 // writeFile makes the file appear whole: it is written beside its place, synced and renamed. On an error nothing is left.
 func writeFile(dir, name string, write func(io.Writer) error) (bytes int64, err error) {
 	place := filepath.Join(dir, name)
@@ -362,7 +382,7 @@ func writeFile(dir, name string, write func(io.Writer) error) (bytes int64, err 
 		return 0, err
 	}
 	partial := place + ".partial"
-	f, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	f, err := create(partial)
 	if err != nil {
 		return 0, err
 	}
