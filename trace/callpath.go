@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,9 +20,33 @@ type Frame struct {
 	BuildID string // hexadecimal GNU build id; empty where the module has none
 	Offset  uint64 // return address minus the module's load address
 
-	Function string // demangled, without its arguments
+	Function string // demangled, without its arguments; of inlined ones the innermost
 	File     string // of the source, as the compiler was given it
 	Line     int    // from 1; 0 = unknown
+
+	FirstFile string // of Function: the file and line that define it
+	FirstLine int    // 0 = unknown
+
+	Inlined []Scope // what Function is inlined into there, outermost first; nil = it has machine code of its own
+}
+
+// A Scope is a function into which the compiler has put another one at a line.
+type Scope struct {
+	Function string
+	File     string
+	Line     int // 0 = unknown
+
+	FirstFile string // as those of a Frame
+	FirstLine int
+}
+
+// Known says whether the return address is known: not so in traces that tell functions and lines alone.
+func (f *Frame) Known() bool { return f.Offset != 0 }
+
+// Same says whether two frames tell the same.
+func (f *Frame) Same(g *Frame) bool {
+	return f.Module == g.Module && f.BuildID == g.BuildID && f.Offset == g.Offset && f.Function == g.Function && f.File == g.File && f.Line == g.Line &&
+		f.FirstFile == g.FirstFile && f.FirstLine == g.FirstLine && slices.Equal(f.Inlined, g.Inlined)
 }
 
 // Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm", "lmp+0x1f3c", or

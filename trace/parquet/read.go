@@ -276,7 +276,7 @@ func parsePath(text string) trace.CallPath {
 			frame.File, frame.Line = place[:i], int(line)
 		}
 	}
-	if frame == (trace.Frame{}) {
+	if frame.Same(&trace.Frame{}) {
 		frame.Function = place
 	}
 	p := trace.CallPath{Function: function, Frames: []trace.Frame{frame}}
