@@ -129,7 +129,12 @@ func (p CallPath) text(frames int, offsets bool) string {
 // Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of them: the
 // offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
 // "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's number.
+//
+// Where a file has told names it is these, so that they are the same in every file that is made of it.
 func (r *Run) Names() []string {
+	if r.PathNames != nil && len(r.PathNames) == len(r.CallPaths) {
+		return slices.Clone(r.PathNames)
+	}
 	names := make([]string, len(r.CallPaths))
 	for _, level := range []func(i int) string{
 		func(i int) string { return r.CallPaths[i].String() },

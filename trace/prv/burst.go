@@ -98,6 +98,7 @@ type eventLine struct {
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
 	polls        int64            // of the call that begins; 0 where the line does not say
+	path         int64            // number of the call path of the call that begins; 0 = unknown
 	windowed     bool             // a window begins or ends
 	window       int64
 	sets         bool
