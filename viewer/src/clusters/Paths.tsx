@@ -6,6 +6,8 @@ import { Panel } from '../parts/Panel';
 
 const FIRST = 4;
 
+const lineOf = ({ file, line }: { file: string; line: number }) => `${file}${line > 0 ? `:${line}` : ''}`;
+
 export function Paths({ title, paths }: { title: string; paths: readonly CallPath[] }) {
   const [all, setAll] = useState(false);
   const total = paths.reduce((sum, p) => sum + p.bursts, 0);
@@ -26,7 +28,13 @@ export function Paths({ title, paths }: { title: string; paths: readonly CallPat
               <ol>
                 {p.frames.map((f, k) => (
                   <li key={k}>
-                    {f.function || '?'} <span class="where">{f.file ? `${f.file}${f.line > 0 ? `:${f.line}` : ''}` : `${f.module}+${f.offset}`}</span>
+                    {f.function || '?'} <span class="where">{f.file ? lineOf(f) : `${f.module}+${f.offset}`}</span>
+                    {/* The function round it first, the outermost last. */}
+                    {f.inlined.toReversed().map((s, j) => (
+                      <div key={j} class="inlined">
+                        inlined in {s.function || '?'} {s.file ? <span class="where">{lineOf(s)}</span> : null}
+                      </div>
+                    ))}
                   </li>
                 ))}
               </ol>
