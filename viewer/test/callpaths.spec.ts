@@ -82,7 +82,7 @@ test('every table joins the call paths, by number and by name', async () => {
 });
 
 test('the names are those that the program must have', async () => {
-  const named = (await rows('select name from paths')).map(([name]) => `${name as string}`);
+  const named = (await rows('select name from paths')).map(([name]) => name as string);
   expect(named.filter((n) => n.startsWith('MPI_Barrier@the "odd", one\n=2.c:7'))).toHaveLength(1);
   expect(named.filter((n) => n.startsWith('MPI_Bcast@,".c:9'))).toHaveLength(1);
   const calls = async (where: string) => one(`select coalesce(sum(calls::int), 0) from '${at('../parquet')}/calls.parquet' c join paths p on p.path = c.path where ${where}`);
@@ -118,7 +118,7 @@ test('the exported trace labels calls with the same numbers and names', async ()
   const labels = readFileSync(at('../again.pcf'), 'utf8').split('90000103    Call path\nVALUES\n')[1]?.split('\n\n')[0]?.split('\n') ?? [];
   const oneLine = (name: string) => name.replaceAll('\n', ' ');
   const named = await rows('select path, name from paths where path > 0 order by path');
-  expect(labels.slice(1).map((l) => l.replace(/^(\d+) +/, '$1 '))).toEqual(named.map(([path, name]) => `${path as number} ${oneLine(`${name as string}`)}`));
+  expect(labels.slice(1).map((l) => l.replace(/^(\d+) +/, '$1 '))).toEqual(named.map(([path, name]) => `${path as number} ${oneLine(name as string)}`));
   const used = new Set(readFileSync(at('../again.prv'), 'utf8').match(/(?<=:90000103:)\d+/g));
   const called = await rows(`select distinct path from '${at('../parquet')}/calls.parquet'`);
   expect([...used].map(Number).sort((a, b) => a - b)).toEqual(called.map(([n]) => Number(n)).sort((a, b) => a - b));
