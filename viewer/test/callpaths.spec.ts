@@ -12,6 +12,7 @@ const SOURCES = join(ROOT, 'viewer/test/callpaths');
 
 let measured: RealRun;
 let db: DuckDBConnection;
+let asked: string; // an example of the documentation
 beforeAll(async () => {
   measured = await measureProgram(async (work) => {
     const [library, app] = [join(work, 'libclosed.so'), join(work, 'open')];
@@ -25,14 +26,13 @@ beforeAll(async () => {
   const export_ = (format: string, name: string) => run(MORIENS, ['export', measured.dir, '--format', format, '--out', join(measured.dir, '..', name)]);
   await Promise.all([export_('parquet', 'parquet'), export_('csv', 'csv'), export_('prv', 'again.prv')]);
   db = await (await DuckDBInstance.create(':memory:')).connect();
-  const file = JSON.stringify(at('callpaths.json')).slice(1, -1);
-  await db.run(`
-    create table file as select * from read_json('${file}', maximum_object_size = 100000000);
-    create table paths as select path, p.function as mpi, p.name as name, p.frames as frames from (select generate_subscripts(paths, 1) - 1 as path, unnest(paths) as p from file);
-    create table frames as select * from (select generate_subscripts(frames, 1) - 1 as number, unnest(frames, max_depth := 2) from file);
-    create table functions as select * from (select generate_subscripts(functions, 1) - 1 as number, unnest(functions, max_depth := 2) from file);
-    create table modules as select * from (select generate_subscripts(modules, 1) - 1 as number, unnest(modules, max_depth := 2) from file);
-  `);
+  // The views are those of the documentation.
+  const doc = readFileSync(join(ROOT, 'docs/format/callpaths.md'), 'utf8').split('## In DuckDB')[1]?.split('\n## ')[0] ?? '';
+  for (const statement of doc.split(';').slice(0, 2)) await db.run(statement.replaceAll('callpaths.json', at('callpaths.json')));
+  for (const list of ['functions', 'modules']) {
+    await db.run(`create view ${list} as select * from (select generate_subscripts(${list}, 1) - 1 as number, unnest(${list}, max_depth := 2) from '${at('callpaths.json')}')`);
+  }
+  asked = doc.split(';')[2] ?? '';
 }, 120_000);
 afterAll(() => {
   db.closeSync();
@@ -75,6 +75,7 @@ test('every table joins the call paths, by number and by name', async () => {
       expect([table, Number(different) >= 2]).toEqual([table, true]);
     }
   }
+  expect((await rows(asked.replace('bursts.parquet', at('bursts.parquet')))).length).toBeGreaterThan(5);
   // No two tables of calls or of bursts tell of different ones.
   const [files, exported] = [`'${at('bursts.parquet')}'`, `'${at('../parquet')}/bursts.parquet'`];
   const columns = 'world, rank, thread, start_ns, call_path_before, call_path_after, path_before, path_after';
@@ -95,13 +96,13 @@ test('the names are those that the program must have', async () => {
 
 test('frames lead to modules, functions and what is inlined', async () => {
   // Of each frame that a path has there is a row, and of what it names too.
-  const lost = await rows(`select * from (select path, unnest(frames) as frame from paths) p left join frames f on f.number = p.frame
+  const lost = await rows(`select * from (select path, unnest(frames) as frame from paths) p left join frames f on f.frame = p.frame
     left join modules m on m.number = f.module left join functions g on g.number = f.function
-    where f.number is null or f.module is not null and m.name is null or f.function is not null and g.name is null`);
+    where f.frame is null or f.module is not null and m.name is null or f.function is not null and g.name is null`);
   expect(lost).toEqual([]);
   const chain = await rows(`with innermost as (select mpi, frames[1] as frame from paths where len(frames) > 0),
     scopes as (select distinct mpi, f.line, g.name as outer_function, unnest(list_transform(f.inlined, lambda x: x.function)) as inlined, f.inlined as chain
-      from innermost i join frames f on f.number = i.frame join functions g on g.number = f.function)
+      from innermost i join frames f on f.frame = i.frame join functions g on g.number = f.function)
     select line, chain, outer_function, list(h.name order by inlined <> chain[1].function) from scopes s join functions h on h.number = s.inlined where mpi = 'MPI_Send' group by all`);
   expect(chain).toHaveLength(2); // send is inlined into exchange twice
   for (const [, , outer, inlined] of chain) expect([outer, inlined]).toEqual(['main', ['grid::Halo<double, 64>::exchange', 'grid::Halo<double, 64>::send']]);
@@ -109,7 +110,7 @@ test('frames lead to modules, functions and what is inlined', async () => {
   const closed = await rows(`select distinct coalesce(g.name, '') from frames f join modules m on m.number = f.module left join functions g on g.number = f.function where m.name = 'libclosed.so' order by 1`);
   expect(closed).toEqual([[''], ['closed']]);
   // In the recursion a function is on its own call path, to its depth.
-  const depth = await rows(`select max(n) from (select path, count(*) as n from (select path, unnest(frames) as frame from paths) p join frames f on f.number = p.frame
+  const depth = await rows(`select max(n) from (select path, count(*) as n from (select path, unnest(frames) as frame from paths) p join frames f on f.frame = p.frame
     join functions g on g.number = f.function where g.name = 'divide' group by path)`);
   expect(Number(depth[0]?.[0])).toBe(4);
 });
