@@ -119,7 +119,7 @@ type builder struct {
 
 	threads map[rundir.ThreadName]int
 	paths   map[string]int32 // by name; nil where the run's own numbers are those of doc.Paths
-	coarse  []string // of Document.Resolution
+	coarse  []string         // of Document.Resolution
 }
 
 // Write writes the pack of a source.
