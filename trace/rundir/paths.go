@@ -80,7 +80,7 @@ var (
 // CallPathsOf makes the table of a run.
 func CallPathsOf(run *trace.Run) *CallPathTable {
 	t := &CallPathTable{Format: CallPathsFormat, Modules: []PathModule{}, Functions: []PathFunction{}, Frames: []PathFrame{}, Paths: []NumberedPath{}}
-	b := pathBuilder{table: t, modules: make(map[PathModule]int), functions: make(map[PathFunction]int), frames: make(map[string]int32)}
+	b := pathBuilder{table: t, modules: make(map[PathModule]int), functions: make(map[PathFunction]int), frames: make(map[frameKey]int32)}
 	for i, name := range run.Names() {
 		p := NumberedPath{Function: run.CallPaths[i].Function, Frames: []int32{}, Name: name}
 		for k := range run.CallPaths[i].Frames {
@@ -96,7 +96,26 @@ type pathBuilder struct {
 	table     *CallPathTable
 	modules   map[PathModule]int
 	functions map[PathFunction]int
-	frames    map[string]int32
+	frames    map[frameKey]int32
+}
+
+// A frameKey is a frame that can be compared.
+type frameKey struct {
+	module, buildID string
+	offset          uint64
+	function, file  string
+	line            int
+	firstFile       string
+	firstLine       int
+	inlined         string
+}
+
+func keyOf(f *trace.Frame) frameKey {
+	k := frameKey{f.Module, f.BuildID, f.Offset, f.Function, f.File, f.Line, f.FirstFile, f.FirstLine, ""}
+	if len(f.Inlined) > 0 {
+		k.inlined = fmt.Sprintf("%#v", f.Inlined)
+	}
+	return k
 }
 
 func numberOf[T PathModule | PathFunction](x T, numbers map[T]int, list *[]T) int {
@@ -118,7 +137,7 @@ func (b *pathBuilder) function(name, file, firstFile string, firstLine int) int 
 }
 
 func (b *pathBuilder) frame(f *trace.Frame) int32 {
-	key := fmt.Sprintf("%#v", *f)
+	key := keyOf(f)
 	number, known := b.frames[key]
 	if known {
 		return number

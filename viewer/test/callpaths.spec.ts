@@ -44,35 +44,36 @@ const rows = async (sql: string) => (await db.runAndReadAll(sql)).getRowsJson();
 const one = async (sql: string) => Number((await rows(sql))[0]?.[0]);
 
 // Where call paths stand: a table as DuckDB reads it, the columns that name one, and those that number it.
-function tables(): { table: string; names: string[]; numbers: string[] }[] {
-  const both = { names: ['call_path_before', 'call_path_after'], numbers: ['path_before', 'path_after'] };
+// How many clusters there are depends on the machine.
+function tables(): { table: string; names: string[]; numbers: string[]; least: number }[] {
+  const both = { names: ['call_path_before', 'call_path_after'], numbers: ['path_before', 'path_after'], least: 10 };
   const [parquet, csv] = [at('../parquet'), at('../csv')];
   const csvOf = (name: string) => `read_csv('${csv}/${name}.csv', delim = ',')`;
   return [
     { table: `'${at('bursts.parquet')}'`, ...both },
-    { table: `'${at('transfers.parquet')}'`, names: [], numbers: ['path'] },
-    { table: `(select * from '${at('profile.parquet')}' where call_path <> '')`, names: ['call_path'], numbers: [] },
-    { table: `(select unnest(call_paths) as name from read_json('${at('structure.json')}'))`, names: ['name'], numbers: [] },
-    { table: `(select unnest(call_paths, max_depth := 2) from read_json('${at('clusters.json')}'))`, names: ['name'], numbers: [] },
+    { table: `'${at('transfers.parquet')}'`, names: [], numbers: ['path'], least: 4 },
+    { table: `(select * from '${at('profile.parquet')}' where call_path <> '')`, names: ['call_path'], numbers: [], least: 10 },
+    { table: `(select unnest(call_paths) as name from read_json('${at('structure.json')}'))`, names: ['name'], numbers: [], least: 10 },
+    { table: `(select unnest(call_paths, max_depth := 2) from read_json('${at('clusters.json')}'))`, names: ['name'], numbers: [], least: 0 },
     { table: `'${parquet}/bursts.parquet'`, ...both },
-    { table: `'${parquet}/calls.parquet'`, names: ['call_path'], numbers: ['path'] },
-    { table: `'${parquet}/clusters.parquet'`, ...both },
+    { table: `'${parquet}/calls.parquet'`, names: ['call_path'], numbers: ['path'], least: 10 },
+    { table: `'${parquet}/clusters.parquet'`, ...both, least: 0 },
     { table: csvOf('bursts'), ...both },
-    { table: csvOf('calls'), names: ['call_path'], numbers: ['path'] },
-    { table: csvOf('clusters'), ...both },
+    { table: csvOf('calls'), names: ['call_path'], numbers: ['path'], least: 10 },
+    { table: csvOf('clusters'), ...both, least: 0 },
   ];
 }
 
 test('every table joins the call paths, by number and by name', async () => {
   const unique = await one('select count(distinct name) from paths');
   expect(unique).toBe(await one('select count(*) from paths'));
-  for (const { table, names, numbers } of tables()) {
+  for (const { table, names, numbers, least } of tables()) {
     for (const i of [0, 1].slice(0, Math.max(names.length, numbers.length))) {
       const [name, number] = [names[i], numbers[i]];
       const on = [...(name ? [`p.name = t.${name}`] : []), ...(number ? [`p.path = t.${number}::int`] : [])].join(' and ');
       const [all, joined, different] = (await rows(`select count(*), count(p.path), count(distinct p.path) from ${table} t left join paths p on ${on}`))[0] ?? [];
       expect([table, Number(joined)]).toEqual([table, Number(all)]);
-      expect([table, Number(different) >= 2]).toEqual([table, true]);
+      expect([table, Number(different) >= least]).toEqual([table, true]);
     }
   }
   expect((await rows(asked.replace('bursts.parquet', at('bursts.parquet')))).length).toBeGreaterThan(5);
