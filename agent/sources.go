@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"moriens/agent/ring"
 	"moriens/agent/symbol"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -16,6 +18,8 @@ const (
 	maxOpen = 128
 	// symbolsPerMessage is how many frames go into one message.
 	symbolsPerMessage = 1024
+	// symbolBytes is beyond how many no further frame goes into one: each can have a chain of long names.
+	symbolBytes = 1 << 20
 )
 
 // sources are the modules that the call paths of the node's processes name, to be told function, file and line by
@@ -75,20 +79,31 @@ func (n *Node) resolve(ctx context.Context) {
 		}
 		offsets := slices.Sorted(maps.Keys(x.offsets))
 		places := x.resolve(ctx, offsets)
-		message := &moriensv1.Symbols{}
+		message, bytes := &moriensv1.Symbols{}, 0
 		for i, p := range places {
-			if p != (symbol.Place{}) {
-				message.Frames = append(message.Frames, &moriensv1.Frame{
-					Module: id.path, BuildId: []byte(id.buildID), Offset: offsets[i],
-					Function: p.Function, File: p.File, Line: uint32(p.Line),
-				})
+			if p.Known() {
+				message.Frames = append(message.Frames, frameAt(id, offsets[i], &places[i]))
+				bytes += proto.Size(message.Frames[len(message.Frames)-1])
 			}
-			if len(message.Frames) == symbolsPerMessage || i == len(places)-1 && len(message.Frames) > 0 {
+			if len(message.Frames) == symbolsPerMessage || bytes > symbolBytes || i == len(places)-1 && len(message.Frames) > 0 {
 				n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: message}})
-				message = &moriensv1.Symbols{}
+				message, bytes = &moriensv1.Symbols{}, 0
 			}
 		}
 	}
+}
+
+func frameAt(id moduleID, offset uint64, p *symbol.Place) *moriensv1.Frame {
+	frame := &moriensv1.Frame{
+		Module: id.path, BuildId: []byte(id.buildID), Offset: offset,
+		Function: p.Function, File: p.File, Line: uint32(p.Line), FirstFile: p.FirstFile, FirstLine: uint32(p.FirstLine),
+	}
+	for _, x := range p.Inlined {
+		frame.Inlined = append(frame.Inlined, &moriensv1.Scope{
+			Function: x.Function, File: x.File, Line: uint32(x.Line), FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine),
+		})
+	}
+	return frame
 }
 
 // resolve gives a file up that takes until the end of ctx: damaged ones can lead a reader in circles.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,13 +21,35 @@ type Frame struct {
 	BuildID string // hexadecimal GNU build id; empty where the module has none
 	Offset  uint64 // return address minus the module's load address
 
-	Function string // demangled, without its arguments
+	Function string // demangled, without its arguments; of inlined ones the innermost
 	File     string // of the source, as the compiler was given it
 	Line     int    // from 1; 0 = unknown
+
+	FirstFile string // of Function: the file and line that define it
+	FirstLine int    // 0 = unknown
+
+	Inlined []Scope // what Function is inlined into there, outermost first; nil = it has machine code of its own
 }
 
-// Located says that the module and the offset are known, or an address in no module. A trace that others wrote has only functions, files and lines.
-func (f Frame) Located() bool { return f.Module != "" || f.Offset != 0 }
+// A Scope is a function into which the compiler has put another one at a line.
+type Scope struct {
+	Function string
+	File     string
+	Line     int // 0 = unknown
+
+	FirstFile string // as those of a Frame
+	FirstLine int
+}
+
+// Same says whether two frames tell the same.
+func (f *Frame) Same(g *Frame) bool {
+	return f.Module == g.Module && f.BuildID == g.BuildID && f.Offset == g.Offset && f.Function == g.Function && f.File == g.File && f.Line == g.Line &&
+		f.FirstFile == g.FirstFile && f.FirstLine == g.FirstLine && slices.Equal(f.Inlined, g.Inlined)
+}
+
+// Located says that the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
+// only functions, files and lines.
+func (f Frame) Located() bool { return f.Offset != 0 }
 
 // Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm", "lmp+0x1f3c", or
 // nothing.
@@ -111,7 +134,12 @@ func (p CallPath) text(frames int, offsets bool) string {
 // Names gives every call path of a run a text of its own: String, and only where call paths would read alike more of them: the
 // offset of the innermost frame, "MPI_Send@Comm::send(+0x1f3c)", then the frames further out,
 // "MPI_Send@Comm::send(+0x1f3c)<main(+0x20)", and, for files that differ in nothing but their build id, the path's number.
+//
+// Where a file has told names it is these, so that they are the same in every file that is made of it.
 func (r *Run) Names() []string {
+	if r.PathNames != nil && len(r.PathNames) == len(r.CallPaths) {
+		return slices.Clone(r.PathNames)
+	}
 	names := make([]string, len(r.CallPaths))
 	for _, level := range []func(i int) string{
 		func(i int) string { return r.CallPaths[i].String() },

@@ -30,12 +30,12 @@ func TestPlace(t *testing.T) {
 
 // Frames of a trace that others wrote have no offset, and none is shown.
 func TestNamesWithoutOffsets(t *testing.T) {
-	for _, f := range []Frame{{}, {Function: "solve"}, {File: "solve.c", Line: 7}} {
+	for _, f := range []Frame{{}, {Function: "solve"}, {File: "solve.c", Line: 7}, {Module: "app"}} {
 		if f.Located() || f.Precise("solve") != "solve" {
 			t.Errorf("%+v: located %v, %q", f, f.Located(), f.Precise("solve"))
 		}
 	}
-	for _, f := range []Frame{{Module: "app"}, {Offset: 0x10}} {
+	for _, f := range []Frame{{Module: "app", Offset: 0x10}, {Offset: 0x10}} {
 		if !f.Located() {
 			t.Errorf("%+v has no offset", f)
 		}
@@ -83,5 +83,42 @@ func TestNames(t *testing.T) {
 	}
 	if got := run.Names(); !slices.Equal(got, want) {
 		t.Errorf("names\n%q, want\n%q", got, want)
+	}
+	// What a file has told stays, as long as it tells all.
+	told := slices.Clone(want)
+	told[7] = "MPI_Wait@solve.c:7 as an earlier version has it"
+	run.PathNames = slices.Clone(told)
+	if got := run.Names(); !slices.Equal(got, told) {
+		t.Errorf("names\n%q, want\n%q", got, told)
+	}
+	run.Names()[0] = "changed"
+	if run.PathNames[0] != "?" {
+		t.Error("Names hands out its own list")
+	}
+	run.CallPaths = append(run.CallPaths, CallPath{Function: "MPI_Finalize"})
+	if got := run.Names(); !slices.Equal(got, append(want, "MPI_Finalize")) {
+		t.Errorf("names of one call path more %q", got)
+	}
+}
+
+// Frames that differ in anything are not the same, and an address is known or not.
+func TestFrames(t *testing.T) {
+	inlined := []Scope{{Function: "main", File: "main.c", Line: 3, FirstFile: "main.c", FirstLine: 1}}
+	f := Frame{"app", "01", 0x10, "solve", "solve.c", 7, "solve.h", 5, inlined}
+	same := f
+	same.Inlined = slices.Clone(inlined)
+	if !f.Same(&same) || !f.Located() || (&Frame{Function: "solve", File: "solve.c", Line: 7}).Located() {
+		t.Errorf("%+v: Same %t, Located %t", f, f.Same(&same), f.Located())
+	}
+	for i, change := range []func(*Frame){
+		func(f *Frame) { f.Module = "" }, func(f *Frame) { f.BuildID = "" }, func(f *Frame) { f.Offset++ }, func(f *Frame) { f.Function = "" },
+		func(f *Frame) { f.File = "" }, func(f *Frame) { f.Line++ }, func(f *Frame) { f.FirstFile = "" }, func(f *Frame) { f.FirstLine++ },
+		func(f *Frame) { f.Inlined = nil }, func(f *Frame) { f.Inlined[0].Line++ },
+	} {
+		other := f
+		other.Inlined = slices.Clone(inlined)
+		if change(&other); f.Same(&other) {
+			t.Errorf("change %d is not seen", i)
+		}
 	}
 }

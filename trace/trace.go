@@ -23,6 +23,7 @@ type Run struct {
 	Worlds     []World
 	Threads    []Thread // sorted by world, rank, thread
 	CallPaths  []CallPath
+	PathNames  []string  // of CallPaths, as a file has told them; nil = Names makes them
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events

@@ -36,23 +36,71 @@ func fromDWARF(ctx context.Context, f *elf.File, queries []query) {
 		return
 	}
 	table := lineTable(f)
-	for r := newWalker(f, d, 0); ctx.Err() == nil; {
-		unit := r.next()
-		if unit == nil {
-			return
-		}
-		if unit.Tag != dwarf.TagCompileUnit {
-			r.skipChildren(unit)
-			continue
-		}
-		ranges, _ := d.Ranges(unit) // without them it holds none
-		if inside := within(queries, ranges); len(inside) > 0 {
-			if at, ok := unit.Val(dwarf.AttrStmtList).(int64); ok && saneLines(table, f.ByteOrder, at) {
-				lines(d, unit, inside)
-			}
-			functions(newWalker(f, d, unit.Offset), d, inside)
-		}
+	r := newWalker(f, d, 0)
+	for unit := r.next(); unit != nil && ctx.Err() == nil; {
 		r.skipChildren(unit)
+		next := r.next()
+		if ranges, _ := d.Ranges(unit); unit.Tag == dwarf.TagCompileUnit { // without ranges it holds none
+			if inside := within(queries, ranges); len(inside) > 0 {
+				u := compileUnit{d: d, from: unit.Offset, to: ^dwarf.Offset(0)}
+				if next != nil {
+					u.to = next.Offset
+				}
+				if at, ok := unit.Val(dwarf.AttrStmtList).(int64); ok && saneLines(table, f.ByteOrder, at) {
+					u.lines(unit, inside)
+				}
+				u.functions(newWalker(f, d, unit.Offset), inside)
+			}
+		}
+		unit = next
+	}
+}
+
+// A compileUnit is one unit of the debugging information.
+type compileUnit struct {
+	d        *dwarf.Data
+	from, to dwarf.Offset
+	files    []*dwarf.LineFile // by the numbers that its entries give
+}
+
+// maxScopes bounds the functions that are inlined into each other at one place.
+const maxScopes = 64
+
+// An inlining is a function round a query: a real one, the first, or one that is inlined at a line of the one before it.
+type inlining struct {
+	depth     int // in the tree of entries
+	function  string
+	callFile  string
+	callLine  int
+	firstFile string
+	firstLine int
+}
+
+// into puts a function that lies as deep as it says round the query.
+func (q *query) into(x inlining, real bool) {
+	n := len(q.chain)
+	for n > 0 && q.chain[n-1].depth >= x.depth {
+		n--
+	}
+	if real {
+		n = 0
+	}
+	if n == maxScopes {
+		n--
+	}
+	q.chain, q.depth = append(q.chain[:n], x), x.depth
+}
+
+// settle says of the query what its chain tells.
+func (q *query) settle() {
+	if len(q.chain) == 0 {
+		return
+	}
+	p, last := &q.place, len(q.chain)-1
+	p.Function, p.FirstFile, p.FirstLine = q.chain[last].function, q.chain[last].firstFile, q.chain[last].firstLine
+	p.Inlined = nil
+	for i, x := range q.chain[:last] {
+		p.Inlined = append(p.Inlined, Scope{x.function, q.chain[i+1].callFile, q.chain[i+1].callLine, x.firstFile, x.firstLine})
 	}
 }
 
@@ -127,11 +175,12 @@ func within(queries []query, ranges [][2]uint64) []*query {
 
 // lines reads the unit's line table from end to end: it is a number of sequences, each ascending, but in no order among
 // themselves, so that the library's own search misses what compilers put into sections apart.
-func lines(d *dwarf.Data, unit *dwarf.Entry, queries []*query) {
-	r, err := d.LineReader(unit)
+func (u *compileUnit) lines(unit *dwarf.Entry, queries []*query) {
+	r, err := u.d.LineReader(unit)
 	if err != nil || r == nil {
 		return
 	}
+	u.files = r.Files()
 	var row, next dwarf.LineEntry
 	for inSequence := false; r.Next(&next) == nil; row, inSequence = next, !next.EndSequence {
 		if !inSequence || row.File == nil || row.Line <= 0 {
@@ -144,8 +193,13 @@ func lines(d *dwarf.Data, unit *dwarf.Entry, queries []*query) {
 	}
 }
 
-// functions names the innermost function, inlined or not, round each query of the unit that r reads next.
-func functions(r *walker, d *dwarf.Data, queries []*query) {
+// functions finds the functions, inlined or not, round each query of the unit that r reads next.
+func (u *compileUnit) functions(r *walker, queries []*query) {
+	defer func() {
+		for _, q := range queries {
+			q.settle()
+		}
+	}()
 	for depth := 0; ; {
 		e := r.next()
 		if e == nil {
@@ -160,14 +214,15 @@ func functions(r *walker, d *dwarf.Data, queries []*query) {
 			continue
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
 			holds := false
-			ranges, _ := d.Ranges(e)
+			ranges, _ := u.d.Ranges(e)
 			for _, q := range queries {
 				if !contains(ranges, q.pc) || depth < q.depth {
 					continue
 				}
 				holds = true
-				if name := functionName(d, e); name != "" {
-					q.place.Function, q.depth = name, depth
+				if x := u.inlining(e); x.function != "" {
+					x.depth = depth
+					q.into(x, e.Tag == dwarf.TagSubprogram)
 				}
 			}
 			// The procedures that a Fortran one contains lie outside of its range.
@@ -193,20 +248,25 @@ func contains(ranges [][2]uint64, pc uint64) bool {
 	return slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= pc && pc < r[1] })
 }
 
-// functionName follows the entry to where its function was declared. What no other file can call has no linkage name, and is
+// inlining follows the entry to where its function was declared. What no other file can call has no linkage name, and is
 // called by its plain one, without namespaces.
-func functionName(d *dwarf.Data, e *dwarf.Entry) string {
-	var plain string
+func (u *compileUnit) inlining(e *dwarf.Entry) (x inlining) {
+	if e.Tag == dwarf.TagInlinedSubroutine {
+		x.callFile, x.callLine = u.line(e, dwarf.AttrCallFile, dwarf.AttrCallLine)
+	}
+	linked, own := "", true // numbers of files are the unit's own
 	for range 8 {
-		for _, attr := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
-			if symbol, ok := e.Val(attr).(string); ok {
-				if name, ok := demangled(symbol); ok {
-					return name
-				}
-			}
+		if linked == "" {
+			linked = linkageName(e)
 		}
-		if name, ok := e.Val(dwarf.AttrName).(string); ok && plain == "" {
-			plain = clean(name)
+		if name, ok := e.Val(dwarf.AttrName).(string); ok && x.function == "" {
+			x.function = clean(name)
+		}
+		if own && x.firstLine == 0 {
+			x.firstLine = lineOf(e, dwarf.AttrDeclLine)
+		}
+		if own && x.firstFile == "" {
+			x.firstFile = u.file(e, dwarf.AttrDeclFile)
 		}
 		next, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
 		if !ok {
@@ -215,12 +275,57 @@ func functionName(d *dwarf.Data, e *dwarf.Entry) string {
 		if !ok {
 			break
 		}
-		r := d.Reader()
+		own = u.from <= next && next < u.to
+		r := u.d.Reader()
 		r.Seek(next)
 		var err error
 		if e, err = r.Next(); err != nil || e == nil {
 			break
 		}
 	}
-	return plain
+	if linked != "" {
+		x.function = linked
+	}
+	if x.firstFile == "" || x.firstLine == 0 {
+		x.firstFile, x.firstLine = "", 0
+	}
+	return x
 }
+
+func linkageName(e *dwarf.Entry) string {
+	for _, attr := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
+		if symbol, ok := e.Val(attr).(string); ok {
+			if name, ok := demangled(symbol); ok {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// line is what two attributes tell together, or nothing.
+func (u *compileUnit) line(e *dwarf.Entry, file, line dwarf.Attr) (string, int) {
+	if name, n := u.file(e, file), lineOf(e, line); name != "" && n > 0 {
+		return name, n
+	}
+	return "", 0
+}
+
+func (u *compileUnit) file(e *dwarf.Entry, attr dwarf.Attr) string {
+	n, ok := e.Val(attr).(int64)
+	if !ok || n < 0 || n >= int64(len(u.files)) || u.files[n] == nil {
+		return ""
+	}
+	return clean(filepath.Clean(u.files[n].Name))
+}
+
+func lineOf(e *dwarf.Entry, attr dwarf.Attr) int {
+	n, ok := e.Val(attr).(int64)
+	if !ok || n <= 0 || n > maxLine {
+		return 0
+	}
+	return int(n)
+}
+
+// maxLine is the largest number of a line that the collector takes.
+const maxLine = 1<<31 - 1

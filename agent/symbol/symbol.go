@@ -23,7 +23,25 @@ type Place struct {
 	Function string // demangled, without its arguments; of inlined ones the innermost; empty = unknown
 	File     string // as the compiler was given it; empty = unknown
 	Line     int    // from 1; 0 = unknown
+
+	FirstFile string // of the function: the file and line that define it
+	FirstLine int    // 0 = unknown
+
+	Inlined []Scope // what the function is inlined into there, outermost first
 }
+
+// A Scope is a function into which another one is inlined at a line.
+type Scope struct {
+	Function string
+	File     string
+	Line     int // 0 = unknown
+
+	FirstFile string // as those of a Place
+	FirstLine int
+}
+
+// Known says whether a place tells anything.
+func (p *Place) Known() bool { return p.Function != "" || p.File != "" || p.Line != 0 }
 
 // A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name is
 // gone by then.
@@ -62,6 +80,7 @@ type query struct {
 	pc    uint64 // within the call instruction
 	place Place
 	depth int // of the innermost function that was found to hold it
+	chain []inlining
 }
 
 func resolve(ctx context.Context, in io.ReaderAt, path string, buildID []byte, returns []uint64) []Place {

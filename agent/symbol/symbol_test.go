@@ -146,7 +146,7 @@ func planted(source, file string) map[string]Place {
 		n++
 		if _, comment, ok := strings.Cut(line, "target(); /* "); ok {
 			function := strings.TrimSuffix(strings.TrimSpace(comment), " */")
-			want[function] = Place{function, file, n}
+			want[function] = Place{Function: function, File: file, Line: n}
 		}
 	}
 	return want
@@ -155,7 +155,7 @@ func planted(source, file string) map[string]Place {
 func byFunction(places []Place) map[string]Place {
 	m := map[string]Place{}
 	for _, p := range places {
-		m[p.Function] = p
+		m[p.Function] = Place{Function: p.Function, File: p.File, Line: p.Line}
 	}
 	return m
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"moriens/internal/mpicall"
@@ -78,17 +79,40 @@ func frameOf(f *moriensv1.Frame) trace.Frame {
 
 // place remembers where a frame is in the source. Nodes may differ, because not all have the debugging information.
 func (t *paths) place(f *moriensv1.Frame) {
-	key := frameOf(f)
-	placed := key
-	placed.Function, placed.File, placed.Line = f.Function, f.File, int(f.Line)
-	t.places.add(key, placed)
+	placed := frameOf(f)
+	placed.Function, placed.File, placed.Line, placed.FirstFile, placed.FirstLine = f.Function, f.File, int(f.Line), f.FirstFile, int(f.FirstLine)
+	placed.Inlined = scopesOf(f.Inlined)
+	t.places.add(placed)
 }
 
-// places say where frames are in the source. The keys are without what they say.
-type places map[trace.Frame]trace.Frame
+func scopesOf(list []*moriensv1.Scope) (scopes []trace.Scope) {
+	for _, x := range list {
+		scopes = append(scopes, trace.Scope{Function: x.Function, File: x.File, Line: int(x.Line), FirstFile: x.FirstFile, FirstLine: int(x.FirstLine)})
+	}
+	return scopes
+}
+
+func tellScopes(scopes []trace.Scope) (list []*moriensv1.Scope) {
+	for _, x := range scopes {
+		list = append(list, &moriensv1.Scope{Function: x.Function, File: x.File, Line: uint32(x.Line), FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine)})
+	}
+	return list
+}
+
+// A frameKey is what identifies a frame.
+type frameKey struct {
+	module, buildID string
+	offset          uint64
+}
+
+func keyOf(f *trace.Frame) frameKey { return frameKey{f.Module, f.BuildID, f.Offset} }
+
+// places say where frames are in the source.
+type places map[frameKey]trace.Frame
 
 // add keeps of two places of a frame the one that tells more, and of two that tell as much always the same.
-func (p places) add(key, placed trace.Frame) {
+func (p places) add(placed trace.Frame) {
+	key := keyOf(&placed)
 	if was, known := p[key]; !known || comparePlaces(placed, was) < 0 {
 		p[key] = placed
 	}
@@ -102,7 +126,14 @@ func comparePlaces(a, b trace.Frame) int {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(lacks(a.Line == 0), lacks(b.Line == 0)), cmp.Compare(lacks(a.Function == ""), lacks(b.Function == "")),
-		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function))
+		cmp.Compare(lacks(a.FirstLine == 0), lacks(b.FirstLine == 0)), cmp.Compare(len(b.Inlined), len(a.Inlined)),
+		cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function),
+		cmp.Compare(a.FirstFile, b.FirstFile), cmp.Compare(a.FirstLine, b.FirstLine), slices.CompareFunc(a.Inlined, b.Inlined, compareScopes))
+}
+
+func compareScopes(a, b trace.Scope) int {
+	return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+		cmp.Compare(a.FirstFile, b.FirstFile), cmp.Compare(a.FirstLine, b.FirstLine))
 }
 
 func (s *Store) addCallPath(c *moriensv1.CallPath) error {

@@ -60,6 +60,7 @@ func (f *Frozen) tell() *moriensv1.Share {
 	for _, x := range f.store.paths.places {
 		s.Places = append(s.Places, &moriensv1.ShareFrame{
 			Module: x.Module, BuildId: x.BuildID, Offset: x.Offset, Function: x.Function, File: x.File, Line: int64(x.Line),
+			FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine), Inlined: tellScopes(x.Inlined),
 		})
 	}
 	s.Links = f.Links
@@ -226,10 +227,10 @@ func holdingOf(s *moriensv1.Share) holding {
 		h.paths = append(h.paths, path)
 	}
 	for _, x := range s.Places {
-		key := trace.Frame{Module: x.Module, BuildID: x.BuildId, Offset: x.Offset}
-		placed := key
-		placed.Function, placed.File, placed.Line = x.Function, x.File, int(x.Line)
-		h.places.add(key, placed)
+		h.places.add(trace.Frame{
+			Module: x.Module, BuildID: x.BuildId, Offset: x.Offset, Function: x.Function, File: x.File, Line: int(x.Line),
+			FirstFile: x.FirstFile, FirstLine: int(x.FirstLine), Inlined: scopesOf(x.Inlined),
+		})
 	}
 	for _, c := range s.Clocks {
 		h.clocks = append(h.clocks, Clock{Kind: c.Kind, Samples: c.Samples})

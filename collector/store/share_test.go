@@ -66,6 +66,10 @@ func TestShare(t *testing.T) {
 	}
 	inStore(t, stores[1], 4, "n", &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Symbols{Symbols: &moriensv1.Symbols{Frames: []*moriensv1.Frame{
 		{Module: "/opt/app", Offset: 0x10, Function: "solve", File: "solve.c", Line: 3},
+		{
+			Module: "/opt/app", Offset: 0x10, Function: "solve", File: "solve.c", Line: 3, FirstFile: "solve.h", FirstLine: 2,
+			Inlined: []*moriensv1.Scope{{Function: "main", File: "main.c", Line: 9, FirstFile: "main.c", FirstLine: 7}},
+		},
 	}}}})
 	frozen, err := shareAll(stores...)
 	if err != nil {
@@ -106,7 +110,10 @@ func TestShare(t *testing.T) {
 	}
 	placed := false
 	for _, p := range frozen[0].CallPaths {
-		placed = placed || cmp.Equal(p.Frames, []trace.Frame{{Module: "app", Offset: 0x10, Function: "solve", File: "solve.c", Line: 3}})
+		placed = placed || cmp.Equal(p.Frames, []trace.Frame{{
+			Module: "app", Offset: 0x10, Function: "solve", File: "solve.c", Line: 3, FirstFile: "solve.h", FirstLine: 2,
+			Inlined: []trace.Scope{{Function: "main", File: "main.c", Line: 9, FirstFile: "main.c", FirstLine: 7}},
+		}})
 	}
 	if !placed {
 		t.Errorf("what collector 1 knows of the source is not known at 0: %v", frozen[0].CallPaths)

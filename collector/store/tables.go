@@ -48,8 +48,8 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 	var allNames [][]string
 	var allClocks [][]Clock
 	for _, h := range of {
-		for key, placed := range h.places {
-			known.add(key, placed)
+		for _, placed := range h.places {
+			known.add(placed)
 		}
 		allPaths, allNames, allClocks = append(allPaths, h.paths), append(allNames, h.names), append(allClocks, h.clocks)
 	}
@@ -60,8 +60,8 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 	for i := range f.CallPaths {
 		p := &f.CallPaths[i]
 		p.Frames = slices.Clone(p.Frames)
-		for k, frame := range p.Frames {
-			if placed, is := known[frame]; is {
+		for k := range p.Frames {
+			if placed, is := known[keyOf(&p.Frames[k])]; is {
 				p.Frames[k] = placed
 			}
 		}

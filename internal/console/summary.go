@@ -204,7 +204,7 @@ func sites(run *trace.Run, clusters []trace.Cluster) map[uint32]string {
 			frames := run.CallPaths[path].Frames
 			if len(frames) > 0 && slices.ContainsFunc(alike, func(other uint32) bool {
 				others := run.CallPaths[other].Frames
-				return len(others) == 0 || others[0] != frames[0]
+				return len(others) == 0 || !others[0].Same(&frames[0])
 			}) {
 				names[path] = frames[0].Precise(name)
 			}

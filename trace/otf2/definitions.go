@@ -55,6 +55,7 @@ const (
 	attrUnfinished        // on the leave of a call in which the process ended
 	attrSent              // on the leave of a collective that OTF2 has no operation for
 	attrReceived
+	attrPath  // on the enter of a call
 	attrCalls // on the enter of several calls as one
 )
 
@@ -170,6 +171,7 @@ func (d *definitions) defineAttributes() {
 		attrUnfinished: {"unfinished", "the process ended inside the call", typeUint8},
 		attrSent:       {"bytes sent", "to the other ranks of the collective", typeUint64},
 		attrReceived:   {"bytes received", "from the other ranks of the collective", typeUint64},
+		attrPath:       {"path", "number of the call path in callpaths.json of the run directory", typeUint64},
 		attrCalls:      {"calls", "how many calls it stands for: polls that found nothing, one after the other", typeUint64},
 	} {
 		d.attributes = append(d.attributes, attribute{d.strings.of(a.name), d.strings.of(a.about), a.kind})

@@ -224,6 +224,9 @@ func (l *listener) left(top *opened, h *heard) error {
 		if h.fields["unfinished"] == "1" {
 			tail += ", unfinished"
 		}
+		if n, has := top.fields["path"]; has {
+			tail += ", path " + n
+		}
 		by := strings.TrimSuffix(strings.TrimSuffix(top.fields["call path"], top.region), " > ")
 		l.tell("call %s %d to %d by %s%s", top.region, top.timeNS, h.timeNS, by, tail)
 	}

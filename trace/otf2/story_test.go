@@ -95,6 +95,9 @@ func (s *story) calls(run *trace.Run, t *trace.Thread) {
 		if t.Calls.Unfinished && i == t.Calls.Len()-1 {
 			unfinished = ", unfinished"
 		}
+		if n := t.Calls.Path[i]; n != 0 {
+			unfinished += fmt.Sprintf(", path %d", n)
+		}
 		moved := ""
 		if k := slices.Index(t.Collectives.Call, uint32(i)); k >= 0 {
 			if f := functionOf(path.Function); f.collective {

@@ -199,6 +199,9 @@ func (s *stream) enterCall(x item) {
 	if c := s.d.callContext[path]; c != undefined {
 		e.attribute(attrContext, uint64(c))
 	}
+	if path != 0 {
+		e.attribute(attrPath, uint64(path))
+	}
 	if c := s.t.Calls.Count; c != nil && c[x.index] != 1 {
 		e.attribute(attrCalls, uint64(c[x.index]))
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"moriens/internal/units"
@@ -117,8 +118,8 @@ type builder struct {
 	columns pack.Columns
 
 	threads map[rundir.ThreadName]int
-	paths   map[string]int32
-	coarse  []string // of Document.Resolution
+	paths   map[string]int32 // by name; nil where the run's own numbers are those of doc.Paths
+	coarse  []string         // of Document.Resolution
 }
 
 // Write writes the pack of a source.
@@ -130,6 +131,7 @@ func Write(w io.Writer, m Mode, s Source, l Limits) error {
 	}
 	b.listThreads()
 	b.listCounters()
+	b.listPaths()
 	chosen := b.chooseDetail()
 	b.addPoints(chosen)
 	b.doc.Bins = m == View && b.doc.Detail.LeftOut != ""
@@ -147,6 +149,30 @@ func orNull(text json.RawMessage) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	return text
+}
+
+// listPaths takes all call paths with the numbers that they have in the run, where all that is known of it has the same. Else they are numbered by their names.
+func (b *builder) listPaths() {
+	var names []string
+	for _, run := range []*trace.Run{b.source.Detail, b.source.Rows} {
+		if run == nil || len(run.CallPaths) == 0 {
+			continue
+		}
+		its := run.Names()
+		if names != nil && !slices.Equal(names, its) {
+			b.doc.Paths = []Path{}
+			return
+		}
+		if names == nil {
+			for i, name := range its {
+				b.doc.Paths = append(b.doc.Paths, Path{name, run.CallPaths[i].Function})
+			}
+		}
+		names = its
+	}
+	if names != nil {
+		b.paths = nil
+	}
 }
 
 // path numbers a call path by its name.
@@ -169,6 +195,14 @@ const unknownPath = "?"
 // pathsOf numbers all call paths of a run.
 func (b *builder) pathsOf(run *trace.Run) []int32 {
 	numbers := make([]int32, len(run.CallPaths))
+	if b.paths == nil {
+		for i := range numbers {
+			if numbers[i] = int32(i); i == 0 {
+				numbers[i] = -1 // unknown
+			}
+		}
+		return numbers
+	}
 	for i, name := range run.Names() {
 		numbers[i] = b.path(name, run.CallPaths[i].Function)
 	}

@@ -160,3 +160,58 @@ func TestMemoryAndDirectory(t *testing.T) {
 		})
 	}
 }
+
+// The call paths of a page have the numbers that they have in the run and in callpaths.json, whether it is written or read; without that file, or where the files
+// of a directory tell different ones, names tell them apart.
+func TestPathNumbers(t *testing.T) {
+	run := tracetest.Small()
+	run.CallPaths = append(run.CallPaths, run.CallPaths[2]) // two of one name
+	run.CallPaths[7].Frames = slices.Clone(run.CallPaths[7].Frames)
+	run.CallPaths[7].Frames[0].Offset++
+	run.Threads[1].Calls.Path[1], run.Threads[1].Bursts.After[0], run.Threads[1].Bursts.Before[1] = 7, 7, 7
+	dir, written := write(t, content(run, nil))
+	table, err := rundir.ReadCallPaths(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []shown{open(t, written), fromDirectory(t, dir, page.LimitsOf(page.View))} {
+		var names []string
+		for i, p := range s.Document.Paths {
+			if names = append(names, p.Name); p.Function != table.Paths[i].Function {
+				t.Errorf("path %d is of %s, not of %s", i, p.Function, table.Paths[i].Function)
+			}
+		}
+		if d := cmp.Diff(run.Names(), names); d != "" {
+			t.Error(d)
+		}
+		var calls, before []float64
+		for _, th := range run.Threads {
+			for _, p := range th.Calls.Path {
+				calls = append(calls, float64(p))
+			}
+			for _, p := range th.Bursts.Before {
+				before = append(before, float64(p))
+			}
+		}
+		if d := cmp.Diff([][]float64{calls, before}, [][]float64{s.Floats["calls.path"], s.Floats["points.before"]}); d != "" {
+			t.Error(d)
+		}
+	}
+	s, err := page.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *s.Rows
+	other.PathNames = slices.Clone(other.PathNames)
+	other.PathNames[1] = "MPI_Init_thread"
+	s.Rows = &other
+	var b bytes.Buffer
+	if err := page.Write(&b, page.View, s, page.LimitsOf(page.View)); err != nil {
+		t.Fatal(err)
+	}
+	mixed := open(t, b.Bytes())
+	name := func(n float64) string { return mixed.Document.Paths[int(n)].Name }
+	if first, before := name(mixed.Floats["calls.path"][0]), name(mixed.Floats["points.before"][0]); first != "MPI_Init" || before != "MPI_Init_thread" {
+		t.Errorf("the first call is %s, and before the first burst is %s", first, before)
+	}
+}

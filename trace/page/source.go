@@ -56,7 +56,7 @@ func Open(dir string) (Source, error) {
 	if s.Manifest.Traced() == 0 {
 		return s, nil // nothing ran: the other files have nothing in them
 	}
-	if s.Rows, err = parquet.ReadFile(filepath.Join(dir, rundir.BurstsFile)); err != nil {
+	if s.Rows, err = s.rows(dir); err != nil {
 		s.Rows = nil
 		s.problem(dir, rundir.BurstsFile, err)
 	}
@@ -66,6 +66,15 @@ func Open(dir string) (Source, error) {
 	}
 	s.Overview = s.overview(dir)
 	return s, nil
+}
+
+// rows reads the bursts, with the numbers of the call paths that the directory's other files give, where it has numbers.
+func (s *Source) rows(dir string) (*trace.Run, error) {
+	name := filepath.Join(dir, rundir.BurstsFile)
+	if run := s.Detail; run != nil && run.PathNames != nil {
+		return parquet.ReadNumberedFile(name, run.CallPaths, run.PathNames)
+	}
+	return parquet.ReadFile(name)
 }
 
 // trace reads the kept trace alone, where it does not go with the other files.

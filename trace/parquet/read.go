@@ -17,6 +17,11 @@ import (
 // ReadFile reads a file that Write wrote; see Read.
 func ReadFile(path string) (*trace.Run, error) { return readFile(path, Read) }
 
+// ReadNumberedFile reads a file that Write wrote; see ReadNumbered.
+func ReadNumberedFile(path string, paths []trace.CallPath, names []string) (*trace.Run, error) {
+	return readFile(path, func(in io.ReaderAt, bytes int64) (*trace.Run, error) { return ReadNumbered(in, bytes, paths, names) })
+}
+
 func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, error)) (*T, error) {
 	f, err := files.Open(path)
 	if err != nil {
@@ -33,8 +38,14 @@ func readFile[T any](path string, read func(in io.ReaderAt, bytes int64) (*T, er
 // Read reads what Write wrote: threads with their bursts, call paths of one frame, counters. Worlds are as large as the
 // highest rank with a burst; calls, nodes, phases and messages are not in the file, nor are threads without a burst.
 func Read(in io.ReaderAt, bytes int64) (run *trace.Run, err error) {
+	return ReadNumbered(in, bytes, nil, nil)
+}
+
+// ReadNumbered reads what Write wrote of a run whose call paths and their names are known, and gives bursts the numbers of these. That a file gives them other
+// names is an error. Without call paths it is Read.
+func ReadNumbered(in io.ReaderAt, bytes int64, paths []trace.CallPath, names []string) (run *trace.Run, err error) {
 	err = withFile(in, bytes, func(f *pq.File) error {
-		run, err = readRun(f)
+		run, err = readRun(f, paths, names)
 		return err
 	})
 	if err != nil {
@@ -66,10 +77,13 @@ func withDense(in io.ReaderAt, bytes, perByte int64, read func(*pq.File) error) 
 	return read(f)
 }
 
-func readRun(f *pq.File) (*trace.Run, error) {
+func readRun(f *pq.File, paths []trace.CallPath, names []string) (*trace.Run, error) {
 	r := &reader{
 		run:   &trace.Run{CallPaths: []trace.CallPath{{}}},
 		paths: map[string]uint32{trace.CallPath{}.String(): 0}, lineages: map[string]uint32{"": 0},
+	}
+	if paths != nil {
+		r.run.CallPaths, r.run.PathNames, r.numbered = paths, names, true
 	}
 	if err := r.columns(f); err != nil {
 		return nil, err
@@ -99,6 +113,7 @@ func readRun(f *pq.File) (*trace.Run, error) {
 type reader struct {
 	run      *trace.Run
 	paths    map[string]uint32
+	numbered bool // the file's numbers are those of run.CallPaths
 	lineages map[string]uint32
 	place    []int // in the file, of leading and then of the counters; -1 = not there
 }
@@ -109,6 +124,9 @@ func (r *reader) columns(f *pq.File) error {
 		if i == columnPhase {
 			continue // its name alone is not the phase
 		}
+		if (i == columnPathBefore || i == columnPathAfter) && !r.numbered {
+			continue // numbers of nothing
+		}
 		c, ok := f.Schema().Lookup(name)
 		if !ok && (i == columnNodes || i == columnKind) {
 			continue // of an earlier version
@@ -118,7 +136,7 @@ func (r *reader) columns(f *pq.File) error {
 		}
 		want := pq.Int64
 		switch i {
-		case columnWorld, columnRank, columnThread, columnCluster, columnKind:
+		case columnWorld, columnRank, columnThread, columnCluster, columnKind, columnPathBefore, columnPathAfter:
 			want = pq.Int32
 		case columnWeight:
 			want = pq.Double
@@ -222,8 +240,15 @@ func (r *reader) row(columns []*columnReader, k int) error {
 	if nodes := columns[columnNodes]; nodes != nil {
 		b.Lineage = append(b.Lineage, r.lineage(nodes.values[k]))
 	}
-	b.Before = append(b.Before, r.path(columns[columnBefore].values[k]))
-	b.After = append(b.After, r.path(columns[columnAfter].values[k]))
+	before, err := r.path(columns[columnBefore].values[k], columns[columnPathBefore], k)
+	if err != nil {
+		return err
+	}
+	after, err := r.path(columns[columnAfter].values[k], columns[columnPathAfter], k)
+	if err != nil {
+		return err
+	}
+	b.Before, b.After = append(b.Before, before), append(b.After, after)
 	for c := range b.Counters {
 		count := trace.NoCount
 		if v := columns[firstCounter+c].values[k]; !v.IsNull() {
@@ -234,15 +259,26 @@ func (r *reader) row(columns []*columnReader, k int) error {
 	return nil
 }
 
-func (r *reader) path(v pq.Value) uint32 {
+// path is the number of a call path: the one that the row gives, where there are numbers.
+func (r *reader) path(v pq.Value, numbers *columnReader, row int) (uint32, error) {
+	if numbers != nil {
+		n := numbers.values[row].Int32()
+		if n < 0 || int(n) >= len(r.run.CallPaths) {
+			return 0, fmt.Errorf("there is no call path %d", n)
+		}
+		if name := string(v.ByteArray()); name != r.run.PathNames[n] {
+			return 0, fmt.Errorf("call path %d is %s, not %s as it says", n, r.run.PathNames[n], name)
+		}
+		return uint32(n), nil
+	}
 	if i, ok := r.paths[string(v.ByteArray())]; ok {
-		return i
+		return i, nil
 	}
 	name := string(v.ByteArray())
 	i := uint32(len(r.run.CallPaths))
 	r.run.CallPaths = append(r.run.CallPaths, parsePath(name))
 	r.paths[name] = i
-	return i
+	return i, nil
 }
 
 func (r *reader) lineage(v pq.Value) uint32 {
@@ -277,7 +313,7 @@ func parsePath(text string) trace.CallPath {
 			frame.File, frame.Line = place[:i], int(line)
 		}
 	}
-	if frame == (trace.Frame{}) {
+	if frame.Same(&trace.Frame{}) {
 		frame.Function = place
 	}
 	p := trace.CallPath{Function: function, Frames: []trace.Frame{frame}}

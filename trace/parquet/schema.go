@@ -32,7 +32,7 @@ const (
 var codec compress.Codec = &pq.Snappy
 
 // The columns before and after those of the counters.
-var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "kind", "weight", "call_path_before", "call_path_after", "phase", "nodes"}
+var leading = []string{"world", "rank", "thread", "start_ns", "duration_ns", "cluster", "kind", "weight", "call_path_before", "call_path_after", "phase", "nodes", "path_before", "path_after"}
 
 // Places in leading.
 const (
@@ -48,6 +48,8 @@ const (
 	columnAfter
 	columnPhase
 	columnNodes
+	columnPathBefore
+	columnPathAfter
 	firstCounter
 )
 
@@ -102,6 +104,7 @@ func schemaOf(counters []trace.Counter) (*pq.Schema, error) {
 			"duration_ns":      as(pq.Int(64), &pq.DeltaBinaryPacked),
 			"weight":           as(pq.Leaf(pq.DoubleType), &pq.RLEDictionary),
 			"call_path_before": path(), "call_path_after": path(), "phase": pq.Optional(path()), "nodes": pq.Optional(path()),
+			"path_before": rank(), "path_after": rank(),
 		},
 		order: slices.Clone(leading),
 	}

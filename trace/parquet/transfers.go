@@ -9,7 +9,13 @@ import (
 	"moriens/trace"
 )
 
-// transferRow is a row of transfers.parquet: docs/format/transfers.md.
+// numberedTransferRow is a row of transfers.parquet: docs/format/transfers.md.
+type numberedTransferRow struct {
+	transferRow
+	Path int32 `parquet:"path,dict"` // of the call
+}
+
+// transferRow is what of it is read, which files of earlier versions have too.
 type transferRow struct {
 	World     int32  `parquet:"world,dict"`
 	Rank      int32  `parquet:"rank,dict"`
@@ -36,7 +42,7 @@ type Transfer struct {
 
 // WriteTransfers writes what the calls of a run move, by world, rank, thread and call.
 func WriteTransfers(w io.Writer, run *trace.Run) error {
-	return writeRows(w, nil, func(put func(transferRow) error) error {
+	return writeRows(w, nil, func(put func(numberedTransferRow) error) error {
 		for i := range run.Threads {
 			t := &run.Threads[i]
 			x := &t.Transfers
@@ -45,9 +51,13 @@ func WriteTransfers(w io.Writer, run *trace.Run) error {
 				if x.PeerWorld != nil {
 					world = x.PeerWorld[k]
 				}
-				err := put(transferRow{
+				path := uint32(0)
+				if int(x.Call[k]) < t.Calls.Len() {
+					path = t.Calls.Path[x.Call[k]]
+				}
+				err := put(numberedTransferRow{transferRow{
 					int32(t.World), int32(t.Rank), int32(t.Thread), int64(x.Call[k]), x.Kind[k].String(), world, x.Peer[k], x.Tag[k], x.Comm[k], x.Bytes[k], int64(x.Done[k]),
-				})
+				}, int32(path)})
 				if err != nil {
 					return err
 				}

@@ -169,6 +169,8 @@ func (b *batch) write(t *trace.Thread, from, to int) error {
 			}
 			return b.nodes[bursts.Lineage[k]].Level(0, 1, columnNodes)
 		},
+		columnPathBefore: func(k int) pq.Value { return pq.Int32Value(int32(bursts.Before[k])) },
+		columnPathAfter:  func(k int) pq.Value { return pq.Int32Value(int32(bursts.After[k])) },
 	} {
 		if err := put(column, value); err != nil {
 			return fmt.Errorf("column %s: %w", leading[column], err)

@@ -104,6 +104,7 @@ type eventLine struct {
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
 	polls        int64            // of the call that begins; 0 where the line does not say
+	path         int64            // number of the call path of the call that begins; 0 = unknown
 	tracing      bool             // the tracer was switched on or off
 	traces       bool
 	flushing     bool // a flush begins or ends

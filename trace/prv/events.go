@@ -23,6 +23,7 @@ const (
 	classWindow
 	classTracing
 	classFlush
+	classPath
 )
 
 // An eventKind is what a reader does with an event type.
@@ -90,6 +91,12 @@ func (r *reader) events(line []byte) error {
 	t.lastNS = now
 	t.records++
 	r.endNS = max(r.endNS, now)
+	if r.numbered != nil {
+		l.callers = l.callers[:0] // the number says more
+		if err := r.numbered.check(l, r.labels); err != nil {
+			return err
+		}
+	}
 	return t.events(l, r.pathOfEvent, r.commsByID)
 }
 
@@ -117,6 +124,8 @@ func (l *eventLine) take(kind *eventKind, value int64) error {
 		} else {
 			return fmt.Errorf("cluster event of value %d", value)
 		}
+	case classPath:
+		l.path = value
 	case classWindow:
 		l.windowed, l.window = true, value
 	case classTracing:
@@ -142,6 +151,8 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classTracing
 	case eventType == typeFlush:
 		k.class = classFlush
+	case eventType == typePath:
+		k.class = classPath
 	case eventType == typeWindow:
 		k.class = classWindow
 	case eventType >= typeMPI && eventType <= typeMPILast:
@@ -213,3 +224,38 @@ func (p *pathTable) intern(path trace.CallPath) uint32 {
 }
 
 func pathText(p trace.CallPath) string { return fmt.Sprintf("%#v", p) }
+
+// numberedPaths are call paths that are known by their numbers.
+type numberedPaths struct {
+	paths []trace.CallPath
+	known map[numberedCall]bool // that fit
+}
+
+type numberedCall struct {
+	callEvent
+	path int64
+}
+
+// check says whether the call that begins in a line is of the function of the call path that the line gives.
+func (n *numberedPaths) check(l *eventLine, labels *labels) error {
+	for _, e := range l.calls {
+		if key := (numberedCall{e, l.path}); e.value != 0 && !n.known[key] {
+			if l.path < 0 || l.path >= int64(len(n.paths)) {
+				return fmt.Errorf("there is no call path %d", l.path)
+			}
+			name, want := callName(e, labels.calls), oneLine(n.paths[l.path].Function)
+			if name != want {
+				return fmt.Errorf("a call of %q has the call path %d, which is one of %q", name, l.path, want)
+			}
+			n.known[key] = true
+		}
+	}
+	return nil
+}
+
+func (r *reader) callPaths() []trace.CallPath {
+	if r.numbered != nil {
+		return r.numbered.paths
+	}
+	return r.paths.paths
+}

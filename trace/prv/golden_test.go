@@ -67,7 +67,7 @@ func TestTouchingItems(t *testing.T) {
 		}},
 	}
 	prv, _, _ := write(t, run)
-	for _, want := range []string{":2:50000001:0\n", ":2:50000001:2\n", ":2:50000001:1\n", ":6:90000001:0:42000050:5\n", ":6:90000001:7\n", ":6:90000001:0:42000050:6\n"} {
+	for _, want := range []string{":2:50000001:0\n", ":2:50000001:2:90000103:2\n", ":2:50000001:1:90000103:1\n", ":6:90000001:0:42000050:5\n", ":6:90000001:7\n", ":6:90000001:0:42000050:6\n"} {
 		if !strings.Contains(string(prv), want) {
 			t.Errorf("no line that ends in %q:\n%s", want, prv)
 		}

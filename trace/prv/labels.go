@@ -80,6 +80,7 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 	writeCallerLabels(out, c.callers)
 	writeCollectiveLabels(out, run)
 	writePollLabels(out, run)
+	writePathLabels(out, run)
 	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Cluster ID\nVALUES\n", typeCluster)
 	for value, label := range []string{"End", "Missing data", "Filtered", "Range-filtered", "Threshold-filtered", "Noise"} {
 		fmt.Fprintf(out, "%-4d %s\n", value, label)
@@ -105,6 +106,19 @@ func WriteLabels(w io.Writer, run *trace.Run) error {
 		}
 	}
 	return out.Flush()
+}
+
+// writePathLabels names the call paths by their numbers.
+func writePathLabels(out *bufio.Writer, run *trace.Run) {
+	if len(run.CallPaths) < 2 {
+		return
+	}
+	fmt.Fprintf(out, "\n\nEVENT_TYPE\n9    %d    Call path\nVALUES\n%-4d Unknown\n", typePath, 0)
+	for i, name := range run.Names() {
+		if i > 0 {
+			fmt.Fprintf(out, "%-4d %s\n", i, oneLine(name))
+		}
+	}
 }
 
 // kindOf is the cluster whose colour one has.

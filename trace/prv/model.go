@@ -13,7 +13,7 @@ func (r *reader) run(result *Result) error {
 	h, n := r.header, r.names
 	run := &trace.Run{
 		Start: h.start, DurationNS: max(h.endNS, r.endNS),
-		CallPaths: r.paths.paths, Communicators: r.comms, Messages: r.messages,
+		CallPaths: r.callPaths(), Communicators: r.comms, Messages: r.messages,
 	}
 	for i, cpus := range h.cpus {
 		run.Nodes = append(run.Nodes, trace.Node{Name: nameOf(n.nodes, i, "NODE"), CPUs: cpus})

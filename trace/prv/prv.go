@@ -32,6 +32,7 @@ const (
 	typePhase       = 91000001 // + depth: the phase there, or 0
 	typeUserEvent   = 92000000 // + the name's number from 1 on; the value is the event's
 	typePolls       = 90000102 // with a call's begin: how many calls it stands for, one after the other
+	typePath        = 90000103 // with a call's begin: the number of its call path
 	typeWindow      = 90000101 // the window of which the thread's detail is here, from here on; 0 = none, it was dropped
 )
 

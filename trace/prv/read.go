@@ -15,9 +15,11 @@ import (
 
 // Options say what belongs to a trace, and how it is read.
 type Options struct {
-	Labels  io.Reader // the .pcf, or nil
-	Names   io.Reader // the .row, or nil
-	Lenient bool      // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
+	Labels io.Reader // the .pcf, or nil
+	Names  io.Reader // the .row, or nil
+	// CallPaths are those of the run that the trace is of, by number, where they are known: those of calls are these then. nil = the trace tells them.
+	CallPaths []trace.CallPath
+	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
 
 	// Which application to keep: its number from 1 on, Busiest, or all of them.
 	Application int
@@ -123,6 +125,9 @@ func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (
 	}
 	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application}
 	r.paths.init()
+	if o.CallPaths != nil {
+		r.numbered = &numberedPaths{paths: o.CallPaths, known: make(map[numberedCall]bool)}
+	}
 	if err := r.read(); err != nil {
 		return nil, err
 	}
@@ -164,6 +169,7 @@ type reader struct {
 	comms       []trace.Communicator
 	commsByID   commsByID
 	paths       pathTable
+	numbered    *numberedPaths // nil: paths has them
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
 	endNS       int64          // of the last record
@@ -201,6 +207,9 @@ func (r *reader) read() error {
 	}
 	r.columns = make(map[uint32]int)
 	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.event.callers, r.labels) }
+	if r.numbered != nil {
+		r.pathOfEvent = func(callEvent) uint32 { return uint32(r.event.path) }
+	}
 	for {
 		line, err := r.lines.next()
 		if err == io.EOF {

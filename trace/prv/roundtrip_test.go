@@ -68,7 +68,7 @@ func canonical(run *trace.Run) *trace.Run {
 				}
 				path.Frames = append(path.Frames, f)
 			}
-			for n := len(path.Frames); n > 0 && path.Frames[n-1] == (trace.Frame{}); n-- {
+			for n := len(path.Frames); n > 0 && path.Frames[n-1].Same(&trace.Frame{}); n-- {
 				path.Frames = path.Frames[:n-1]
 			}
 			id, ok := number[pathText(path)]

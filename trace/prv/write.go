@@ -246,6 +246,9 @@ func (w *traceWriter) events(c *cursor, nowNS int64, ending, beginning item) err
 		for _, caller := range w.coding.callers.events[c.t.Calls.Path[beginning.index]] {
 			event(caller.eventType, caller.value)
 		}
+		if path := c.t.Calls.Path[beginning.index]; path != 0 {
+			event(typePath, int64(path))
+		}
 		if n, is := several(&c.t.Calls, beginning.index); is {
 			event(typePolls, n)
 		}

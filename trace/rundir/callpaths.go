@@ -11,7 +11,7 @@ import (
 	"moriens/trace"
 )
 
-// A pathBook makes the call paths of a run again. Paraver tells of a call the functions and lines of its frames only; the name of a call
+// A pathBook makes the call paths of a run again. Where callpaths.json has them, all is told by numbers. Else Paraver tells of a call the functions and lines of its frames only; the name of a call
 // path, one for each, stands in bursts.parquet with the bursts round a call, and the frames of that name in clusters.json.
 type pathBook struct {
 	trace  []trace.CallPath // as the trace tells
@@ -27,6 +27,9 @@ func newPathBook(r *restorer) (*pathBook, error) {
 		trace: r.run.CallPaths, paths: []trace.CallPath{{}}, byName: map[string]uint32{trace.CallPath{}.String(): 0},
 		plain: map[uint32]uint32{0: 0}, likes: make(map[string]uint32),
 	}
+	if r.numbered != nil {
+		return p, p.number(r)
+	}
 	for _, x := range r.clusters.Paths {
 		number, known := p.byName[x.Name]
 		if !known {
@@ -39,6 +42,22 @@ func newPathBook(r *restorer) (*pathBook, error) {
 		p.listed = append(p.listed, number)
 	}
 	return p, nil
+}
+
+// number takes the call paths of callpaths.json, and finds those that clusters.json names.
+func (p *pathBook) number(r *restorer) error {
+	p.paths = r.numbered.CallPaths
+	for i, name := range slices.Backward(r.numbered.PathNames) {
+		p.byName[name] = uint32(i)
+	}
+	for _, x := range r.clusters.Paths {
+		number, known := p.byName[x.Name]
+		if !known {
+			return fmt.Errorf("%s names the call path %s, of which %s says nothing", ClustersFile, x.Name, CallPathsFile)
+		}
+		p.listed = append(p.listed, number)
+	}
+	return nil
 }
 
 // counts gives the call paths round the bursts of a cluster their numbers.
@@ -68,7 +87,11 @@ func (x CallPath) path() (trace.CallPath, error) {
 		if err != nil {
 			return p, fmt.Errorf("call path %q: the offset %q is no number", x.Name, f.Offset)
 		}
-		p.Frames = append(p.Frames, trace.Frame{Module: f.Module, BuildID: f.BuildID, Offset: offset, Function: f.Function, File: f.File, Line: f.Line})
+		frame := trace.Frame{Module: f.Module, BuildID: f.BuildID, Offset: offset, Function: f.Function, File: f.File, Line: f.Line}
+		for _, s := range f.Inlined {
+			frame.Inlined = append(frame.Inlined, trace.Scope{Function: s.Function, File: s.File, Line: s.Line})
+		}
+		p.Frames = append(p.Frames, frame)
 	}
 	return p, nil
 }

@@ -193,6 +193,15 @@ type Frame struct {
 	Function string `json:"function"` // demangled; empty = unknown
 	File     string `json:"file"`     // source file; empty = unknown
 	Line     int    `json:"line"`     // 0 = unknown
+
+	Inlined []FrameScope `json:"inlined,omitempty"` // what the function is inlined into there, outermost first
+}
+
+// A FrameScope is a function into which another one is inlined at a line.
+type FrameScope struct {
+	Function string `json:"function"`
+	File     string `json:"file"`
+	Line     int    `json:"line"`
 }
 
 // A CounterStat is a counter over the bursts of a cluster.
@@ -261,7 +270,11 @@ func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
 			p := run.CallPaths[path]
 			x := CallPath{Name: name, Function: p.Function, Frames: []Frame{}}
 			for _, f := range p.Frames {
-				x.Frames = append(x.Frames, Frame{f.Module, f.BuildID, offsetOf(f), f.Function, f.File, f.Line})
+				frame := Frame{f.Module, f.BuildID, offsetOf(f), f.Function, f.File, f.Line, nil}
+				for _, s := range f.Inlined {
+					frame.Inlined = append(frame.Inlined, FrameScope{s.Function, s.File, s.Line})
+				}
+				x.Frames = append(x.Frames, frame)
 			}
 			c.Paths = append(c.Paths, x)
 		}

@@ -19,7 +19,7 @@ import (
 // Read reads a finished run directory back: the kept trace, the manifest and the clusters. Run.Clusters are those of the whole run.
 //
 // Times and items come from trace.prv; what it cannot hold comes from the other files: counters, weights and call paths of bursts from
-// bursts.parquet, frames from clusters.json, phases, events and transfers from their files, hosts, programs and communicators from
+// bursts.parquet, call paths from callpaths.json (of a directory that an earlier version has written, which has none, their frames from clusters.json), phases, events and transfers from their files, hosts, programs and communicators from
 // manifest.json. In no file, and so not in the Run, are the ordinals of collectives, and the seconds of the wall-clock start. Files that do
 // not belong together are an error, and so is a file whose size is not the one that the manifest names.
 func Read(dir string) (*trace.Run, *Manifest, *Clusters, error) {
@@ -58,6 +58,13 @@ func read(dir fs.FS) (*trace.Run, *Manifest, *Clusters, error) {
 		return nil, nil, nil, hint.With(err, adviseDamage)
 	}
 	r := &restorer{manifest: m, clusters: c}
+	if m.has(CallPathsFile) {
+		paths, err := readCallPaths(dir)
+		if err != nil {
+			return nil, nil, nil, hint.Default(err, adviseDamage)
+		}
+		r.numbered = paths.Run()
+	}
 	if err := r.files(dir); err != nil {
 		return nil, nil, nil, hint.With(err, adviseDamage)
 	}
@@ -99,6 +106,11 @@ func sameSizes(dir fs.FS, files []File) error {
 	return nil
 }
 
+// has says whether the directory was written with a file.
+func (m *Manifest) has(name string) bool {
+	return slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name })
+}
+
 // files reads the trace, the bursts and the marks.
 func (r *restorer) files(dir fs.FS) error {
 	if r.manifest.Traced() == 0 { // no process called MPI_Init: there is nothing in the trace, not even an application
@@ -109,7 +121,11 @@ func (r *restorer) files(dir fs.FS) error {
 		return fmt.Errorf("%s: %w", TraceFile, err)
 	}
 	err := withFile(dir, BurstsFile, func(in io.ReaderAt, bytes int64) (err error) {
-		r.bursts, err = parquet.Read(in, bytes)
+		if r.numbered == nil {
+			r.bursts, err = parquet.Read(in, bytes)
+		} else {
+			r.bursts, err = parquet.ReadNumbered(in, bytes, r.numbered.CallPaths, r.numbered.PathNames)
+		}
 		return err
 	})
 	if err != nil {
@@ -121,7 +137,7 @@ func (r *restorer) files(dir fs.FS) error {
 	if err == nil && len(r.manifest.Events) > 0 {
 		err = withFile(dir, EventsFile, func(in io.ReaderAt, bytes int64) error { return parquet.ReadEvents(in, bytes, r.event) })
 	}
-	if err == nil && slices.ContainsFunc(r.manifest.Files, func(f File) bool { return f.Name == TransfersFile }) {
+	if err == nil && r.manifest.has(TransfersFile) {
 		r.transfers = []parquet.Transfer{}
 		most := freeTransfers + transfersPerCall*r.run.Calls()
 		err = withFile(dir, TransfersFile, func(in io.ReaderAt, bytes int64) error {
@@ -154,7 +170,11 @@ func (r *restorer) readTrace(dir fs.FS) error {
 		defer f.Close()
 		files[i] = f
 	}
-	read, err := prv.Read(files[0], prv.Options{Labels: files[1], Names: files[2]})
+	options := prv.Options{Labels: files[1], Names: files[2]}
+	if r.numbered != nil {
+		options.CallPaths = r.numbered.CallPaths
+	}
+	read, err := prv.Read(files[0], options)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,8 +47,53 @@ func TestRunReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		sameRun(t, run, back)
+		sameNumbers(t, run, back)
+		older(t, dir)
+		if back, _, _, err = Read(dir); err != nil {
+			t.Fatal(err)
+		}
+		sameRun(t, run, back)
 	})
 }
+
+// older makes of a directory what an earlier version has written, without numbers of call paths.
+func older(t fatal, dir string) {
+	t.Helper()
+	edit := func(name string, change func(text []byte) []byte) int64 {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = change(text)
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return int64(len(text))
+	}
+	bytes := edit(TraceFile, func(text []byte) []byte { return numbers.ReplaceAll(text, nil) })
+	edit(ManifestFile, func(text []byte) []byte {
+		m := new(Manifest)
+		if err := json.Unmarshal(text, m); err != nil {
+			t.Fatal(err)
+		}
+		m.Files = slices.DeleteFunc(m.Files, func(f File) bool { return f.Name == CallPathsFile })
+		for i := range m.Files {
+			if m.Files[i].Name == TraceFile {
+				m.Files[i].Bytes = bytes
+			}
+		}
+		text, err := encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	})
+	if err := os.Remove(filepath.Join(dir, CallPathsFile)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+var numbers = regexp.MustCompile(`:90000103:[0-9]+`)
 
 // transfers draws what the calls of a run move, and how many polls they are. A run that has none of it is one that was read from a trace.
 func transfers(t *rapid.T, run *trace.Run) {
@@ -120,6 +166,8 @@ func TestReadBadDirectories(t *testing.T) {
 	other.Threads[0].Bursts.Cluster[1] = 2
 	moved := tracetest.Small()
 	moved.Threads[0].Bursts.DurationNS[1]--
+	fewer := tracetest.Small()
+	fewer.CallPaths, fewer.Threads, fewer.Messages, fewer.Clusters = fewer.CallPaths[:5], nil, nil, nil
 	without := func(names ...string) func(fstest.MapFS) {
 		return func(d fstest.MapFS) {
 			for _, name := range names {
@@ -181,7 +229,13 @@ func TestReadBadDirectories(t *testing.T) {
 		{"other counters", edit(ManifestFile, `"name": "PAPI_TOT_INS"`, `"name": "PAPI_TOT_CYC"`), "bursts.parquet has the counters", "one run"},
 		{"other communicators", edit(ManifestFile, `"kind": "intercommunicator"`, `"kind": "window"`), "2 communicators, manifest.json 1", "one run"},
 		{"other numbers of communicators", edit(ManifestFile, `"id": 2`, `"id": 7`), "lacks communicator 7 of world 1", "one run"},
-		{"no number", edit(ClustersFile, `"0x1f3c"`, `"x1f3c"`), `the offset "x1f3c" is no number`, "one run"},
+		{"no number", edit(CallPathsFile, `"0x1f3c"`, `"x1f3c"`), `callpaths.json: frame 0: "x1f3c" is no offset`, "damaged"},
+		{"no call paths", without(CallPathsFile), "callpaths.json", "damaged"},
+		{"call paths of another run", edit(CallPathsFile, `"name": "MPI_Send@halo.cc:42"`, `"name": "MPI_Send@halo.cc:43"`), "bursts.parquet: call path 2 is MPI_Send@halo.cc:43, not MPI_Send@halo.cc:42 as it says", "damaged"},
+		{"too few call paths", from(fewer, CallPathsFile), "trace.prv: line ", "damaged"},
+		{"calls of other functions", edit(TraceFile, ":90000103:1\n", ":90000103:5\n"), `a call of "MPI_Init" has the call path 5, which is one of "MPI_Finalize"`, "damaged"},
+		{"calls of no call path", edit(TraceFile, ":90000103:1\n", ":90000103:-1\n"), "there is no call path -1", "damaged"},
+		{"clusters of other call paths", edit(ClustersFile, `"name": "MPI_Recv@halo.cc:42"`, `"name": "MPI_Recv@halo.cc:1"`), "clusters.json names the call path MPI_Recv@halo.cc:1, of which callpaths.json says nothing", "one run"},
 		{"unknown call path", edit(ClustersFile, `"after": [{"path": 3,`, `"after": [{"path": 99,`), "clusters.json: cluster 1: call path 99: there are ", "one run"},
 		{"negative call path", edit(ClustersFile, `"after": [{"path": 3,`, `"after": [{"path": -1,`), "clusters.json: cluster 1: call path -1: there are ", "one run"},
 		{"clusters out of order", edit(ClustersFile, "\"id\": 1,\n      \"colour\"", "\"id\": 3,\n      \"colour\""), "cluster 3 is in the place of cluster 1", "one run"},
@@ -317,7 +371,7 @@ func TestSampleBesideKept(t *testing.T) {
 func FuzzReadRun(f *testing.F) {
 	m, c := filled()
 	good := directory(f, moving(), m, c)
-	names := []string{ManifestFile, ClustersFile, TraceFile, LabelsFile, BurstsFile, PhasesFile, EventsFile, TransfersFile}
+	names := []string{ManifestFile, ClustersFile, CallPathsFile, TraceFile, LabelsFile, BurstsFile, PhasesFile, EventsFile, TransfersFile}
 	for i, name := range names {
 		f.Add(uint8(i), good[name].Data)
 	}

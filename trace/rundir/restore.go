@@ -15,6 +15,7 @@ type restorer struct {
 	manifest *Manifest
 	clusters *Clusters
 	run      *trace.Run // of trace.prv, then with all the rest
+	numbered *trace.Run // the call paths of callpaths.json; nil where there is none
 	bursts   *trace.Run // of bursts.parquet: the kept bursts, and others perhaps
 
 	transfers []parquet.Transfer // of transfers.parquet; nil where there is none
@@ -107,6 +108,9 @@ func (r *restorer) restore() error {
 		return err
 	}
 	r.run.CallPaths = paths.paths
+	if r.numbered != nil {
+		r.run.PathNames = r.numbered.PathNames
+	}
 	r.run.SettleLate()
 	if r.transfers == nil {
 		restoreTransfers(r.run)
@@ -207,6 +211,9 @@ func (r *restorer) mergeThread(t *trace.Thread, rows *trace.Bursts, paths *pathB
 	b.Counters = make([][]int64, len(r.run.Counters))
 	named := make([]uint32, t.Calls.Len()) // by call: number in paths, 0 = not known
 	name := func(row, inTrace uint32, call int) uint32 {
+		if r.numbered != nil {
+			return row
+		}
 		id := paths.named(r.bursts.CallPaths[row], inTrace)
 		if call >= 0 && paths.trace[t.Calls.Path[call]].Function == paths.paths[id].Function {
 			named[call] = id
@@ -244,6 +251,9 @@ func (r *restorer) mergeThread(t *trace.Thread, rows *trace.Bursts, paths *pathB
 	}
 	if !slices.ContainsFunc(b.Weight, func(w float64) bool { return w != 1 }) {
 		b.Weight = nil
+	}
+	if r.numbered != nil {
+		return nil // the trace has the numbers of calls
 	}
 	for i, id := range named {
 		if id == 0 {

@@ -17,6 +17,7 @@ import (
 const (
 	ManifestFile  = "manifest.json"
 	ClustersFile  = "clusters.json"
+	CallPathsFile = "callpaths.json" // frames of all call paths
 	BurstsFile    = "bursts.parquet"
 	ProfileFile   = "profile.parquet" // level 1 of all ranks
 	StructureFile = "structure.json"  // level 2 of all ranks

@@ -76,6 +76,9 @@ type file struct {
 // sumFiles and pictures are those whose size does not depend on how much detail is kept, the dearest first, but for the manifest.
 func (c *Content) sumFiles() []file {
 	list := []file{{ClustersFile, "clusters: parameters, figures, call paths", func(w io.Writer) error { return writeJSON(w, c.Clusters) }}}
+	list = append(list, file{CallPathsFile, "call paths: every one by its number, with its frames", func(w io.Writer) error {
+		return writeJSON(w, CallPathsOf(c.Run))
+	}})
 	return append(list, c.Levels.files()...)
 }
 

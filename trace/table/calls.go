@@ -12,7 +12,7 @@ func calls(run *trace.Run) Table {
 		Column{Name: "calls", Few: true}, Column{Name: "unfinished", Kind: Bool},
 		maybe(Column{Name: "sent_bytes"}), few("sent_to_world"), few("sent_to"), few("sent_tag"),
 		maybe(Column{Name: "received_bytes"}), few("received_from_world"), few("received_from"), few("received_tag"),
-		few("communicator"), few("root"))
+		few("communicator"), few("root"), Column{Name: "path", Few: true})
 	return Table{"calls", columns, func(s Sink) error {
 		names := run.Names()
 		for i := range run.Threads {
@@ -77,6 +77,7 @@ func (w *callWalk) put(s Sink, k int, names []string) {
 		s.Int(w.run.Communicators[communicator].ID)
 	}
 	putKnown(s, root)
+	s.Int(int64(c.Path[k]))
 }
 
 // transfers sums up what a call sent and received; calls come in their order.

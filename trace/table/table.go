@@ -87,7 +87,8 @@ func putFloat(s Sink, v float64) {
 
 func bursts(run *trace.Run) Table {
 	columns := append(slices.Clone(place), time("start_ns"), time("duration_ns"), Column{Name: "cluster", Few: true},
-		Column{Name: "kind", Few: true}, Column{Name: "weight", Kind: Float, Few: true}, name("call_path_before"), name("call_path_after"), maybe(name("phase")), maybe(name("nodes")))
+		Column{Name: "kind", Few: true}, Column{Name: "weight", Kind: Float, Few: true}, name("call_path_before"), name("call_path_after"), maybe(name("phase")), maybe(name("nodes")),
+		Column{Name: "path_before", Few: true}, Column{Name: "path_after", Few: true})
 	leading := slices.Clone(columns)
 	for _, c := range run.Counters {
 		title := c.Name
@@ -136,6 +137,8 @@ func putBursts(s Sink, run *trace.Run, t *trace.Thread, names []string) error {
 		} else {
 			s.Text(run.Lineages[b.Lineage[k]])
 		}
+		s.Int(int64(b.Before[k]))
+		s.Int(int64(b.After[k]))
 		for c := range b.Counters {
 			if v := b.Counters[c][k]; v == trace.NoCount {
 				s.Null()

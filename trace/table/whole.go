@@ -90,6 +90,7 @@ func clusters(run *trace.Run) Table {
 		{Name: "cluster"}, {Name: "bursts"}, time("time_ns"), number("share"), number("mean_ns"), number("std_ns"), number("eps"), {Name: "min_pts"},
 		{Name: "rare", Kind: Bool}, number("score"), {Name: "kind"}, number("median_ns"), number("core"), number("predicted"), maybe(name("call_path_before")), maybe(name("call_path_after")),
 	}
+	columns = append(columns, maybe(Column{Name: "path_before", Few: true}), maybe(Column{Name: "path_after", Few: true}))
 	for _, c := range run.Counters {
 		unit := ""
 		if c.Unit != "" {
@@ -131,6 +132,8 @@ func clusters(run *trace.Run) Table {
 			}
 			first(c.Before)
 			first(c.After)
+			putFirst(s, c.Before)
+			putFirst(s, c.After)
 			for k := range run.Counters {
 				if k < len(c.CounterMean) && k < len(c.CounterStd) {
 					putFloat(s, c.CounterMean[k])
@@ -189,4 +192,13 @@ func windows(run *trace.Run) Table {
 		}
 		return nil
 	}}
+}
+
+// putFirst writes the number of the most frequent call path.
+func putFirst(s Sink, paths []trace.PathCount) {
+	if len(paths) == 0 {
+		s.Null()
+	} else {
+		s.Int(int64(paths[0].Path))
+	}
 }

@@ -14,6 +14,13 @@ func Small() *trace.Run {
 		switch offset {
 		case 0x1f3c, 0x1f80:
 			inner.Function, inner.File, inner.Line = "Halo::exchange", "/src/halo.cc", 42
+			inner.FirstFile, inner.FirstLine = "/src/halo.cc", 40
+			if offset == 0x1f80 {
+				inner.Inlined = []trace.Scope{
+					{Function: "main", File: "/src/main.cc", Line: 7, FirstFile: "/src/main.cc", FirstLine: 3},
+					{Function: "Solver<int>::step", File: "/src/solver.h", Line: 90, FirstFile: "/src/solver.h", FirstLine: 81},
+				}
+			}
 		case 0x2000:
 			inner.Function = "norm"
 		}

@@ -70,7 +70,21 @@ func frame(t *rapid.T, offset uint64) trace.Frame {
 	if f.Line = rapid.IntRange(0, 2).Draw(t, "line"); f.Line > 0 {
 		f.File = rapid.SampledFrom([]string{"/src/halo.cc", "../lib/list.h", "odd name (1).c"}).Draw(t, "file")
 	}
+	f.FirstFile, f.FirstLine = defined(t)
+	for range rapid.IntRange(0, 2).Draw(t, "scopes") {
+		s := trace.Scope{Function: rapid.SampledFrom([]string{"main", "f", "a \"quoted\", one\n"}).Draw(t, "scope"), File: rapid.SampledFrom([]string{"", "/src/halo.cc"}).Draw(t, "file")}
+		s.Line = rapid.IntRange(0, 2).Draw(t, "line")
+		s.FirstFile, s.FirstLine = defined(t)
+		f.Inlined = append(f.Inlined, s)
+	}
 	return f
+}
+
+func defined(t *rapid.T) (file string, line int) {
+	if line = rapid.IntRange(0, 2).Draw(t, "first line"); line > 0 {
+		file = rapid.SampledFrom([]string{"/src/halo.cc", "h.h"}).Draw(t, "first file")
+	}
+	return file, line
 }
 
 func thread(t *rapid.T, run *trace.Run, world, rank, number, node, clusters int) trace.Thread {

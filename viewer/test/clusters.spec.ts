@@ -108,6 +108,7 @@ test('shows call paths with their frames, and bursts that lead to the timeline',
   const { page, errors, close } = await open(browser, html(), 'view=clusters&cluster=2');
   await page.getByText('MPI_Send@halo.c:51').first().click();
   expect(await page.locator('.paths ol').first().innerText()).toContain('exchange halo.c:51');
+  expect(await page.locator('.paths ol').first().locator('.inlined').allInnerTexts()).toEqual(['inlined in step step.h:12', 'inlined in main main.c:7']);
   const exemplars = page.locator('table.exemplars tbody tr');
   expect(await exemplars.locator('td:first-child').allInnerTexts()).toEqual(['typical', 'typical', 'typical', 'shortest', 'longest']);
   // The longest burst of cluster 2 is of the slow rank.

@@ -18,12 +18,20 @@ export interface RealRun {
 }
 
 // measureHalo runs it with options of its own, under moriens run with some of its.
-export async function measureHalo(ranks: number, options: string[], measured: string[] = []): Promise<RealRun> {
+export function measureHalo(ranks: number, options: string[], measured: string[] = []): Promise<RealRun> {
+  return measureProgram(async (work) => {
+    const app = join(work, 'halo');
+    await run('mpicc.openmpi', ['-O2', '-o', app, join(ROOT, 'testdata/miniapp/halo.c'), '-lm'], { env });
+    return ['mpirun.openmpi', '--oversubscribe', '-n', `${ranks}`, app, ...options];
+  }, measured);
+}
+
+// measureProgram has a program built in a folder, which stays until the run is removed, and runs it by the command that came of it.
+export async function measureProgram(build: (work: string) => Promise<string[]>, measured: string[] = []): Promise<RealRun> {
   const work = mkdtempSync(join(tmpdir(), 'viewer-run-'));
   const dir = join(work, 'run');
-  const app = join(work, 'halo');
-  await run('mpicc.openmpi', ['-O2', '-o', app, join(ROOT, 'testdata/miniapp/halo.c'), '-lm'], { env });
-  await run(MORIENS, ['run', '--out', dir, ...measured, '--', 'mpirun.openmpi', '--oversubscribe', '-n', `${ranks}`, app, ...options], { env });
+  const command = await build(work);
+  await run(MORIENS, ['run', '--out', dir, ...measured, '--', ...command], { env });
   return {
     dir,
     read: (name) => JSON.parse(readFileSync(join(dir, name), 'utf8')) as unknown,

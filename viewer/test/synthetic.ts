@@ -369,7 +369,7 @@ function clustersOf(clusters: number, seconds: number[], bursts: number[], total
       missing_share: 0,
     },
     call_paths: ids.flatMap((id) => [
-      { name: `MPI_Send@halo.c:${49 + id}`, function: 'MPI_Send', frames: [{ module: 'halo', build_id: '', offset: '10f2', function: 'exchange', file: 'halo.c', line: 49 + id }] },
+      { name: `MPI_Send@halo.c:${49 + id}`, function: 'MPI_Send', frames: [{ module: 'halo', build_id: '', offset: '10f2', function: 'exchange', file: 'halo.c', line: 49 + id, inlined: [{ function: 'main', file: 'main.c', line: 7 }, { function: 'step', file: 'step.h', line: 12 }] }] },
       { name: `MPI_Wait@halo.c:${50 + id}`, function: 'MPI_Wait', frames: [] },
     ]),
     groups: [{ before: -1, after: -1, bursts: bursts.reduce((a, b) => a + b), seconds: total, eps: 0.1, eps_from: 'refinement', knee: 0.08, min_pts: 4, clusters, noise_bursts: bursts[0], rare: false }],

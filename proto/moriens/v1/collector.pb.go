@@ -182,7 +182,7 @@ func (x Marks_What) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Marks_What.Descriptor instead.
 func (Marks_What) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19, 0}
 }
 
 type ProcessEnd_How int32
@@ -237,7 +237,7 @@ func (x ProcessEnd_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ProcessEnd_How.Descriptor instead.
 func (ProcessEnd_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22, 0}
 }
 
 type Origin_How int32
@@ -298,7 +298,7 @@ func (x Origin_How) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Origin_How.Descriptor instead.
 func (Origin_How) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
 }
 
 type Transfers_Kind int32
@@ -359,7 +359,7 @@ func (x Transfers_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Transfers_Kind.Descriptor instead.
 func (Transfers_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34, 0}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35, 0}
 }
 
 type ReportRequest struct {
@@ -1860,9 +1860,12 @@ type Frame struct {
 	BuildId []byte                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
 	Offset  uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	// Of the call before it, in Symbols only.
-	Function      string `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"` // demangled, without arguments; empty = unknown
-	File          string `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`         // source file; empty = unknown
-	Line          uint32 `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`        // 0 = unknown
+	Function      string   `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`                     // demangled, without arguments; empty = unknown
+	File          string   `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`                             // source file; empty = unknown
+	Line          uint32   `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`                            // 0 = unknown
+	FirstFile     string   `protobuf:"bytes,7,opt,name=first_file,json=firstFile,proto3" json:"first_file,omitempty"`  // where the function is defined
+	FirstLine     uint32   `protobuf:"varint,8,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"` // 0 = unknown
+	Inlined       []*Scope `protobuf:"bytes,9,rep,name=inlined,proto3" json:"inlined,omitempty"`                       // what the function is inlined into there, outermost first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1939,6 +1942,104 @@ func (x *Frame) GetLine() uint32 {
 	return 0
 }
 
+func (x *Frame) GetFirstFile() string {
+	if x != nil {
+		return x.FirstFile
+	}
+	return ""
+}
+
+func (x *Frame) GetFirstLine() uint32 {
+	if x != nil {
+		return x.FirstLine
+	}
+	return 0
+}
+
+func (x *Frame) GetInlined() []*Scope {
+	if x != nil {
+		return x.Inlined
+	}
+	return nil
+}
+
+// Scope is a function into which the compiler has put another one.
+type Scope struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Function      string                 `protobuf:"bytes,1,opt,name=function,proto3" json:"function,omitempty"`
+	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`                            // where it has put that one
+	Line          uint32                 `protobuf:"varint,3,opt,name=line,proto3" json:"line,omitempty"`                           // 0 = unknown
+	FirstFile     string                 `protobuf:"bytes,4,opt,name=first_file,json=firstFile,proto3" json:"first_file,omitempty"` // as those of Frame
+	FirstLine     uint32                 `protobuf:"varint,5,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scope) Reset() {
+	*x = Scope{}
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scope) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scope) ProtoMessage() {}
+
+func (x *Scope) ProtoReflect() protoreflect.Message {
+	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scope.ProtoReflect.Descriptor instead.
+func (*Scope) Descriptor() ([]byte, []int) {
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Scope) GetFunction() string {
+	if x != nil {
+		return x.Function
+	}
+	return ""
+}
+
+func (x *Scope) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *Scope) GetLine() uint32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *Scope) GetFirstFile() string {
+	if x != nil {
+		return x.FirstFile
+	}
+	return ""
+}
+
+func (x *Scope) GetFirstLine() uint32 {
+	if x != nil {
+		return x.FirstLine
+	}
+	return 0
+}
+
 // Symbols say where frames of call paths are in the program's source. They come when the node's processes have ended.
 type Symbols struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1949,7 +2050,7 @@ type Symbols struct {
 
 func (x *Symbols) Reset() {
 	*x = Symbols{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1961,7 +2062,7 @@ func (x *Symbols) String() string {
 func (*Symbols) ProtoMessage() {}
 
 func (x *Symbols) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[14]
+	mi := &file_moriens_v1_collector_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1974,7 +2075,7 @@ func (x *Symbols) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Symbols.ProtoReflect.Descriptor instead.
 func (*Symbols) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{14}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Symbols) GetFrames() []*Frame {
@@ -1995,7 +2096,7 @@ type Note struct {
 
 func (x *Note) Reset() {
 	*x = Note{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2007,7 +2108,7 @@ func (x *Note) String() string {
 func (*Note) ProtoMessage() {}
 
 func (x *Note) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[15]
+	mi := &file_moriens_v1_collector_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2020,7 +2121,7 @@ func (x *Note) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Note.ProtoReflect.Descriptor instead.
 func (*Note) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{15}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Note) GetProcess() uint64 {
@@ -2068,7 +2169,7 @@ type Calls struct {
 
 func (x *Calls) Reset() {
 	*x = Calls{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2181,7 @@ func (x *Calls) String() string {
 func (*Calls) ProtoMessage() {}
 
 func (x *Calls) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[16]
+	mi := &file_moriens_v1_collector_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2194,7 @@ func (x *Calls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Calls.ProtoReflect.Descriptor instead.
 func (*Calls) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{16}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Calls) GetRing() uint64 {
@@ -2206,7 +2307,7 @@ type MarkName struct {
 
 func (x *MarkName) Reset() {
 	*x = MarkName{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2218,7 +2319,7 @@ func (x *MarkName) String() string {
 func (*MarkName) ProtoMessage() {}
 
 func (x *MarkName) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[17]
+	mi := &file_moriens_v1_collector_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2231,7 +2332,7 @@ func (x *MarkName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkName.ProtoReflect.Descriptor instead.
 func (*MarkName) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{17}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MarkName) GetProcess() uint64 {
@@ -2271,7 +2372,7 @@ type Marks struct {
 
 func (x *Marks) Reset() {
 	*x = Marks{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2283,7 +2384,7 @@ func (x *Marks) String() string {
 func (*Marks) ProtoMessage() {}
 
 func (x *Marks) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[18]
+	mi := &file_moriens_v1_collector_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2296,7 +2397,7 @@ func (x *Marks) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Marks.ProtoReflect.Descriptor instead.
 func (*Marks) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{18}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Marks) GetRing() uint64 {
@@ -2359,7 +2460,7 @@ type Counts struct {
 
 func (x *Counts) Reset() {
 	*x = Counts{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2371,7 +2472,7 @@ func (x *Counts) String() string {
 func (*Counts) ProtoMessage() {}
 
 func (x *Counts) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[19]
+	mi := &file_moriens_v1_collector_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2384,7 +2485,7 @@ func (x *Counts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Counts.ProtoReflect.Descriptor instead.
 func (*Counts) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{19}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Counts) GetValue() []int64 {
@@ -2411,7 +2512,7 @@ type RingEnd struct {
 
 func (x *RingEnd) Reset() {
 	*x = RingEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2423,7 +2524,7 @@ func (x *RingEnd) String() string {
 func (*RingEnd) ProtoMessage() {}
 
 func (x *RingEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[20]
+	mi := &file_moriens_v1_collector_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2436,7 +2537,7 @@ func (x *RingEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RingEnd.ProtoReflect.Descriptor instead.
 func (*RingEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{20}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RingEnd) GetRing() uint64 {
@@ -2511,7 +2612,7 @@ type ProcessEnd struct {
 
 func (x *ProcessEnd) Reset() {
 	*x = ProcessEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2523,7 +2624,7 @@ func (x *ProcessEnd) String() string {
 func (*ProcessEnd) ProtoMessage() {}
 
 func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[21]
+	mi := &file_moriens_v1_collector_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2536,7 +2637,7 @@ func (x *ProcessEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProcessEnd.ProtoReflect.Descriptor instead.
 func (*ProcessEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{21}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ProcessEnd) GetProcess() uint64 {
@@ -2605,7 +2706,7 @@ type ClockSample struct {
 
 func (x *ClockSample) Reset() {
 	*x = ClockSample{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2617,7 +2718,7 @@ func (x *ClockSample) String() string {
 func (*ClockSample) ProtoMessage() {}
 
 func (x *ClockSample) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[22]
+	mi := &file_moriens_v1_collector_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2630,7 +2731,7 @@ func (x *ClockSample) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockSample.ProtoReflect.Descriptor instead.
 func (*ClockSample) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{22}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ClockSample) GetClock() Clock {
@@ -2692,7 +2793,7 @@ type ClockProbe struct {
 
 func (x *ClockProbe) Reset() {
 	*x = ClockProbe{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2704,7 +2805,7 @@ func (x *ClockProbe) String() string {
 func (*ClockProbe) ProtoMessage() {}
 
 func (x *ClockProbe) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[23]
+	mi := &file_moriens_v1_collector_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2717,7 +2818,7 @@ func (x *ClockProbe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockProbe.ProtoReflect.Descriptor instead.
 func (*ClockProbe) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{23}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ClockProbe) GetNumber() uint64 {
@@ -2740,7 +2841,7 @@ type ClockReply struct {
 
 func (x *ClockReply) Reset() {
 	*x = ClockReply{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2752,7 +2853,7 @@ func (x *ClockReply) String() string {
 func (*ClockReply) ProtoMessage() {}
 
 func (x *ClockReply) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[24]
+	mi := &file_moriens_v1_collector_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2765,7 +2866,7 @@ func (x *ClockReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockReply.ProtoReflect.Descriptor instead.
 func (*ClockReply) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{24}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ClockReply) GetNumber() uint64 {
@@ -2811,7 +2912,7 @@ type ClockExchange struct {
 
 func (x *ClockExchange) Reset() {
 	*x = ClockExchange{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2823,7 +2924,7 @@ func (x *ClockExchange) String() string {
 func (*ClockExchange) ProtoMessage() {}
 
 func (x *ClockExchange) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[25]
+	mi := &file_moriens_v1_collector_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2836,7 +2937,7 @@ func (x *ClockExchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockExchange.ProtoReflect.Descriptor instead.
 func (*ClockExchange) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{25}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ClockExchange) GetClock() Clock {
@@ -2897,7 +2998,7 @@ type Fault struct {
 
 func (x *Fault) Reset() {
 	*x = Fault{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2909,7 +3010,7 @@ func (x *Fault) String() string {
 func (*Fault) ProtoMessage() {}
 
 func (x *Fault) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[26]
+	mi := &file_moriens_v1_collector_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2922,7 +3023,7 @@ func (x *Fault) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fault.ProtoReflect.Descriptor instead.
 func (*Fault) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{26}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Fault) GetRank() int32 {
@@ -2994,7 +3095,7 @@ type Scheduling struct {
 
 func (x *Scheduling) Reset() {
 	*x = Scheduling{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3006,7 +3107,7 @@ func (x *Scheduling) String() string {
 func (*Scheduling) ProtoMessage() {}
 
 func (x *Scheduling) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[27]
+	mi := &file_moriens_v1_collector_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3019,7 +3120,7 @@ func (x *Scheduling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduling.ProtoReflect.Descriptor instead.
 func (*Scheduling) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{27}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Scheduling) GetProcess() []uint64 {
@@ -3104,7 +3205,7 @@ type Done struct {
 
 func (x *Done) Reset() {
 	*x = Done{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3116,7 +3217,7 @@ func (x *Done) String() string {
 func (*Done) ProtoMessage() {}
 
 func (x *Done) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[28]
+	mi := &file_moriens_v1_collector_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3129,7 +3230,7 @@ func (x *Done) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Done.ProtoReflect.Descriptor instead.
 func (*Done) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{28}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Done) GetResent() uint64 {
@@ -3218,7 +3319,7 @@ type Spool struct {
 
 func (x *Spool) Reset() {
 	*x = Spool{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3230,7 +3331,7 @@ func (x *Spool) String() string {
 func (*Spool) ProtoMessage() {}
 
 func (x *Spool) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[29]
+	mi := &file_moriens_v1_collector_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3243,7 +3344,7 @@ func (x *Spool) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Spool.ProtoReflect.Descriptor instead.
 func (*Spool) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{29}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Spool) GetFull() bool {
@@ -3304,7 +3405,7 @@ type Windows struct {
 
 func (x *Windows) Reset() {
 	*x = Windows{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3316,7 +3417,7 @@ func (x *Windows) String() string {
 func (*Windows) ProtoMessage() {}
 
 func (x *Windows) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[30]
+	mi := &file_moriens_v1_collector_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3329,7 +3430,7 @@ func (x *Windows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Windows.ProtoReflect.Descriptor instead.
 func (*Windows) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{30}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Windows) GetBytes() uint64 {
@@ -3404,7 +3505,7 @@ type Communicator struct {
 
 func (x *Communicator) Reset() {
 	*x = Communicator{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3517,7 @@ func (x *Communicator) String() string {
 func (*Communicator) ProtoMessage() {}
 
 func (x *Communicator) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[31]
+	mi := &file_moriens_v1_collector_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3530,7 @@ func (x *Communicator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Communicator.ProtoReflect.Descriptor instead.
 func (*Communicator) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{31}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Communicator) GetCommunicator() uint32 {
@@ -3530,7 +3631,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3643,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[32]
+	mi := &file_moriens_v1_collector_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3656,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{32}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Member) GetProcess() uint64 {
@@ -3610,7 +3711,7 @@ type Origin struct {
 
 func (x *Origin) Reset() {
 	*x = Origin{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3622,7 +3723,7 @@ func (x *Origin) String() string {
 func (*Origin) ProtoMessage() {}
 
 func (x *Origin) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[33]
+	mi := &file_moriens_v1_collector_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3635,7 +3736,7 @@ func (x *Origin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Origin.ProtoReflect.Descriptor instead.
 func (*Origin) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{33}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Origin) GetHow() Origin_How {
@@ -3719,7 +3820,7 @@ type Transfers struct {
 
 func (x *Transfers) Reset() {
 	*x = Transfers{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3731,7 +3832,7 @@ func (x *Transfers) String() string {
 func (*Transfers) ProtoMessage() {}
 
 func (x *Transfers) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[34]
+	mi := &file_moriens_v1_collector_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3744,7 +3845,7 @@ func (x *Transfers) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Transfers.ProtoReflect.Descriptor instead.
 func (*Transfers) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{34}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Transfers) GetRing() uint64 {
@@ -3874,7 +3975,7 @@ type Traffic struct {
 
 func (x *Traffic) Reset() {
 	*x = Traffic{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3886,7 +3987,7 @@ func (x *Traffic) String() string {
 func (*Traffic) ProtoMessage() {}
 
 func (x *Traffic) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[35]
+	mi := &file_moriens_v1_collector_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3899,7 +4000,7 @@ func (x *Traffic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Traffic.ProtoReflect.Descriptor instead.
 func (*Traffic) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{35}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Traffic) GetProcess() uint64 {
@@ -3995,7 +4096,7 @@ type Collectives struct {
 
 func (x *Collectives) Reset() {
 	*x = Collectives{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4007,7 +4108,7 @@ func (x *Collectives) String() string {
 func (*Collectives) ProtoMessage() {}
 
 func (x *Collectives) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[36]
+	mi := &file_moriens_v1_collector_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4020,7 +4121,7 @@ func (x *Collectives) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Collectives.ProtoReflect.Descriptor instead.
 func (*Collectives) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{36}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Collectives) GetRing() uint64 {
@@ -4084,7 +4185,7 @@ type Gaps struct {
 
 func (x *Gaps) Reset() {
 	*x = Gaps{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4096,7 +4197,7 @@ func (x *Gaps) String() string {
 func (*Gaps) ProtoMessage() {}
 
 func (x *Gaps) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[37]
+	mi := &file_moriens_v1_collector_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4109,7 +4210,7 @@ func (x *Gaps) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Gaps.ProtoReflect.Descriptor instead.
 func (*Gaps) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{37}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Gaps) GetRing() uint64 {
@@ -4156,7 +4257,7 @@ type TransfersEnd struct {
 
 func (x *TransfersEnd) Reset() {
 	*x = TransfersEnd{}
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4168,7 +4269,7 @@ func (x *TransfersEnd) String() string {
 func (*TransfersEnd) ProtoMessage() {}
 
 func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_moriens_v1_collector_proto_msgTypes[38]
+	mi := &file_moriens_v1_collector_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4181,7 +4282,7 @@ func (x *TransfersEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransfersEnd.ProtoReflect.Descriptor instead.
 func (*TransfersEnd) Descriptor() ([]byte, []int) {
-	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{38}
+	return file_moriens_v1_collector_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *TransfersEnd) GetProcess() uint64 {
@@ -4413,14 +4514,27 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\bCallPath\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\rR\x04path\x12)\n" +
-	"\x06frames\x18\x03 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"\x96\x01\n" +
+	"\x06frames\x18\x03 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"\x81\x02\n" +
 	"\x05Frame\x12\x16\n" +
 	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
 	"\bbuild_id\x18\x02 \x01(\fR\abuildId\x12\x16\n" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
 	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x06 \x01(\rR\x04line\"4\n" +
+	"\x04line\x18\x06 \x01(\rR\x04line\x12\x1d\n" +
+	"\n" +
+	"first_file\x18\a \x01(\tR\tfirstFile\x12\x1d\n" +
+	"\n" +
+	"first_line\x18\b \x01(\rR\tfirstLine\x12+\n" +
+	"\ainlined\x18\t \x03(\v2\x11.moriens.v1.ScopeR\ainlined\"\x89\x01\n" +
+	"\x05Scope\x12\x1a\n" +
+	"\bfunction\x18\x01 \x01(\tR\bfunction\x12\x12\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x12\n" +
+	"\x04line\x18\x03 \x01(\rR\x04line\x12\x1d\n" +
+	"\n" +
+	"first_file\x18\x04 \x01(\tR\tfirstFile\x12\x1d\n" +
+	"\n" +
+	"first_line\x18\x05 \x01(\rR\tfirstLine\"4\n" +
 	"\aSymbols\x12)\n" +
 	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"4\n" +
 	"\x04Note\x12\x18\n" +
@@ -4693,7 +4807,7 @@ func file_moriens_v1_collector_proto_rawDescGZIP() []byte {
 }
 
 var file_moriens_v1_collector_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_moriens_v1_collector_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_moriens_v1_collector_proto_goTypes = []any{
 	(Clock)(0),             // 0: moriens.v1.Clock
 	(Keep_Why)(0),          // 1: moriens.v1.Keep.Why
@@ -4715,92 +4829,94 @@ var file_moriens_v1_collector_proto_goTypes = []any{
 	(*Ring)(nil),           // 17: moriens.v1.Ring
 	(*CallPath)(nil),       // 18: moriens.v1.CallPath
 	(*Frame)(nil),          // 19: moriens.v1.Frame
-	(*Symbols)(nil),        // 20: moriens.v1.Symbols
-	(*Note)(nil),           // 21: moriens.v1.Note
-	(*Calls)(nil),          // 22: moriens.v1.Calls
-	(*MarkName)(nil),       // 23: moriens.v1.MarkName
-	(*Marks)(nil),          // 24: moriens.v1.Marks
-	(*Counts)(nil),         // 25: moriens.v1.Counts
-	(*RingEnd)(nil),        // 26: moriens.v1.RingEnd
-	(*ProcessEnd)(nil),     // 27: moriens.v1.ProcessEnd
-	(*ClockSample)(nil),    // 28: moriens.v1.ClockSample
-	(*ClockProbe)(nil),     // 29: moriens.v1.ClockProbe
-	(*ClockReply)(nil),     // 30: moriens.v1.ClockReply
-	(*ClockExchange)(nil),  // 31: moriens.v1.ClockExchange
-	(*Fault)(nil),          // 32: moriens.v1.Fault
-	(*Scheduling)(nil),     // 33: moriens.v1.Scheduling
-	(*Done)(nil),           // 34: moriens.v1.Done
-	(*Spool)(nil),          // 35: moriens.v1.Spool
-	(*Windows)(nil),        // 36: moriens.v1.Windows
-	(*Communicator)(nil),   // 37: moriens.v1.Communicator
-	(*Member)(nil),         // 38: moriens.v1.Member
-	(*Origin)(nil),         // 39: moriens.v1.Origin
-	(*Transfers)(nil),      // 40: moriens.v1.Transfers
-	(*Traffic)(nil),        // 41: moriens.v1.Traffic
-	(*Collectives)(nil),    // 42: moriens.v1.Collectives
-	(*Gaps)(nil),           // 43: moriens.v1.Gaps
-	(*TransfersEnd)(nil),   // 44: moriens.v1.TransfersEnd
-	(*CellsAnswer)(nil),    // 45: moriens.v1.CellsAnswer
-	(*CellsAsk)(nil),       // 46: moriens.v1.CellsAsk
+	(*Scope)(nil),          // 20: moriens.v1.Scope
+	(*Symbols)(nil),        // 21: moriens.v1.Symbols
+	(*Note)(nil),           // 22: moriens.v1.Note
+	(*Calls)(nil),          // 23: moriens.v1.Calls
+	(*MarkName)(nil),       // 24: moriens.v1.MarkName
+	(*Marks)(nil),          // 25: moriens.v1.Marks
+	(*Counts)(nil),         // 26: moriens.v1.Counts
+	(*RingEnd)(nil),        // 27: moriens.v1.RingEnd
+	(*ProcessEnd)(nil),     // 28: moriens.v1.ProcessEnd
+	(*ClockSample)(nil),    // 29: moriens.v1.ClockSample
+	(*ClockProbe)(nil),     // 30: moriens.v1.ClockProbe
+	(*ClockReply)(nil),     // 31: moriens.v1.ClockReply
+	(*ClockExchange)(nil),  // 32: moriens.v1.ClockExchange
+	(*Fault)(nil),          // 33: moriens.v1.Fault
+	(*Scheduling)(nil),     // 34: moriens.v1.Scheduling
+	(*Done)(nil),           // 35: moriens.v1.Done
+	(*Spool)(nil),          // 36: moriens.v1.Spool
+	(*Windows)(nil),        // 37: moriens.v1.Windows
+	(*Communicator)(nil),   // 38: moriens.v1.Communicator
+	(*Member)(nil),         // 39: moriens.v1.Member
+	(*Origin)(nil),         // 40: moriens.v1.Origin
+	(*Transfers)(nil),      // 41: moriens.v1.Transfers
+	(*Traffic)(nil),        // 42: moriens.v1.Traffic
+	(*Collectives)(nil),    // 43: moriens.v1.Collectives
+	(*Gaps)(nil),           // 44: moriens.v1.Gaps
+	(*TransfersEnd)(nil),   // 45: moriens.v1.TransfersEnd
+	(*CellsAnswer)(nil),    // 46: moriens.v1.CellsAnswer
+	(*CellsAsk)(nil),       // 47: moriens.v1.CellsAsk
 }
 var file_moriens_v1_collector_proto_depIdxs = []int32{
 	13, // 0: moriens.v1.ReportRequest.hello:type_name -> moriens.v1.Hello
 	16, // 1: moriens.v1.ReportRequest.process:type_name -> moriens.v1.Process
 	17, // 2: moriens.v1.ReportRequest.ring:type_name -> moriens.v1.Ring
 	18, // 3: moriens.v1.ReportRequest.call_path:type_name -> moriens.v1.CallPath
-	22, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
-	26, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
-	27, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
-	28, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
-	32, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
-	34, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
-	20, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
-	21, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
-	37, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
-	38, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
-	40, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
-	42, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
-	43, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
-	44, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
-	24, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
-	23, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
-	29, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
-	31, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
+	23, // 4: moriens.v1.ReportRequest.calls:type_name -> moriens.v1.Calls
+	27, // 5: moriens.v1.ReportRequest.ring_end:type_name -> moriens.v1.RingEnd
+	28, // 6: moriens.v1.ReportRequest.process_end:type_name -> moriens.v1.ProcessEnd
+	29, // 7: moriens.v1.ReportRequest.clock_sample:type_name -> moriens.v1.ClockSample
+	33, // 8: moriens.v1.ReportRequest.fault:type_name -> moriens.v1.Fault
+	35, // 9: moriens.v1.ReportRequest.done:type_name -> moriens.v1.Done
+	21, // 10: moriens.v1.ReportRequest.symbols:type_name -> moriens.v1.Symbols
+	22, // 11: moriens.v1.ReportRequest.note:type_name -> moriens.v1.Note
+	38, // 12: moriens.v1.ReportRequest.communicator:type_name -> moriens.v1.Communicator
+	39, // 13: moriens.v1.ReportRequest.member:type_name -> moriens.v1.Member
+	41, // 14: moriens.v1.ReportRequest.transfers:type_name -> moriens.v1.Transfers
+	43, // 15: moriens.v1.ReportRequest.collectives:type_name -> moriens.v1.Collectives
+	44, // 16: moriens.v1.ReportRequest.gaps:type_name -> moriens.v1.Gaps
+	45, // 17: moriens.v1.ReportRequest.transfers_end:type_name -> moriens.v1.TransfersEnd
+	25, // 18: moriens.v1.ReportRequest.marks:type_name -> moriens.v1.Marks
+	24, // 19: moriens.v1.ReportRequest.mark_name:type_name -> moriens.v1.MarkName
+	30, // 20: moriens.v1.ReportRequest.clock_probe:type_name -> moriens.v1.ClockProbe
+	32, // 21: moriens.v1.ReportRequest.clock_exchange:type_name -> moriens.v1.ClockExchange
 	9,  // 22: moriens.v1.ReportRequest.kept:type_name -> moriens.v1.Kept
 	11, // 23: moriens.v1.ReportRequest.window_part:type_name -> moriens.v1.WindowPart
 	12, // 24: moriens.v1.ReportRequest.windows_end:type_name -> moriens.v1.WindowsEnd
-	41, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
-	45, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
-	35, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
-	33, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
-	30, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
+	42, // 25: moriens.v1.ReportRequest.traffic:type_name -> moriens.v1.Traffic
+	46, // 26: moriens.v1.ReportRequest.cells_answer:type_name -> moriens.v1.CellsAnswer
+	36, // 27: moriens.v1.ReportRequest.spool:type_name -> moriens.v1.Spool
+	34, // 28: moriens.v1.ReportRequest.scheduling:type_name -> moriens.v1.Scheduling
+	31, // 29: moriens.v1.ReportResponse.clock_reply:type_name -> moriens.v1.ClockReply
 	8,  // 30: moriens.v1.ReportResponse.keep:type_name -> moriens.v1.Keep
 	10, // 31: moriens.v1.ReportResponse.fetch:type_name -> moriens.v1.Fetch
-	46, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
+	47, // 32: moriens.v1.ReportResponse.cells_ask:type_name -> moriens.v1.CellsAsk
 	1,  // 33: moriens.v1.Keep.why:type_name -> moriens.v1.Keep.Why
 	6,  // 34: moriens.v1.WindowPart.messages:type_name -> moriens.v1.ReportRequest
 	0,  // 35: moriens.v1.Process.clock:type_name -> moriens.v1.Clock
 	19, // 36: moriens.v1.CallPath.frames:type_name -> moriens.v1.Frame
-	19, // 37: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
-	25, // 38: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
-	2,  // 39: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
-	3,  // 40: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
-	0,  // 41: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
-	0,  // 42: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
-	16, // 43: moriens.v1.Fault.who:type_name -> moriens.v1.Process
-	36, // 44: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
-	39, // 45: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
-	4,  // 46: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
-	5,  // 47: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 48: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
-	5,  // 49: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
-	6,  // 50: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
-	7,  // 51: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
-	51, // [51:52] is the sub-list for method output_type
-	50, // [50:51] is the sub-list for method input_type
-	50, // [50:50] is the sub-list for extension type_name
-	50, // [50:50] is the sub-list for extension extendee
-	0,  // [0:50] is the sub-list for field type_name
+	20, // 37: moriens.v1.Frame.inlined:type_name -> moriens.v1.Scope
+	19, // 38: moriens.v1.Symbols.frames:type_name -> moriens.v1.Frame
+	26, // 39: moriens.v1.Calls.counts:type_name -> moriens.v1.Counts
+	2,  // 40: moriens.v1.Marks.what:type_name -> moriens.v1.Marks.What
+	3,  // 41: moriens.v1.ProcessEnd.how:type_name -> moriens.v1.ProcessEnd.How
+	0,  // 42: moriens.v1.ClockSample.clock:type_name -> moriens.v1.Clock
+	0,  // 43: moriens.v1.ClockExchange.clock:type_name -> moriens.v1.Clock
+	16, // 44: moriens.v1.Fault.who:type_name -> moriens.v1.Process
+	37, // 45: moriens.v1.Done.windows:type_name -> moriens.v1.Windows
+	40, // 46: moriens.v1.Member.origin:type_name -> moriens.v1.Origin
+	4,  // 47: moriens.v1.Origin.how:type_name -> moriens.v1.Origin.How
+	5,  // 48: moriens.v1.Transfers.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 49: moriens.v1.Traffic.kind:type_name -> moriens.v1.Transfers.Kind
+	5,  // 50: moriens.v1.Traffic.peer_kind:type_name -> moriens.v1.Transfers.Kind
+	6,  // 51: moriens.v1.CollectorService.Report:input_type -> moriens.v1.ReportRequest
+	7,  // 52: moriens.v1.CollectorService.Report:output_type -> moriens.v1.ReportResponse
+	52, // [52:53] is the sub-list for method output_type
+	51, // [51:52] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_collector_proto_init() }
@@ -4846,7 +4962,7 @@ func file_moriens_v1_collector_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_moriens_v1_collector_proto_rawDesc), len(file_moriens_v1_collector_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

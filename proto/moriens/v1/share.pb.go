@@ -456,9 +456,12 @@ type ShareFrame struct {
 	BuildId string                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"` // hexadecimal
 	Offset  uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
 	// Of the call before it, in Share.places only.
-	Function      string `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`
-	File          string `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
-	Line          int64  `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
+	Function      string   `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`
+	File          string   `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
+	Line          int64    `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
+	FirstFile     string   `protobuf:"bytes,7,opt,name=first_file,json=firstFile,proto3" json:"first_file,omitempty"` // as those of Frame
+	FirstLine     uint32   `protobuf:"varint,8,opt,name=first_line,json=firstLine,proto3" json:"first_line,omitempty"`
+	Inlined       []*Scope `protobuf:"bytes,9,rep,name=inlined,proto3" json:"inlined,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -533,6 +536,27 @@ func (x *ShareFrame) GetLine() int64 {
 		return x.Line
 	}
 	return 0
+}
+
+func (x *ShareFrame) GetFirstFile() string {
+	if x != nil {
+		return x.FirstFile
+	}
+	return ""
+}
+
+func (x *ShareFrame) GetFirstLine() uint32 {
+	if x != nil {
+		return x.FirstLine
+	}
+	return 0
+}
+
+func (x *ShareFrame) GetInlined() []*Scope {
+	if x != nil {
+		return x.Inlined
+	}
+	return nil
 }
 
 // ShareAgent is an agent with what it has told of its node.
@@ -990,7 +1014,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\asamples\x18\x02 \x03(\v2\x17.moriens.v1.ClockSampleR\asamples\"W\n" +
 	"\tSharePath\x12\x1a\n" +
 	"\bfunction\x18\x01 \x01(\tR\bfunction\x12.\n" +
-	"\x06frames\x18\x02 \x03(\v2\x16.moriens.v1.ShareFrameR\x06frames\"\x9b\x01\n" +
+	"\x06frames\x18\x02 \x03(\v2\x16.moriens.v1.ShareFrameR\x06frames\"\x86\x02\n" +
 	"\n" +
 	"ShareFrame\x12\x16\n" +
 	"\x06module\x18\x01 \x01(\tR\x06module\x12\x19\n" +
@@ -998,7 +1022,12 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x06offset\x18\x03 \x01(\x04R\x06offset\x12\x1a\n" +
 	"\bfunction\x18\x04 \x01(\tR\bfunction\x12\x12\n" +
 	"\x04file\x18\x05 \x01(\tR\x04file\x12\x12\n" +
-	"\x04line\x18\x06 \x01(\x03R\x04line\"\xe1\x03\n" +
+	"\x04line\x18\x06 \x01(\x03R\x04line\x12\x1d\n" +
+	"\n" +
+	"first_file\x18\a \x01(\tR\tfirstFile\x12\x1d\n" +
+	"\n" +
+	"first_line\x18\b \x01(\rR\tfirstLine\x12+\n" +
+	"\ainlined\x18\t \x03(\v2\x11.moriens.v1.ScopeR\ainlined\"\xe1\x03\n" +
 	"\n" +
 	"ShareAgent\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x11.moriens.v1.HelloR\x05hello\x12\x1a\n" +
@@ -1074,18 +1103,19 @@ var file_moriens_v1_share_proto_goTypes = []any{
 	(*ClockExchange)(nil), // 9: moriens.v1.ClockExchange
 	(Clock)(0),            // 10: moriens.v1.Clock
 	(*ClockSample)(nil),   // 11: moriens.v1.ClockSample
-	(*Hello)(nil),         // 12: moriens.v1.Hello
-	(*Fault)(nil),         // 13: moriens.v1.Fault
-	(*Done)(nil),          // 14: moriens.v1.Done
-	(*Communicator)(nil),  // 15: moriens.v1.Communicator
-	(*Spool)(nil),         // 16: moriens.v1.Spool
-	(*Scheduling)(nil),    // 17: moriens.v1.Scheduling
-	(*Process)(nil),       // 18: moriens.v1.Process
-	(*ProcessEnd)(nil),    // 19: moriens.v1.ProcessEnd
-	(*Member)(nil),        // 20: moriens.v1.Member
-	(*TransfersEnd)(nil),  // 21: moriens.v1.TransfersEnd
-	(*Ring)(nil),          // 22: moriens.v1.Ring
-	(*RingEnd)(nil),       // 23: moriens.v1.RingEnd
+	(*Scope)(nil),         // 12: moriens.v1.Scope
+	(*Hello)(nil),         // 13: moriens.v1.Hello
+	(*Fault)(nil),         // 14: moriens.v1.Fault
+	(*Done)(nil),          // 15: moriens.v1.Done
+	(*Communicator)(nil),  // 16: moriens.v1.Communicator
+	(*Spool)(nil),         // 17: moriens.v1.Spool
+	(*Scheduling)(nil),    // 18: moriens.v1.Scheduling
+	(*Process)(nil),       // 19: moriens.v1.Process
+	(*ProcessEnd)(nil),    // 20: moriens.v1.ProcessEnd
+	(*Member)(nil),        // 21: moriens.v1.Member
+	(*TransfersEnd)(nil),  // 22: moriens.v1.TransfersEnd
+	(*Ring)(nil),          // 23: moriens.v1.Ring
+	(*RingEnd)(nil),       // 24: moriens.v1.RingEnd
 }
 var file_moriens_v1_share_proto_depIdxs = []int32{
 	6,  // 0: moriens.v1.Share.agents:type_name -> moriens.v1.ShareAgent
@@ -1099,27 +1129,28 @@ var file_moriens_v1_share_proto_depIdxs = []int32{
 	10, // 8: moriens.v1.ShareClock.kind:type_name -> moriens.v1.Clock
 	11, // 9: moriens.v1.ShareClock.samples:type_name -> moriens.v1.ClockSample
 	5,  // 10: moriens.v1.SharePath.frames:type_name -> moriens.v1.ShareFrame
-	12, // 11: moriens.v1.ShareAgent.hello:type_name -> moriens.v1.Hello
-	11, // 12: moriens.v1.ShareAgent.samples:type_name -> moriens.v1.ClockSample
-	9,  // 13: moriens.v1.ShareAgent.exchanges:type_name -> moriens.v1.ClockExchange
-	13, // 14: moriens.v1.ShareAgent.faults:type_name -> moriens.v1.Fault
-	14, // 15: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
-	15, // 16: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
-	16, // 17: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
-	17, // 18: moriens.v1.ShareAgent.scheduling:type_name -> moriens.v1.Scheduling
-	18, // 19: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
-	19, // 20: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
-	20, // 21: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
-	21, // 22: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
-	8,  // 23: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
-	17, // 24: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
-	22, // 25: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
-	23, // 26: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	12, // 11: moriens.v1.ShareFrame.inlined:type_name -> moriens.v1.Scope
+	13, // 12: moriens.v1.ShareAgent.hello:type_name -> moriens.v1.Hello
+	11, // 13: moriens.v1.ShareAgent.samples:type_name -> moriens.v1.ClockSample
+	9,  // 14: moriens.v1.ShareAgent.exchanges:type_name -> moriens.v1.ClockExchange
+	14, // 15: moriens.v1.ShareAgent.faults:type_name -> moriens.v1.Fault
+	15, // 16: moriens.v1.ShareAgent.done:type_name -> moriens.v1.Done
+	16, // 17: moriens.v1.ShareAgent.communicators:type_name -> moriens.v1.Communicator
+	17, // 18: moriens.v1.ShareAgent.spool:type_name -> moriens.v1.Spool
+	18, // 19: moriens.v1.ShareAgent.scheduling:type_name -> moriens.v1.Scheduling
+	19, // 20: moriens.v1.ShareProcess.info:type_name -> moriens.v1.Process
+	20, // 21: moriens.v1.ShareProcess.end:type_name -> moriens.v1.ProcessEnd
+	21, // 22: moriens.v1.ShareProcess.communicators:type_name -> moriens.v1.Member
+	22, // 23: moriens.v1.ShareProcess.transfers_end:type_name -> moriens.v1.TransfersEnd
+	8,  // 24: moriens.v1.ShareProcess.rings:type_name -> moriens.v1.ShareRing
+	18, // 25: moriens.v1.ShareProcess.scheduling:type_name -> moriens.v1.Scheduling
+	23, // 26: moriens.v1.ShareRing.info:type_name -> moriens.v1.Ring
+	24, // 27: moriens.v1.ShareRing.end:type_name -> moriens.v1.RingEnd
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_moriens_v1_share_proto_init() }

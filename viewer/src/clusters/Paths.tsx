@@ -6,9 +6,11 @@ import { Panel } from '../parts/Panel';
 
 const FIRST = 4;
 
+const lineOf = ({ file, line }: { file: string; line: number }) => `${file}${line > 0 ? `:${line}` : ''}`;
+
 // A frame of a trace that others wrote has no module and no offset.
 function where(f: CallPath['frames'][number]): string {
-  if (f.file) return f.line > 0 ? `${f.file}:${f.line}` : f.file;
+  if (f.file) return lineOf(f);
   return f.offset ? `${f.module}+${f.offset}` : f.module;
 }
 
@@ -33,6 +35,12 @@ export function Paths({ title, paths }: { title: string; paths: readonly CallPat
                 {p.frames.map((f, k) => (
                   <li key={k}>
                     {f.function || '?'} <span class="where">{where(f)}</span>
+                    {/* The function round it first, the outermost last. */}
+                    {f.inlined.toReversed().map((s, j) => (
+                      <div key={j} class="inlined">
+                        inlined in {s.function || '?'} {s.file ? <span class="where">{lineOf(s)}</span> : null}
+                      </div>
+                    ))}
                   </li>
                 ))}
               </ol>

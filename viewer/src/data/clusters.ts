@@ -1,7 +1,8 @@
 // clusters.json as the page reads it: docs/format/clusters.md says what each field means.
 import { count, flag, list, number, object, text, type Of } from './coerce';
 
-const frame = object({ module: text, build_id: text, offset: text, function: text, file: text, line: count });
+const scope = object({ function: text, file: text, line: count });
+const frame = object({ module: text, build_id: text, offset: text, function: text, file: text, line: count, inlined: list(scope) });
 const path = object({ name: text, function: text, frames: list(frame) });
 const use = object({ path: number, bursts: count });
 
