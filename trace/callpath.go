@@ -13,7 +13,8 @@ type CallPath struct {
 }
 
 // A Frame is a return address within a file that was mapped. Module, BuildID and Offset identify it; the rest says where the
-// call before it is in the source, as far as that is known.
+// call before it is in the source, as far as that is known. A line of a program that an interpreter runs, such as Python, has no Module and
+// no Offset: Function, File and Line identify it.
 type Frame struct {
 	Module  string // file name of the executable or library; empty = in no module
 	BuildID string // hexadecimal GNU build id; empty where the module has none
@@ -43,6 +44,9 @@ func (f Frame) Place() string {
 func (f Frame) Precise(place string) string {
 	if f.Function == "" && f.Line == 0 && f.Module != "" {
 		return place // which holds it
+	}
+	if f.Module == "" && f.Offset == 0 {
+		return place // there is none
 	}
 	return fmt.Sprintf("%s(+%#x)", place, f.Offset)
 }

@@ -10,6 +10,7 @@
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
  *   fault-<rank>-<errno>       empty: this rank could not record, and why
+ *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
@@ -78,7 +79,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MORIENS_ABI_VERSION 4u
+#define MORIENS_ABI_VERSION 5u
 #define MORIENS_PROCESS_MAGIC 0x434f525049524f4dull /* "MORIPROC", little endian */
 #define MORIENS_RING_MAGIC 0x474e495249524f4dull    /* "MORIRING", little endian */
 
@@ -315,6 +316,7 @@ enum moriens_log_kind {
 	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
 	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers, then, where it is MET, a moriens_log_origin and its text */
 	MORIENS_LOG_NAME = 5,   /* struct moriens_log_name, then the name of a phase or event, without NUL */
+	MORIENS_LOG_PLACE = 7,  /* struct moriens_log_place, then a file's name and a function's, without NUL */
 };
 
 struct moriens_log_entry {
@@ -332,7 +334,7 @@ struct moriens_log_module {
 
 struct moriens_log_frame {
 	uint32_t module; /* 0 = not in any module */
-	uint32_t reserved;
+	uint32_t place;  /* 0, or a line of an interpreter's program: then module and offset are 0 */
 	uint64_t offset; /* return address minus the module's load address */
 };
 
@@ -399,6 +401,15 @@ struct moriens_log_origin {
 struct moriens_log_name {
 	struct moriens_log_entry entry;
 	uint32_t name; /* 1, 2, 3, … */
+	uint32_t reserved;
+};
+
+/* A line of a program that an interpreter runs: it has no address. It is defined before the first path that names it. */
+struct moriens_log_place {
+	struct moriens_log_entry entry;
+	uint32_t place; /* 1, 2, 3, … */
+	uint32_t line;  /* from 1; 0 = unknown */
+	uint32_t file_bytes; /* of the text, the rest is the function's name */
 	uint32_t reserved;
 };
 

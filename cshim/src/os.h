@@ -53,8 +53,14 @@ void moriens_os_free_part(void *memory, size_t bytes);
 /* Zeroed private memory, or NULL. */
 void *moriens_os_memory(size_t bytes);
 
+/* Copies memory of this process. False: not all of it is there, or the kernel does not let a process ask. */
+bool moriens_os_read_memory(uintptr_t from, void *to, size_t bytes);
+
 /* Creates an empty file. */
 int moriens_os_touch(int directory, const char *name);
+
+/* Creates a file with a text, under its final name once it is whole. */
+int moriens_os_leave(int directory, const char *name, const char *text);
 
 /* Wakes whoever watches a file: sets its times to now. */
 void moriens_os_ring(const char *path);
