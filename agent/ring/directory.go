@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,6 +39,8 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
+	// Past is the path of the MPI library that the rank has found by dlopen and called past the recording; empty: it has not, and Errno says why.
+	Past string
 }
 
 // Found is what a scan has found that no scan before it had.
@@ -132,6 +135,7 @@ func NewDirectory(path string) *Directory {
 var (
 	processName = regexp.MustCompile(`^[0-9a-f]{16}\.process$`)
 	ringName    = regexp.MustCompile(`^[0-9a-f]{16}\.[0-9]{1,10}\.ring$`)
+	pastName    = regexp.MustCompile(`^past-(-1|[0-9]{1,9})-([0-9]{1,9})-([0-9]{1,9})$`)
 	startName   = regexp.MustCompile(`^[0-9a-f]{16}\.start$`)
 	faultName   = regexp.MustCompile(`^fault-(-1|[0-9]{1,9})-([0-9]{1,5})(?:-([0-9]{1,9})-([0-9]{1,9}))?$`)
 )
@@ -174,6 +178,17 @@ func (d *Directory) Scan() (Found, error) {
 				numbers[i], _ = strconv.Atoi(fault[1+i])
 			}
 			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])})
+		case pastName.MatchString(name):
+			past := pastName.FindStringSubmatch(name)
+			var numbers [3]int
+			for i := range numbers {
+				numbers[i], _ = strconv.Atoi(past[1+i])
+			}
+			library := d.text(name)
+			if library == "" {
+				library = "libmpi" // the file cannot be read, or is no longer there
+			}
+			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[1], PID: numbers[2], Past: library})
 		default:
 			continue
 		}
@@ -183,6 +198,21 @@ func (d *Directory) Scan() (Found, error) {
 		d.listed, d.changed = now, changed
 	}
 	return found, nil
+}
+
+// text is what the file of a fault holds, as far as it can be read: it has its name when it has its text.
+func (d *Directory) text(name string) string {
+	const maxText = 4096 // the longest path
+	f, err := os.OpenFile(filepath.Join(d.path, name), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return ""
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, maxText)) // as far as it can be read
+	return strings.ToValidUTF8(string(text), "\uFFFD")
 }
 
 // list lists the directory, and counts the ranks that are about to record. A start file goes when what the rank records to has its name: one that has gone
@@ -250,7 +280,7 @@ func (d *Directory) Clear() error {
 
 // ours says whether a file is one that a process of the run makes, by its name.
 func ours(name string) bool {
-	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
+	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || pastName.MatchString(name) || startName.MatchString(name)
 }
 
 func (d *Directory) clear(ours func(name string) bool) error {

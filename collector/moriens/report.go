@@ -271,6 +271,9 @@ func unreadable(f store.Frozen) int {
 // ofMemory says whether it is for its shared memory that a rank goes unrecorded.
 func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault.Errno != 0 }
 
+// pastAdvice is what to do about programs that find MPI by dlopen.
+const pastAdvice = "look MPI's functions up in all that is loaded (Python: ctypes.CDLL(None)), or open a library that names libmoriens.so and MPI: docs/limits.md"
+
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	bursts, err := team.Any(h.team, slices.ContainsFunc(h.own, func(i int) bool { return h.run.Threads[i].Bursts.Len() > 0 }))
@@ -281,6 +284,11 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	case len(f.Agents) == 0:
 		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
 	case h.unrecorded > 0:
+		if slices.ContainsFunc(f.Agents, func(a *store.Agent) bool {
+			return slices.ContainsFunc(a.Faults, func(fault *moriensv1.Fault) bool { return fault.Past != "" })
+		}) {
+			return "no rank could record: " + h.absent[0].Reason, pastAdvice, nil
+		}
 		// What the node's agent says of it, it has said with its own advice.
 		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {
 			return "no rank could record: " + h.absent[0].Reason, "the agents have said on stderr what to do", nil

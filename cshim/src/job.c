@@ -147,3 +147,20 @@ void moriens_job_run(const char *id, char run[17])
 	hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53u;
 	snprintf(run, 17, "%016" PRIx64, hash ^ hash >> 33);
 }
+
+int moriens_job_rank(int *size)
+{
+	static const char *const names[][2] = {
+		{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}, {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+		long rank = number(names[i][0]), of = number(names[i][1]);
+		if (rank >= 0 && rank < of && of <= 999999999) {
+			*size = (int)of;
+			return (int)rank;
+		}
+	}
+	*size = 0;
+	return -1;
+}

@@ -20,4 +20,7 @@ void moriens_job_learn(struct moriens_job *job, const char *given);
 /* The name of a run: 16 hexadecimal digits, of the id. */
 void moriens_job_run(const char *id, char run[17]);
 
+/* The rank that the launcher says this process is, and the size of its world in *size; -1 and 0 where it says nothing. */
+int moriens_job_rank(int *size);
+
 #endif

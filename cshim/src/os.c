@@ -320,21 +320,23 @@ int moriens_os_touch(int directory, const char *name)
 
 int moriens_os_leave(int directory, const char *name, const char *text)
 {
+	char temporary[128];
 	int saved = errno;
 	int result = 0;
-	char temporary[96];
 
-	snprintf(temporary, sizeof temporary, ".%.90s", name);
-	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	snprintf(temporary, sizeof temporary, ".%s", name);
+	int fd = openat(directory, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0) {
 		result = errno;
 	} else {
-		/* Where there is no room for the text, the name says what matters. */
-		ssize_t written = write(fd, text, strlen(text));
-		(void)written;
+		ssize_t n = write(fd, text, strlen(text));
+		if (n != (ssize_t)strlen(text))
+			result = n < 0 ? errno : ENOSPC;
 		close(fd);
-		if (renameat(directory, temporary, directory, name) != 0)
+		if (result == 0 && renameat(directory, temporary, directory, name) != 0)
 			result = errno;
+		if (result != 0)
+			unlinkat(directory, temporary, 0);
 	}
 	errno = saved;
 	return result;

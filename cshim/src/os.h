@@ -59,7 +59,7 @@ bool moriens_os_read_memory(uintptr_t from, void *to, size_t bytes);
 /* Creates an empty file. */
 int moriens_os_touch(int directory, const char *name);
 
-/* Creates a file with a text, under its final name once it is whole. */
+/* The same with a text, which is there when the name is. */
 int moriens_os_leave(int directory, const char *name, const char *text);
 
 /* Wakes whoever watches a file: sets its times to now. */
