@@ -133,6 +133,7 @@ struct text {
 	uintptr_t characters;
 	uint64_t length;
 	uint32_t width; /* bytes of each */
+	bool ascii;
 };
 
 static bool read_text(const struct moriens_python *p, uintptr_t object, struct text *t)
@@ -143,13 +144,14 @@ static bool read_text(const struct moriens_python *p, uintptr_t object, struct t
 	    !moriens_os_read_memory(object + p->text_state, &state, sizeof state))
 		return false;
 	/* interned: 2 bits, kind: 3, compact: 1, ascii: 1 */
-	bool compact = (state >> 5 & 1) != 0, ascii = (state >> 6 & 1) != 0;
+	bool compact = (state >> 5 & 1) != 0;
+	t->ascii = (state >> 6 & 1) != 0;
 	t->width = state >> 2 & 7;
-	t->characters = object + (ascii ? p->text_ascii : p->text_compact);
-	return compact && (t->width == 1 || t->width == 2 || t->width == 4) && (!ascii || t->width == 1) && t->length < 1u << 30;
+	t->characters = object + (t->ascii ? p->text_ascii : p->text_compact);
+	return compact && (t->width == 1 || t->width == 2 || t->width == 4) && (!t->ascii || t->width == 1) && t->length < 1u << 30;
 }
 
-/* 1 to 4 bytes. */
+/* 1 or 2 bytes of a character of one byte, up to 3 of one of two, up to 4 of others. */
 static size_t put_utf8(char *to, uint32_t c)
 {
 	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) /* Python keeps bytes that are no text as surrogates */
@@ -169,7 +171,7 @@ static size_t put_utf8(char *to, uint32_t c)
 static bool copy_text(const struct text *t, char *to, size_t bytes, bool last)
 {
 	uint8_t raw[1024];
-	size_t fits = (bytes - 1) / (t->width == 1 ? 2 : t->width == 2 ? 3 : 4);
+	size_t fits = (bytes - 1) / (t->ascii ? 1 : t->width == 1 ? 2 : t->width == 2 ? 3 : 4);
 	size_t count = t->length < fits ? t->length : fits;
 	size_t room = sizeof raw / t->width;
 	uintptr_t from = t->characters + (last ? t->length - count : 0) * t->width;
@@ -183,7 +185,7 @@ static bool copy_text(const struct text *t, char *to, size_t bytes, bool last)
 	for (size_t i = 0; i < count; i++) {
 		uint32_t c = 0;
 		memcpy(&c, raw + i * t->width, t->width); /* little endian, as all that is recorded */
-		to += put_utf8(to, c == 0 ? 0xfffd : c);
+		to += put_utf8(to, c == 0 || (t->ascii && c > 0x7f) ? '?' : c);
 	}
 	*to = '\0';
 	return true;
