@@ -63,7 +63,7 @@ func TestLinesWithoutAddress(t *testing.T) {
 	for i, s := range stores {
 		p, r := uint64(1+i), uint64(11+i)
 		c := two(r, 0)
-		c.Path = []uint32{uint32(1 + i), uint32(3 + i)} // the two have no path in common
+		c.Path = []uint32{uint32(1 + 2*i), uint32(2 + 2*i)} // the two have no path in common
 		messages := []*moriensv1.ReportRequest{process(p, int32(i), 2), ring(r, p)}
 		for k, frames := range lines {
 			messages = append(messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: p, Path: uint32(k + 1), Frames: frames}}})

@@ -8,6 +8,8 @@
 #define MAX_FRAMES 2000u /* of one stack that are looked at: sys.getrecursionlimit() is 1000 */
 #define MAX_TABLE (8u << 20)
 #define MAX_OFFSET 4096u
+#define MAX_NAME 4096u /* bytes of a file's name */
+#define SOME_TABLE 64u /* bytes of a line table that tell it from one that lay there before: of the first 20 instructions and more */
 #define PAGE 4096u
 
 /* File names of modules that are compiled into the interpreter, which no user has. */
@@ -281,10 +283,38 @@ static inline uint64_t mixed(uint64_t h, uint64_t value)
 	return h ^ h >> 32;
 }
 
-/* A text's address is not enough: what lay there may be gone. Its length, its hash where Python has it, and its first characters. */
-READS_OBJECTS static inline uint64_t mix_text(const struct moriens_python *p, uint64_t h, uintptr_t text, uint64_t start)
+#define NO_HASH (~(uint64_t)0)
+
+/* All of it, by two sums that the processor can do at a time. */
+READS_OBJECTS static uint64_t mix_characters(uint64_t h, uintptr_t at, size_t bytes)
 {
-	return mixed(mixed(mixed(h, word_at(text + p->text_length)), word_at(text + p->text_length + 8)), start);
+	uint64_t a = h, b = ~h, last = 0;
+
+	for (; bytes >= 2 * sizeof a; at += 2 * sizeof a, bytes -= 2 * sizeof a) {
+		a = (a ^ word_at(at)) * 0x9e3779b97f4a7c15u;
+		b = (b ^ word_at(at + sizeof a)) * 0xc4ceb9fe1a85ec53u;
+	}
+	if (bytes >= sizeof a) {
+		a = (a ^ word_at(at)) * 0x9e3779b97f4a7c15u;
+		at += sizeof a;
+		bytes -= sizeof a;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		last |= (uint64_t)((const uint8_t *)at)[i] << 8 * i;
+	return mixed(mixed(a, b >> 29 ^ b), last);
+}
+
+/* A text's address is not enough: what lay there may be gone, and another of that length may lie there. Python knows a hash of most texts, and behind the length has it. */
+READS_OBJECTS static inline uint64_t mix_text(const struct moriens_python *p, uint64_t h, uintptr_t text)
+{
+	uint64_t length = word_at(text + p->text_length), hash = word_at(text + p->text_length + sizeof length);
+
+	if (likely(hash != NO_HASH))
+		return mixed(mixed(h, length), hash);
+	uint32_t state = (uint32_t)word_at(text + p->text_state);
+	bool ascii = (state >> 6 & 1) != 0;
+	uint64_t bytes = length * (state >> 2 & 7);
+	return mix_characters(mixed(h, length), text + (ascii ? p->text_ascii : p->text_compact), bytes < MAX_NAME ? bytes : MAX_NAME);
 }
 
 READS_OBJECTS uint64_t moriens_python_key(const struct moriens_python *p, uintptr_t thread, uint32_t count)
@@ -301,13 +331,14 @@ READS_OBJECTS uint64_t moriens_python_key(const struct moriens_python *p, uintpt
 			continue;
 		uintptr_t code = word_at(frame + p->frame_code);
 		uintptr_t file = word_at(code + p->code_file), function = word_at(code + p->code_function), lines = word_at(code + p->code_lines);
-		uint64_t start = word_at(file + p->text_ascii); /* there is room for a word, however short the name */
-		if (start == no_place)
+		if (word_at(file + p->text_ascii) == no_place) /* there is room for a word, however short the name */
 			continue;
 		h = mixed(mixed(h, code), word_at(frame + p->frame_instruction));
-		h = mixed(h, (uint64_t)(uint32_t)*(const object_int *)(code + p->code_line) << 32 ^ word_at(lines + p->object_size));
-		h = mix_text(p, h, file, start);
-		h = mix_text(p, h, function, 0);
+		uint64_t table = word_at(lines + p->object_size);
+		h = mixed(h, (uint64_t)(uint32_t)*(const object_int *)(code + p->code_line) << 32 ^ table);
+		h = mix_characters(h, lines + p->bytes_content, table < SOME_TABLE ? table : SOME_TABLE);
+		h = mix_text(p, h, file);
+		h = mix_text(p, h, function);
 		n++;
 	}
 	return n == 0 ? 0 : h | 1;

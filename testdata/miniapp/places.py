@@ -99,10 +99,10 @@ def called_back():
 
 def again():
     """Code objects that come to lie where others lay."""
-    lines = draw.randrange(1, 400)
-    file = draw.choice(["cell-%d.py" % draw.randrange(100), "größe-%d.py" % draw.randrange(9), "中/%d.py" % draw.randrange(9), "\U0001f600.py", 90 * "x/" + "end.py"])
+    lines = draw.randrange(1, 9)
+    file = draw.choice(["/home/user/cell-%d.py", "größe/größe-%d.py", "中/中中中中%d.py", "\U0001f600%d.py", 90 * "x/" + "%d.py"]) % draw.randrange(9)
     names = {"here": here, "barrier": barrier}
-    exec(compile("%sdef f_%d():\n here(); barrier()\nf_%d()\n" % (lines * "\n", lines, lines), file, "exec"), names)
+    exec(compile(lines * "\n" + "def f():\n" + draw.randrange(3) * "\n" + " here(); barrier()\nf()\n", file, "exec"), names)
 
 
 def traced():
