@@ -63,6 +63,7 @@ func TestLinesWithoutAddress(t *testing.T) {
 	for i, s := range stores {
 		p, r := uint64(1+i), uint64(11+i)
 		c := two(r, 0)
+		c.Function[1] = c.Function[0]
 		c.Path = []uint32{uint32(1 + 2*i), uint32(2 + 2*i)} // the two have no path in common
 		messages := []*moriensv1.ReportRequest{process(p, int32(i), 2), ring(r, p)}
 		for k, frames := range lines {

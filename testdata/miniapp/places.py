@@ -99,8 +99,8 @@ def called_back():
 
 def again():
     """Code objects that come to lie where others lay."""
-    lines = draw.randrange(1, 9)
-    file = draw.choice(["/home/user/cell-%d.py", "größe/größe-%d.py", "中/中中中中%d.py", "\U0001f600%d.py", 90 * "x/" + "%d.py"]) % draw.randrange(9)
+    lines = draw.randrange(1, 3)
+    file = draw.choice(["/home/user/cell-%d.py", "größe/größe-%d.py", "中/中中中中%d.py", "\U0001f600%d.py", 90 * "x/" + "%d.py"]) % draw.randrange(2)
     names = {"here": here, "barrier": barrier}
     exec(compile(lines * "\n" + "def f():\n" + draw.randrange(3) * "\n" + " here(); barrier()\nf()\n", file, "exec"), names)
 
@@ -121,7 +121,7 @@ def recovered():
         here(); barrier()
 
 
-kinds = [plain, deep, lambda: Solver().step(), split, generated, coroutine, called_back, again, traced, recovered]
+kinds = [plain, deep, lambda: Solver().step(), split, generated, coroutine, called_back, again, again, again, traced, recovered]
 
 
 def work(thread, rounds):
