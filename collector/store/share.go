@@ -53,12 +53,16 @@ func (f *Frozen) tell() *moriensv1.Share {
 	for _, p := range f.store.paths.list[1:] {
 		path := &moriensv1.SharePath{Function: p.Function}
 		for _, frame := range p.Frames {
-			path.Frames = append(path.Frames, shareFrame(frame))
+			x := &moriensv1.ShareFrame{Module: frame.Module, BuildId: frame.BuildID, Offset: frame.Offset}
+			x.Function, x.File, x.Line = frame.Function, frame.File, int64(frame.Line) // only of lines without an address
+			path.Frames = append(path.Frames, x)
 		}
 		s.Paths = append(s.Paths, path)
 	}
 	for _, x := range f.store.paths.places {
-		s.Places = append(s.Places, shareFrame(x))
+		s.Places = append(s.Places, &moriensv1.ShareFrame{
+			Module: x.Module, BuildId: x.BuildID, Offset: x.Offset, Function: x.Function, File: x.File, Line: int64(x.Line),
+		})
 	}
 	s.Links = f.Links
 	for _, c := range f.store.clocks {
@@ -214,26 +218,22 @@ func (t *Totals) add(s *moriensv1.ShareTotals) {
 	t.Transfers += s.Transfers
 }
 
-func shareFrame(f trace.Frame) *moriensv1.ShareFrame {
-	return &moriensv1.ShareFrame{Module: f.Module, BuildId: f.BuildID, Offset: f.Offset, Function: f.Function, File: f.File, Line: int64(f.Line)}
-}
-
-func frameOfShare(x *moriensv1.ShareFrame) trace.Frame {
-	return trace.Frame{Module: x.Module, BuildID: x.BuildId, Offset: x.Offset, Function: x.Function, File: x.File, Line: int(x.Line)}
-}
-
 func holdingOf(s *moriensv1.Share) holding {
 	h := holding{paths: make([]trace.CallPath, 1), places: make(places), names: slices.Concat([]string{unknownName}, s.Names)}
 	for _, p := range s.Paths {
 		path := trace.CallPath{Function: p.Function}
 		for _, x := range p.Frames {
-			path.Frames = append(path.Frames, frameOfShare(x))
+			path.Frames = append(path.Frames, trace.Frame{
+				Module: x.Module, BuildID: x.BuildId, Offset: x.Offset, Function: x.Function, File: x.File, Line: int(x.Line),
+			})
 		}
 		h.paths = append(h.paths, path)
 	}
 	for _, x := range s.Places {
 		key := trace.Frame{Module: x.Module, BuildID: x.BuildId, Offset: x.Offset}
-		h.places.add(key, frameOfShare(x))
+		placed := key
+		placed.Function, placed.File, placed.Line = x.Function, x.File, int(x.Line)
+		h.places.add(key, placed)
 	}
 	for _, c := range s.Clocks {
 		h.clocks = append(h.clocks, Clock{Kind: c.Kind, Samples: c.Samples})
