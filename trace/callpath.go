@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -25,6 +26,9 @@ type Frame struct {
 	Line     int    // from 1; 0 = unknown
 }
 
+// Located says that the module and the offset are known, or an address in no module. A trace that others wrote has only functions, files and lines.
+func (f Frame) Located() bool { return f.Module != "" || f.Offset != 0 }
+
 // Place says where the frame is, as well as that is known: "comm_brick.cpp:505", "CommBrick::forward_comm", "lmp+0x1f3c", or
 // nothing.
 func (f Frame) Place() string {
@@ -40,13 +44,13 @@ func (f Frame) Place() string {
 }
 
 // Precise adds the frame's offset to a text that says where it is, in the parentheses in which backtrace_symbols(3) puts offsets
-// within a module: "solve(+0x1f3c)". It is not one within the function.
+// within a module: "solve(+0x1f3c)". It is not one within the function. A frame without an offset has nothing to add.
 func (f Frame) Precise(place string) string {
+	if !f.Located() {
+		return cmp.Or(place, "?")
+	}
 	if f.Function == "" && f.Line == 0 && f.Module != "" {
 		return place // which holds it
-	}
-	if f.Module == "" && f.Offset == 0 {
-		return place // there is none
 	}
 	return fmt.Sprintf("%s(+%#x)", place, f.Offset)
 }

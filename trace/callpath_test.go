@@ -29,6 +29,33 @@ func TestPlace(t *testing.T) {
 	}
 }
 
+// Frames of a trace that others wrote have no offset, and none is shown.
+func TestNamesWithoutOffsets(t *testing.T) {
+	for _, f := range []Frame{{}, {Function: "solve"}, {File: "solve.c", Line: 7}} {
+		if f.Located() || f.Precise("solve") != "solve" {
+			t.Errorf("%+v: located %v, %q", f, f.Located(), f.Precise("solve"))
+		}
+	}
+	for _, f := range []Frame{{Module: "app"}, {Offset: 0x10}} {
+		if !f.Located() {
+			t.Errorf("%+v has no offset", f)
+		}
+	}
+	solve, main := Frame{Function: "solve"}, Frame{Function: "main", File: "main.f90", Line: 3}
+	run := &Run{CallPaths: []CallPath{
+		{},
+		{Function: "MPI_Send", Frames: []Frame{solve, main}},
+		{Function: "MPI_Send", Frames: []Frame{solve, {}, main}},
+		{Function: "MPI_Send", Frames: []Frame{solve}},
+		{Function: "MPI_Wait", Frames: []Frame{main}},
+		{Function: "MPI_Wait", Frames: []Frame{{Function: "other", File: "main.f90", Line: 3}}},
+	}}
+	want := []string{"?", "MPI_Send@solve<main.f90:3", "MPI_Send@solve<?<main.f90:3", "MPI_Send@solve", "MPI_Wait@main.f90:3#4", "MPI_Wait@main.f90:3#5"}
+	if got := run.Names(); !slices.Equal(got, want) {
+		t.Errorf("names\n%q, want\n%q", got, want)
+	}
+}
+
 func TestNames(t *testing.T) {
 	at := func(offset uint64, function string) Frame {
 		return Frame{Module: "app", BuildID: "01", Offset: offset, Function: function}

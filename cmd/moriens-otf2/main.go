@@ -59,6 +59,9 @@ func write(dir, out string, stdout, stderr io.Writer) error {
 	if loss.Bursts > 0 {
 		fmt.Fprintf(stderr, "note: %s left out that MPI calls overlap in part: regions of OTF2 nest\n", units.Count(loss.Bursts, "burst"))
 	}
+	if loss.Messages > 0 {
+		fmt.Fprintf(stderr, "note: %s received no later than sent: too much of them lies at one time\n", units.Count(loss.Messages, "message"))
+	}
 	_, err = fmt.Fprintln(stdout, export.Counts(r))
 	return err
 }

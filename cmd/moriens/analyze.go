@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 
 	"moriens/analysis/space"
 	"moriens/internal/measure"
+	"moriens/trace/prv"
 )
 
 type analyzeCommand struct {
@@ -14,6 +16,7 @@ type analyzeCommand struct {
 	Out           string   `help:"Run directory to make." placeholder:"DIR" required:""`
 	Range         []string `help:"Leave out bursts outside of these limits, one of which may be missing: duration=1ms.., IPC=0.5..2. May be given several times." placeholder:"QUANTITY=MIN..MAX" sep:"none"`
 	Lenient       bool     `help:"Skip malformed lines of the trace and count them."`
+	Application   string   `help:"Which application of a trace of several to analyse: its number, or all of them together. The default is the one that computes most." placeholder:"N|all"`
 	Tree          string   `help:"Write the tree of the refinement there, in the language of Graphviz." placeholder:"TREE.dot"`
 	JSON          bool     `name:"json" help:"Print the result's figures as JSON rather than tables."`
 	analysisFlags `set:"minDuration=0"`
@@ -33,12 +36,31 @@ func (a *analyzeCommand) Run(*slog.Logger) error {
 		}
 		options.Filter.Ranges = append(options.Filter.Ranges, r)
 	}
+	application, err := a.application()
+	if err != nil {
+		return err
+	}
 	keep, err := a.retention()
 	if err != nil {
 		return err
 	}
 	return measure.Analyze(measure.AnalyzeConfig{
-		Trace: a.Trace, Lenient: a.Lenient, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
+		Trace: a.Trace, Lenient: a.Lenient, Application: application, Out: a.Out, Tree: a.Tree, JSON: a.JSON, Options: options, Keep: keep, Program: program(),
 		Stdout: os.Stdout, Stderr: os.Stderr,
 	})
+}
+
+// application is what prv.Options takes.
+func (a *analyzeCommand) application() (int, error) {
+	switch a.Application {
+	case "":
+		return prv.Busiest, nil
+	case "all":
+		return 0, nil
+	}
+	n, err := strconv.Atoi(a.Application)
+	if err != nil || n < 1 {
+		return 0, usage(fmt.Errorf("--application %s: neither a number from 1 on nor all", a.Application), "for example --application 2")
+	}
+	return n, nil
 }

@@ -126,4 +126,30 @@ func TestAnalyzeTree(t *testing.T) {
 	}
 }
 
+// Where over 1 % of a trace is left out analyze and status end with 3; as figures for programs it is on stderr, else in the first line.
+func TestAnalyzeLeavesOut(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "loop.prv")
+	if err := os.WriteFile(path, append(loopTrace(), "nonsense\nnonsense\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "json")
+	o := execute(t, nil, binary(t), "analyze", path, "--lenient", "--json", "--out", out)
+	if o.status != 3 || !json.Valid([]byte(o.stdout)) {
+		t.Errorf("status %d\n%s", o.status, o.stdout)
+	}
+	const left = "2.94 % of the records left out" // 2 of 68
+	if want := "moriens: " + left + ": 2 malformed lines of the trace skipped\nhint: the notes say more; the results are in " + out + "\n"; o.stderr != want {
+		t.Errorf("stderr %q, want %q", o.stderr, want)
+	}
+	out = filepath.Join(dir, "text")
+	o = execute(t, nil, binary(t), "analyze", path, "--lenient", "--out", out)
+	if first := "\nmoriens: " + left + " · loop.prv · 1 rank · "; o.status != 3 || o.stderr != "" || !strings.HasPrefix(o.stdout, first) {
+		t.Errorf("status %d, stderr %q\n%s", o.status, o.stderr, o.stdout)
+	}
+	if o := execute(t, nil, binary(t), "status", out); o.status != 3 || o.stderr != "" || !strings.Contains(o.stdout, left) {
+		t.Errorf("status: %+v", o)
+	}
+}
+
 func mustJSON(v any) string { text, _ := json.Marshal(v); return string(text) }

@@ -12,7 +12,7 @@ import (
 func TestReport(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	var stdout, stderr bytes.Buffer
-	if status := run([]string{"analyze", "../../trace/prv/testdata/small.prv", "--out", out}, &stdout, &stderr); status != 0 {
+	if status := run([]string{"analyze", "../../trace/prv/testdata/small.prv", "--out", out}, &stdout, &stderr); status != statusIncomplete { // tracing was disabled for .9 ms
 		t.Fatalf("status %d\n%s", status, &stderr)
 	}
 	page := filepath.Join(out, "report.html")

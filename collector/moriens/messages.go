@@ -321,16 +321,11 @@ func (h *history) draw() error {
 	if err != nil {
 		return err
 	}
-	late := make(map[place]int64)
+	late := make(trace.LateSenders)
 	for i, p := range h.matching.pairs {
-		if ns := own[i].LateNS; ns > 0 {
-			late[p.done] = max(late[p.done], ns)
-		}
+		late.Add(int(p.done.thread), int(p.done.row), own[i].LateNS)
 	}
-	sum := []int64{0}
-	for _, ns := range late {
-		sum[0] += ns
-	}
+	sum := []int64{late.TotalNS()}
 	if err := h.team.AllReduce(sum, team.Sum); err != nil {
 		return err
 	}
@@ -360,8 +355,8 @@ func (h *history) messages(run *trace.Run, m *matching) ([]trace.Message, error)
 		list[i] = drawn{trace.Message{
 			From: int(p.send.thread), To: int(p.receive.thread), SendNS: sentNS[i], PhysicalSendNS: sentNS[i],
 			RecvNS: to.EnterNS[p.receive.row], PhysicalRecvNS: exitNS, Bytes: int64(p.bytes), Tag: int64(p.tag),
-			LateNS: max(0, min(sentNS[i], exitNS)-enterNS),
 		}, p}
+		list[i].LateNS = list[i].LateIn(enterNS, exitNS)
 	}
 	slices.SortFunc(list, func(a, b drawn) int {
 		return cmp.Or(a.Message.Compare(b.Message), a.send.compare(b.send), a.receive.compare(b.receive), a.done.compare(b.done))

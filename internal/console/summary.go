@@ -29,6 +29,7 @@ func Summary(w io.Writer, run *trace.Run, m *rundir.Manifest, c *rundir.Clusters
 	if text := incomplete(m); text != "" {
 		fmt.Fprintf(&b, "incomplete: %s\n", text)
 	}
+	writeApplications(&b, m)
 	warning := ""
 	if m.Scheduling != nil && m.Scheduling.Warning != "" {
 		warning = m.Scheduling.Warning
@@ -145,6 +146,9 @@ func headline(m *rundir.Manifest) string {
 		what = filepath.Base(m.Trace)
 	}
 	var fields []string
+	if partial := m.Reading.Partial(); partial != "" {
+		fields = append(fields, partial)
+	}
 	if what != "" { // else no process has come, and nobody has told the command
 		fields = append(fields, what)
 	}
@@ -323,6 +327,16 @@ func losses(m *rundir.Manifest) string {
 	add(l.MessagesRefused, "message", "messages", " refused")
 	add(l.FiguresDamaged, "count of losses", "counts of losses", " damaged, see the notes")
 	add(int64(l.LinesSkipped), "malformed line", "malformed lines", " of the trace skipped")
+	if m.Reading != nil {
+		leftOut := int64(-l.LinesSkipped)
+		for _, x := range m.Reading.LeftOut {
+			leftOut += x.Records
+		}
+		add(leftOut, "record", "records", " of the trace left out, see the notes")
+		if s := float64(m.Reading.MissingSeconds); s > 0 {
+			parts = append(parts, Duration(s*1e9)+" of the threads' time missing in the trace")
+		}
+	}
 	add(int64(l.FilesUnreadable), "file", "files", " with records cannot be read")
 	parts = append(parts, died(m)...)
 	if len(parts) == 0 {

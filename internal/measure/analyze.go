@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"moriens/analysis/partition"
@@ -26,18 +29,21 @@ import (
 type AnalyzeConfig struct {
 	Trace   string // .prv or .prv.gz
 	Lenient bool   // skip and count malformed lines
-	Out     string // run directory
-	Tree    string // where to write the refinement's tree for Graphviz; empty = nowhere
-	JSON    bool   // print a Figures rather than tables
-	Options partition.Options
-	Keep    retention.Options
-	Program rundir.Program
-	Stdout  io.Writer
-	Stderr  io.Writer
+	// Of a trace of several: its number from 1 on, prv.Busiest, or 0 for all of them together.
+	Application int
+	Out         string // run directory
+	Tree        string // where to write the refinement's tree for Graphviz; empty = nowhere
+	JSON        bool   // print a Figures rather than tables
+	Options     partition.Options
+	Keep        retention.Options
+	Program     rundir.Program
+	Stdout      io.Writer
+	Stderr      io.Writer
 }
 
 // Analyze reads a trace, clusters its bursts and writes a run directory like that of a job that was measured. Where the
-// trace cannot be read, or lacks what the options ask for, no run directory is left.
+// trace cannot be read, or lacks what the options ask for, no run directory is left. Where much of it is left out there is one, and the error
+// is an IncompleteError.
 func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
 		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
@@ -75,7 +81,11 @@ func Analyze(c AnalyzeConfig) error {
 		}
 	}
 
-	for _, t := range console.Troubles(m, "Paraver traces show computation as state 1, running: was this one made without states?") {
+	emptyHint := "Paraver traces show computation as state 1, running: was this one made without states?"
+	if m.Empty != "" && slices.ContainsFunc(m.Applications, func(a rundir.Application) bool { return a.Bursts > 0 }) {
+		emptyHint = "leave out --application, or name another one"
+	}
+	for _, t := range console.Troubles(m, emptyHint) {
 		fmt.Fprintf(c.Stderr, "moriens: %s\nhint: %s\n", t.Text, t.Hint)
 	}
 	if c.JSON {
@@ -86,7 +96,13 @@ func Analyze(c AnalyzeConfig) error {
 	if err != nil {
 		return hint.With(fmt.Errorf("print the summary: %w", err), "the results are in "+out)
 	}
-	return nil
+	if !m.Unmeasured() {
+		return nil
+	}
+	if !c.JSON {
+		return new(IncompleteError) // the summary has said it
+	}
+	return &IncompleteError{hint.With(fmt.Errorf("%s: %s", m.Reading.Partial(), strings.Join(m.Incomplete, "; ")), "the notes say more; the results are in "+out)}
 }
 
 // readable finds out whether a file is there before anything is made for its sake.
@@ -114,7 +130,7 @@ func seconds(s *stage.Stages) map[string]rundir.Number {
 
 func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tree *clustering.Tree, err error) {
 	var read *prv.Result
-	stages.Must(stage.Read, func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient}) })
+	stages.Must(stage.Read, func() { read, err = prv.ReadFile(c.Trace, prv.Options{Lenient: c.Lenient, Application: c.Application}) })
 	if err != nil {
 		return nil, nil, hint.With(err, adviseReading(err, c.Lenient))
 	}
@@ -126,9 +142,11 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	if !run.Start.IsZero() {
 		m.Ended = run.Start.Add(time.Duration(run.DurationNS))
 	}
+	describeReading(m, read)
 	if read.Skipped > 0 {
 		m.Notes = append(m.Notes, fmt.Sprintf("malformed lines of the trace were skipped: %d, the first of them: %v", read.Skipped, read.FirstSkipped))
 	}
+	describeLate(m, read)
 	var clustered *clustering.Result
 	stages.Must(stage.Cluster, func() { clustered, err = clustering.Cluster(run, c.Options) })
 	if err != nil {
@@ -136,11 +154,32 @@ func analyse(c AnalyzeConfig, stages *stage.Stages) (content *rundir.Content, tr
 	}
 	m.Filtered, m.Speed = clustered.Filtered, clustered.Speed
 	if run.Bursts() == 0 {
-		m.Empty = "no thread of the trace is ever running"
+		m.Empty = emptyReading(m.Applications)
 	} else {
 		m.Notes = append(m.Notes, clustered.Notes...)
 	}
 	return &rundir.Content{Run: run, Manifest: m, Clusters: clustered.Clusters}, clustered.Tree, nil
+}
+
+// describeLate says how long calls waited for senders that were late, where all messages are known one by one.
+func describeLate(m *rundir.Manifest, read *prv.Result) {
+	late, unknown := read.Run.SettleLate()
+	m.Messages.LateSenderSeconds = rundir.Number(math.NaN())
+	why := ""
+	switch n := len(read.Run.Messages); {
+	case read.Run.Windows != nil:
+		why = "the trace has those messages only that lie in kept windows"
+	case n == 0:
+		return
+	case read.Skipped > 0:
+		why = "lines that were skipped may have been messages"
+	case unknown > 0:
+		why = fmt.Sprintf("of %d of %d messages no call of the trace ends when they have arrived", unknown, n)
+	default:
+		m.Messages.LateSenderSeconds = rundir.Number(float64(late.TotalNS()) / 1e9)
+		return
+	}
+	m.Notes = append(m.Notes, "how long receivers waited for late senders is not known: "+why)
 }
 
 func writeTree(path string, tree *clustering.Tree) error {
@@ -153,7 +192,10 @@ func writeTree(path string, tree *clustering.Tree) error {
 
 func adviseReading(err error, lenient bool) string {
 	var at *prv.Error
+	var none *prv.NoApplicationError
 	switch {
+	case errors.As(err, &none):
+		return "--application takes the number of one of those, or all"
 	case errors.Is(err, prv.ErrTruncated):
 		return "copy or compress the trace again: its end is missing"
 	case errors.Is(err, prv.ErrDamaged):

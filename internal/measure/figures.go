@@ -26,6 +26,10 @@ type Figures struct {
 	Seconds        map[string]rundir.Number `json:"seconds"`
 	PeakBytes      int64                    `json:"peak_bytes"` // most memory that this process held; 0 = unknown
 	LinesSkipped   int                      `json:"lines_skipped"`
+	Application    int                      `json:"application"` // of the trace, from 1 on; 0 = all
+	Applications   int                      `json:"applications"`
+	LeftOutShare   rundir.Number            `json:"records_left_out_share"`
+	TimeMissing    rundir.Number            `json:"time_missing_share"`
 	Notes          []string                 `json:"notes"` // what the user should know, as in the manifest
 }
 
@@ -35,8 +39,23 @@ func figures(m *rundir.Manifest, c *rundir.Clusters, seconds map[string]rundir.N
 		Bursts: t.Bursts, Filtered: t.FilteredBursts, Missing: t.MissingBursts, Noise: t.NoiseBursts, Clusters: len(c.Clusters), Kinds: c.Kinds,
 		ClusteredShare: t.Clustered, NoiseShare: t.Noise, FilteredShare: t.Filtered, MissingShare: t.Missing,
 		Score: c.Score, Predicted: c.Predicted, Eps: c.Eps, Seconds: seconds, PeakBytes: peakBytes(),
-		LinesSkipped: m.Losses.LinesSkipped, Notes: append([]string{}, m.Notes...),
+		LinesSkipped: m.Losses.LinesSkipped, Application: analysed(m.Applications), Applications: len(m.Applications),
+		LeftOutShare: m.Reading.LeftOutShare, TimeMissing: m.Reading.MissingShare, Notes: append([]string{}, m.Notes...),
 	}
+}
+
+// analysed is the number of the one application that was, 0 where all were.
+func analysed(list []rundir.Application) int {
+	number := 0
+	for _, a := range list {
+		if a.Analysed && number > 0 {
+			return 0
+		}
+		if a.Analysed {
+			number = a.Number
+		}
+	}
+	return number
 }
 
 // peakBytes is the most that was resident of this process. The kernel's resource usage would not do: it counts

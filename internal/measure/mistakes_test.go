@@ -37,18 +37,24 @@ func TestAnalyzeLenient(t *testing.T) {
 		t.Errorf("strict: %v, hint %q", a.err, hint.Of(a.err))
 	}
 	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient = true })
+	// 2 lines of 16 are more than 1 %.
+	var incomplete *IncompleteError
+	if !errors.As(a.err, &incomplete) || incomplete.Err == nil || !strings.Contains(a.err.Error(), "12.5 % of the records left out: 2 malformed lines of the trace skipped") {
+		t.Errorf("error %v", a.err)
+	}
+	a.err = nil // there are figures all the same
 	if f := a.figures(t); f.LinesSkipped != 2 || !strings.Contains(strings.Join(f.Notes, "\n"), "the first of them: line 15: ") {
 		t.Errorf("%+v", f)
 	}
 	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient, c.JSON = true, false })
-	if a.err != nil {
+	if !errors.As(a.err, &incomplete) || incomplete.Err != nil { // the summary says it
 		t.Fatal(a.err)
 	}
 	m, err := rundir.ReadManifest(a.dir)
 	if err != nil || m.Losses.LinesSkipped != 2 || m.Bursts != 6 {
 		t.Errorf("%v: %+v", err, m)
 	}
-	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "small.prv · 2 ranks", "cluster"} {
+	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "\nmoriens: 12.5 % of the records left out · small.prv · 2 ranks", "cluster"} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("no %q in\n%s", want, a.stdout)
 		}

@@ -8,6 +8,7 @@ import (
 type looseEvent struct {
 	timeNS int64
 	event  event
+	end    endRef
 }
 
 // Sides of a call: behind its enter, before its leave.
@@ -20,6 +21,7 @@ const (
 type callEvent struct {
 	call, side int
 	event      event
+	end        endRef
 }
 
 // looseUntil emits the events up to a time that belong to no call.
@@ -27,7 +29,7 @@ func (s *stream) looseUntil(nowNS int64) {
 	for len(s.loose) > 0 && s.loose[0].timeNS <= nowNS && s.err == nil {
 		e := s.loose[0].event
 		e.timeNS = s.loose[0].timeNS
-		s.put(e)
+		s.putAs(e, anything, s.loose[0].end)
 		s.loose = s.loose[1:]
 	}
 }
@@ -37,7 +39,7 @@ func (s *stream) callEvents(call, side int, timeNS int64) {
 	for len(s.atCall) > 0 && s.atCall[0].call == call && s.atCall[0].side == side && s.err == nil {
 		e := s.atCall[0].event
 		e.timeNS = timeNS
-		s.put(e)
+		s.putAs(e, anything, s.atCall[0].end)
 		s.atCall = s.atCall[1:]
 	}
 }
@@ -63,7 +65,9 @@ func (s *stream) placePhases() {
 	s.t.EachPhase(func(p *trace.Phase) { put(p.BeginNS, p, s.d.marks[p.Name]) }, func(p *trace.Phase) { put(p.EndNS, p, 0) })
 }
 
-func (s *stream) loosely(timeNS int64, e event) { s.loose = append(s.loose, looseEvent{timeNS, e}) }
+func (s *stream) loosely(timeNS int64, e event) {
+	s.loose = append(s.loose, looseEvent{timeNS: timeNS, event: e})
+}
 
 // A messageEnd is a send or a receive on a thread.
 type messageEnd struct {
@@ -97,16 +101,16 @@ func (s *stream) placeMessages(ends []messageEnd) {
 			if call >= 0 && !s.d.functions[s.t.Calls.Path[call]].sends {
 				e.kind, e.args[3] = eventIsend, request
 			}
-			s.attach(call, atEnter, m.SendNS, e)
+			s.attach(call, atEnter, m.SendNS, e, sendOf(x.message))
 			continue
 		}
 		posted, done := s.t.Calls.EnteredAt(m.RecvNS), s.t.Calls.LeftAt(m.PhysicalRecvNS)
 		e := event{kind: eventRecv, ref: ref, args: [5]uint64{uint64(peer), uint64(uint32(m.Tag)), uint64(m.Bytes)}}
 		if posted >= 0 && (posted < done || done < 0 && m.RecvNS < m.PhysicalRecvNS) {
 			e.kind, e.args[3] = eventIrecv, request
-			s.attach(posted, atEnter, m.RecvNS, event{kind: eventIrecvRequest, args: [5]uint64{request}})
+			s.attach(posted, atEnter, m.RecvNS, event{kind: eventIrecvRequest, args: [5]uint64{request}}, 0)
 		}
-		s.attach(done, atLeave, m.PhysicalRecvNS, e)
+		s.attach(done, atLeave, m.PhysicalRecvNS, e, receiveOf(x.message))
 	}
 }
 
@@ -123,10 +127,10 @@ func (d *definitions) between(from, to *trace.Thread, x messageEnd) (ref, peer u
 	return list[len(list)-1], d.ranks.of(other.World, other.Rank)
 }
 
-func (s *stream) attach(call, side int, timeNS int64, e event) {
+func (s *stream) attach(call, side int, timeNS int64, e event, end endRef) {
 	if call < 0 {
-		s.loosely(timeNS, e)
+		s.loose = append(s.loose, looseEvent{timeNS, e, end})
 		return
 	}
-	s.atCall = append(s.atCall, callEvent{call, side, e})
+	s.atCall = append(s.atCall, callEvent{call, side, e, end})
 }

@@ -8,7 +8,7 @@ import (
 
 // defineCommunicators defines those of the run, and for its messages, of which no file says where they were sent, one of all ranks of each
 // world, and one of all worlds.
-func (d *definitions) defineCommunicators(run *trace.Run) {
+func (d *definitions) defineCommunicators(run *trace.Run, p *plan) {
 	first := make([]uint64, 0, d.ranks.total) // location of each process
 	for i := range d.locations {
 		if l := &d.locations[i]; int(l.process) == len(first) {
@@ -29,7 +29,7 @@ func (d *definitions) defineCommunicators(run *trace.Run) {
 		all[i] = uint64(i)
 	}
 	everyone := d.group("", groupComm, all)
-	channels := messageChannels(run)
+	channels := messageChannels(run, p)
 	d.channelOf = channels.of
 	for k := range channels.number {
 		var comms []uint32

@@ -139,7 +139,9 @@ func oneLine(text string) string {
 	}, text)
 }
 
-func define(run *trace.Run) *definitions {
+// define makes the definitions of a run. Without a plan they serve to make one: all messages of a world have one
+// communicator.
+func define(run *trace.Run, p *plan) *definitions {
 	d := &definitions{start: undefinedTime, durationNS: run.DurationNS}
 	if !run.Start.Equal(time.Time{}) {
 		d.start = uint64(run.Start.UnixNano())
@@ -153,7 +155,7 @@ func define(run *trace.Run) *definitions {
 	d.dropped = d.region("dropped", "time of which no detail is kept: there were calls and bursts", roleArtificial, paradigmMeasurement)
 	d.defineCounters(run)
 	d.defineMarks(run)
-	d.defineCommunicators(run)
+	d.defineCommunicators(run, p)
 	return d
 }
 

@@ -25,6 +25,8 @@ type listener struct {
 	story
 	open     []opened
 	lastNS   int64
+	strict   bool // each time is later than the one before it
+	events   int
 	requests map[string]int64
 	pending  int // collectives begun
 	begun    heard
@@ -88,8 +90,8 @@ func match(run *trace.Run, listeners map[uint64]*listener) (story, error) {
 	return s, nil
 }
 
-// messages tells those of the model as match does.
-func messages(run *trace.Run) story {
+// messages tells those of the model as match does, at the stamps of a plan.
+func messages(run *trace.Run, p *plan) story {
 	var first []int
 	total := 0
 	for _, w := range run.Worlds {
@@ -97,9 +99,9 @@ func messages(run *trace.Run) story {
 		total += w.Size
 	}
 	var s story
-	for _, m := range run.Messages {
+	for i, m := range run.Messages {
 		from, to := &run.Threads[m.From], &run.Threads[m.To]
-		s.tell("message %d > %d, sent %d, received %d, %d and %d bytes", first[from.World]+from.Rank, first[to.World]+to.Rank, m.SendNS, m.PhysicalRecvNS, m.Bytes, m.Bytes)
+		s.tell("message %d > %d, sent %d, received %d, %d and %d bytes", first[from.World]+from.Rank, first[to.World]+to.Rank, p.sentNS[i], p.receivedNS[i], m.Bytes, m.Bytes)
 	}
 	slices.Sort(s)
 	return s
@@ -111,9 +113,10 @@ type opened struct {
 }
 
 func (l *listener) hear(h heard) error {
-	if h.timeNS < l.lastNS {
+	if h.timeNS < l.lastNS || l.strict && l.events > 0 && h.timeNS == l.lastNS {
 		return fmt.Errorf("%+v comes after %d", h, l.lastNS)
 	}
+	l.events++
 	l.lastNS = h.timeNS
 	var top *opened
 	if n := len(l.open); n > 0 {

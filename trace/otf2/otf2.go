@@ -23,6 +23,8 @@ const Name = "traces"
 // A Loss counts what regions, which nest, cannot show.
 type Loss struct {
 	Bursts int // that begin or end inside an MPI call, and outside of it the other way
+	// Messages that are received no later than they are sent, because too many events lie at one time.
+	Messages int
 }
 
 // Write makes the directory dir, which must not exist, with the archive of the run in it. On an error it
@@ -40,12 +42,17 @@ func Write(run *trace.Run, dir, creator string) (Loss, error) {
 	} else if err != nil {
 		return loss, err
 	}
-	d := define(run)
+	p, err := planMessages(run)
+	if err != nil {
+		return loss, err
+	}
+	loss.Messages = p.reversed
+	d := define(run, p)
 	out, err := open(dir, creator)
 	if err != nil {
 		return loss, err
 	}
-	err = writeLocations(run, d, out, &loss)
+	err = writeLocations(run, d, p, out, &loss)
 	if err == nil {
 		err = out.define(d)
 	}
@@ -56,7 +63,7 @@ func Write(run *trace.Run, dir, creator string) (Loss, error) {
 }
 
 // writeLocations writes the events of one location after the other, so that only one is in memory.
-func writeLocations(run *trace.Run, d *definitions, out *archive, loss *Loss) error {
+func writeLocations(run *trace.Run, d *definitions, p *plan, out *archive, loss *Loss) error {
 	ends := d.messageEnds(run)
 	for i := range d.locations {
 		l := &d.locations[i]
@@ -64,11 +71,12 @@ func writeLocations(run *trace.Run, d *definitions, out *archive, loss *Loss) er
 			return err
 		}
 		if l.thread >= 0 {
-			s := newStream(run, d, l.thread, ends, out.event)
+			s := newStream(run, d, l.thread, ends, p, func(e event, _ int64) error { return out.event(e) })
 			if err := s.write(); err != nil {
 				return fmt.Errorf("%s: %w", run.Threads[l.thread].Name(), err)
 			}
 			loss.Bursts += s.straddling
+			d.durationNS = max(d.durationNS, s.out.lastNS)
 		}
 		events, err := out.end()
 		if err != nil {

@@ -59,7 +59,7 @@ func needWriter(t *testing.T) string {
 }
 
 // otf2-print reads what moriens-otf2 makes of a run directory, and shows what the directory holds: every burst, call, message, collective,
-// counter, mark and dropped time, at its nanosecond.
+// counter, mark and dropped time, at its stamp.
 func TestPrint(t *testing.T) {
 	needWriter(t)
 	t.Run("small", func(t *testing.T) { printed(t, tracetest.Small()) })
@@ -109,8 +109,22 @@ func printed(t *testing.T, run *trace.Run) {
 	}
 }
 
-// exported writes a run to a directory, has it exported, and compares what otf2-print says with the run that the directory holds. It returns what the program notes.
+// exported has a run exported, and compares what otf2-print says with the run that the directory holds. It returns what
+// the program notes.
 func exported(t *testing.T, run *trace.Run) string {
+	t.Helper()
+	held, out, note := archived(t, run)
+	want, p := tell(t, held)
+	printed := listen(t, out)
+	compare(t, want, printed.listeners)
+	inOrder(t, held, p, printed.listeners)
+	rereadShuffled(t, held, printed.events)
+	return note
+}
+
+// archived writes a run to a directory and has it exported. It returns the run that the directory holds, the archive,
+// and what the program notes.
+func archived(t *testing.T, run *trace.Run) (held *trace.Run, out, note string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := rundir.Create(dir); err != nil {
@@ -123,7 +137,7 @@ func exported(t *testing.T, run *trace.Run) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(t.TempDir(), "archive")
+	out = filepath.Join(t.TempDir(), "archive")
 	cmd := exec.Command(needWriter(t), dir, out)
 	var holds, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &holds, &said
@@ -133,8 +147,7 @@ func exported(t *testing.T, run *trace.Run) string {
 	if want := units.Integer(held.Bursts()) + " " + units.Plural(held.Bursts(), "burst") + ", "; !strings.HasPrefix(holds.String(), want) || !strings.HasSuffix(holds.String(), "\n") {
 		t.Errorf("%q, want %q and so on", &holds, want)
 	}
-	compare(t, held, listen(t, out))
-	return said.String()
+	return held, out, said.String()
 }
 
 // An archive is never written over what is there, and one that is not whole is no success.
@@ -170,14 +183,14 @@ func TestWriterFails(t *testing.T) {
 }
 
 // listen has otf2-print read an archive.
-func listen(t *testing.T, archive string) map[uint64]*listener {
+func listen(t *testing.T, archive string) *printout {
 	t.Helper()
 	anchor := filepath.Join(archive, Name+".otf2")
 	definitions, err := exec.Command("otf2-print", "-Werror", "-G", anchor).Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, definitions)
 	}
-	p := printout{listeners: make(map[uint64]*listener), paths: make(map[string]string)}
+	p := printout{listeners: make(map[uint64]*listener), paths: make(map[string]string), events: make(map[uint64][]heard)}
 	if err := p.readDefinitions(definitions); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +204,7 @@ func listen(t *testing.T, archive string) map[uint64]*listener {
 	if d := p.announced - p.heard; d != 0 {
 		t.Errorf("%d events, the definitions say %d", p.heard, p.announced)
 	}
-	return p.listeners
+	return &p
 }
 
 // A printout is what otf2-print has said.
@@ -200,6 +213,7 @@ type printout struct {
 	paths            map[string]string // by number of a calling context
 	announced, heard int
 	waiting          *heard // for its attributes
+	events           map[uint64][]heard
 	location         uint64
 }
 
@@ -224,7 +238,7 @@ func (p *printout) readDefinitions(text []byte) error {
 		if m := locationLine.FindStringSubmatch(line); m != nil {
 			id, _ := strconv.ParseUint(m[1], 10, 64)
 			events, _ := strconv.Atoi(m[2])
-			p.listeners[id] = new(listener)
+			p.listeners[id] = &listener{strict: true}
 			p.announced += events
 		} else if m := contextLine.FindStringSubmatch(line); m != nil {
 			names[m[1]], parents[m[1]] = m[2], m[3]
@@ -283,6 +297,7 @@ func (p *printout) send() error {
 	if l == nil {
 		return fmt.Errorf("no location %d", p.location)
 	}
+	p.events[p.location] = append(p.events[p.location], h)
 	return l.hear(h)
 }
 

@@ -30,13 +30,13 @@ func (x item) String() string {
 	return fmt.Sprintf("%s %d (%d to %d ns)", kind, x.index, x.beginNS, x.endNS)
 }
 
-// A stream puts what is known of one thread in the order of its events: times never go back, and regions nest.
+// A stream puts what is known of one thread in the order of its events: stamps increase, and regions nest.
 type stream struct {
-	run  *trace.Run
-	d    *definitions
-	t    *trace.Thread
-	emit func(event) error
-	err  error
+	run *trace.Run
+	d   *definitions
+	t   *trace.Thread
+	out stamper
+	err error
 
 	call, burst, gap int // next of each
 	gaps             []trace.Span
@@ -49,9 +49,11 @@ type stream struct {
 	straddling       int          // bursts left out
 }
 
-func newStream(run *trace.Run, d *definitions, thread int, ends [][]messageEnd, emit func(event) error) *stream {
+// newStream makes that of a thread. It emits events with the times that they have in the run beside them. Without a
+// plan nothing is known of the stamps of other locations.
+func newStream(run *trace.Run, d *definitions, thread int, ends [][]messageEnd, p *plan, emit func(e event, exactNS int64) error) *stream {
 	t := &run.Threads[thread]
-	s := &stream{run: run, d: d, t: t, emit: emit, total: make([]uint64, len(run.Counters))}
+	s := &stream{run: run, d: d, t: t, out: stamper{emit: emit, plan: p, lastNS: -1}, total: make([]uint64, len(run.Counters))}
 	if run.Windows != nil {
 		t.Dropped(func(beginNS, endNS int64) { s.gaps = append(s.gaps, trace.Span{BeginNS: beginNS, EndNS: endNS}) })
 	}
@@ -80,6 +82,9 @@ func (s *stream) write() error {
 	}
 	s.closeUntil(math.MaxInt64)
 	s.looseUntil(math.MaxInt64)
+	if s.err == nil {
+		s.err = s.out.settle(false)
+	}
 	return s.err
 }
 
@@ -152,9 +157,11 @@ func (s *stream) closeUntil(nowNS int64) {
 	}
 }
 
-func (s *stream) put(e event) {
+func (s *stream) put(e event) { s.putAs(e, anything, 0) }
+
+func (s *stream) putAs(e event, priority uint8, end endRef) {
 	if s.err == nil {
-		s.err = s.emit(e)
+		s.err = s.out.put(e, priority, end)
 	}
 }
 
@@ -169,7 +176,7 @@ func (s *stream) enter(x item) {
 	case isBurst:
 		s.enterBurst(x)
 	case isDropped:
-		s.put(event{timeNS: x.beginNS, kind: eventEnter, ref: s.d.dropped})
+		s.putAs(event{timeNS: x.beginNS, kind: eventEnter, ref: s.d.dropped}, edge, 0)
 		s.put(event{timeNS: x.beginNS, kind: eventMeasurement, args: [5]uint64{measurementOff}})
 	}
 }
@@ -182,7 +189,7 @@ func (s *stream) leave(x item) {
 		s.leaveBurst(x)
 	case isDropped:
 		s.put(event{timeNS: x.endNS, kind: eventMeasurement, args: [5]uint64{measurementOn}})
-		s.put(event{timeNS: x.endNS, kind: eventLeave, ref: s.d.dropped})
+		s.putAs(event{timeNS: x.endNS, kind: eventLeave, ref: s.d.dropped}, edge, 0)
 	}
 }
 
@@ -195,7 +202,7 @@ func (s *stream) enterCall(x item) {
 	if c := s.t.Calls.Count; c != nil && c[x.index] != 1 {
 		e.attribute(attrCalls, uint64(c[x.index]))
 	}
-	s.put(e)
+	s.putAs(e, edge, 0)
 	s.collectiveBegin(x, &s.d.functions[path])
 	s.callEvents(x.index, atEnter, x.beginNS)
 }
@@ -208,13 +215,13 @@ func (s *stream) leaveCall(x item) {
 	if s.t.Calls.Unfinished && x.index == s.t.Calls.Len()-1 {
 		e.attribute(attrUnfinished, 1)
 	}
-	s.put(e)
+	s.putAs(e, edge, 0)
 }
 
 func (s *stream) enterBurst(x item) {
 	ref, err := s.d.clusters.of(s.t.Bursts.Cluster[x.index])
 	s.err = cmp.Or(s.err, err)
-	s.put(event{timeNS: x.beginNS, kind: eventEnter, ref: ref})
+	s.putAs(event{timeNS: x.beginNS, kind: eventEnter, ref: ref}, burstEdge, 0)
 	s.counters(x, x.beginNS)
 }
 
@@ -233,7 +240,7 @@ func (s *stream) leaveBurst(x item) {
 	if b.Weight != nil && b.Weight[x.index] != 1 {
 		e.attribute(attrWeight, math.Float64bits(b.Weight[x.index]))
 	}
-	s.put(e)
+	s.putAs(e, burstEdge, 0)
 }
 
 // counters tells the totals of the counters that a burst has, at one of its edges.

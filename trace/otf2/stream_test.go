@@ -3,6 +3,7 @@ package otf2
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,30 +62,82 @@ type fatal interface {
 	Fatalf(string, ...any)
 }
 
-// tell compares what the streams of a run tell with what they should.
-func tell(t fatal, run *trace.Run) {
+// tell compares what the streams of a run tell with what they should, and returns what they tell by their stamps.
+func tell(t fatal, run *trace.Run) (map[uint64]*story, *plan) {
 	t.Helper()
 	if err := check(run); err != nil {
 		t.Fatal(err)
 	}
-	d := define(run)
+	p, err := planMessages(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := define(run, p)
 	ends := d.messageEnds(run)
-	listeners := make(map[uint64]*listener)
+	exact, stamped := make(map[uint64]*listener), make(map[uint64]*listener)
 	for _, l := range d.locations {
-		heard := new(listener)
-		listeners[l.id] = heard
-		if l.thread >= 0 {
-			x := explainer{d: d, listener: heard}
-			if err := newStream(run, d, l.thread, ends, x.hear).write(); err != nil {
-				t.Fatal(err)
+		exact[l.id], stamped[l.id] = new(listener), &listener{strict: true}
+		if l.thread < 0 {
+			continue
+		}
+		byTime, byStamp := explainer{d: d, listener: exact[l.id]}, explainer{d: d, listener: stamped[l.id]}
+		var moved moves
+		hear := func(e event, exactNS int64) error {
+			if e.kind != eventValues {
+				moved.add(exactNS, e.timeNS)
 			}
+			if err := byStamp.hear(e); err != nil {
+				return err
+			}
+			e.timeNS = exactNS
+			return byTime.hear(e)
+		}
+		if err := newStream(run, d, l.thread, ends, p, hear).write(); err != nil {
+			t.Fatal(err)
+		}
+		if err := moved.check(slices.ContainsFunc(p.floorNS, func(ns int64) bool { return ns > 0 })); err != nil {
+			t.Fatalf("location %d: %v", l.id, err)
 		}
 	}
-	compare(t, run, listeners)
+	compare(t, stories(run), exact)
+	inOrder(t, run, p, stamped)
+	want := make(map[uint64]*story)
+	for id, l := range stamped {
+		if want[id], err = l.end(); err != nil {
+			t.Fatalf("location %d, by stamps: %v", id, err)
+		}
+	}
+	return want, p
 }
 
-// compare compares what was heard of a run with the model.
-func compare(t fatal, run *trace.Run, listeners map[uint64]*listener) {
+// moves are the times and stamps of a location's events.
+type moves struct{ exact, stamp []int64 }
+
+func (m *moves) add(exactNS, stampNS int64) {
+	m.exact, m.stamp = append(m.exact, exactNS), append(m.stamp, stampNS)
+}
+
+// check checks that no stamp is further off than need be: it lies between what events that only give way to those
+// before them get, and what those do that only give way to those behind. Receives that wait for their sends may be
+// later.
+func (m *moves) check(waiting bool) error {
+	earliest, latest := slices.Clone(m.exact), slices.Clone(m.exact)
+	for i := 1; i < len(latest); i++ {
+		latest[i] = max(latest[i], latest[i-1]+1)
+	}
+	for i := len(earliest) - 2; i >= 0; i-- {
+		earliest[i] = min(earliest[i], earliest[i+1]-1)
+	}
+	for i, stamp := range m.stamp {
+		if stamp < max(earliest[i], 0) || stamp > latest[i] && !waiting {
+			return fmt.Errorf("event %d at %d is stamped %d, want %d to %d", i, m.exact[i], stamp, earliest[i], latest[i])
+		}
+	}
+	return nil
+}
+
+// compare compares what was heard with what is to be.
+func compare(t fatal, want map[uint64]*story, listeners map[uint64]*listener) {
 	t.Helper()
 	got := make(map[uint64]*story)
 	for id, l := range listeners {
@@ -94,15 +147,29 @@ func compare(t fatal, run *trace.Run, listeners map[uint64]*listener) {
 		}
 		got[id] = s
 	}
-	if d := cmp.Diff(stories(run), got, cmpopts.EquateEmpty()); d != "" {
-		t.Fatalf("told (+) differs from the model (-):\n%s", d)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Fatalf("told (+) differs from what should be (-):\n%s", d)
 	}
+}
+
+// inOrder checks the messages of an archive: order matches them, and none is received before it is sent.
+func inOrder(t fatal, run *trace.Run, p *plan, listeners map[uint64]*listener) {
+	t.Helper()
 	matched, err := match(run, listeners)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(messages(run), matched, cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(messages(run, p), matched, cmpopts.EquateEmpty()); d != "" {
 		t.Fatalf("messages that order matches (+) differ from the model's (-):\n%s", d)
+	}
+	reversed := 0
+	for i, m := range run.Messages {
+		if m.From != m.To && m.PhysicalRecvNS >= m.SendNS && p.receivedNS[i] <= p.sentNS[i] {
+			reversed++
+		}
+	}
+	if reversed != p.reversed {
+		t.Fatalf("%d messages are received before they are sent, %d are known", reversed, p.reversed)
 	}
 }
 
@@ -219,8 +286,8 @@ func overlapping() *trace.Run {
 func TestOverlaps(t *testing.T) {
 	run := overlapping()
 	tell(t, run)
-	d := define(run)
-	s := newStream(run, d, 0, d.messageEnds(run), func(event) error { return nil })
+	d := define(run, nil)
+	s := newStream(run, d, 0, d.messageEnds(run), nil, func(event, int64) error { return nil })
 	if err := s.write(); err != nil || s.straddling != 3 {
 		t.Errorf("%d bursts left out, %v, want 3", s.straddling, err)
 	}

@@ -116,7 +116,7 @@ func pairNames(run *trace.Run, list []pair) []string {
 		if !place || len(p.Frames) == 0 {
 			return s
 		}
-		if f := p.Frames[0]; f.Function == "" && f.Line == 0 {
+		if f := p.Frames[0]; f.Function == "" && f.Line == 0 && f.Located() {
 			return s + " " + offset(f)
 		}
 		return s + " " + short(p.Frames[0].Brief())

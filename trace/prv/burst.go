@@ -22,6 +22,11 @@ type threadReader struct {
 	bursts                    trace.Bursts
 	collectives               trace.Collectives
 	pauses                    []trace.Pause
+	cover                     cover
+	records                   int64
+	lastNS                    int64 // of the last record
+	held                      []heldLine
+	heldFirst                 int      // before it is room
 	nextCall                  []uint32 // by burst: the number of the call that follows it
 
 	pending      []pendingBurst // a burst and those of zero length at its end; taken from first on
@@ -60,6 +65,7 @@ func (t *threadReader) touch(beginNS, endNS int64) {
 // state takes a state record. Time does not go back: the caller checks.
 func (t *threadReader) state(beginNS, endNS int64, state int64) error {
 	t.finishBefore(beginNS)
+	t.stateCovers(beginNS, endNS, state)
 	empty := state == stateRunning && beginNS == endNS
 	for empty && t.first < len(t.pending) && t.pending[t.first].atEnd && beginNS >= t.pending[t.first].endNS {
 		t.finish()
@@ -98,7 +104,11 @@ type eventLine struct {
 	clusterEnded bool
 	collective   collectiveEvents // of the call that begins
 	polls        int64            // of the call that begins; 0 where the line does not say
-	windowed     bool             // a window begins or ends
+	tracing      bool             // the tracer was switched on or off
+	traces       bool
+	flushing     bool // a flush begins or ends
+	flushes      bool
+	windowed     bool // a window begins or ends
 	window       int64
 	sets         bool
 	set          int64
@@ -122,6 +132,9 @@ func (t *threadReader) events(l *eventLine, path func(callEvent) uint32, comms c
 		if err := t.window(l.window, l.timeNS); err != nil {
 			return err
 		}
+	}
+	if l.tracing || l.flushing {
+		t.tracerEvents(l)
 	}
 	callEnds, callBegins := false, false
 	for _, c := range l.calls {
@@ -204,12 +217,14 @@ func (t *threadReader) call(c callEvent, timeNS int64, path func(callEvent) uint
 		if t.open { // a trace cut out of a longer one may begin inside a call
 			t.calls.ExitNS[n-1] = timeNS
 			t.open = false
+			t.cover.toNS = max(t.cover.toNS, timeNS)
 		}
 		return nil
 	}
 	if t.open {
 		return fmt.Errorf("call %d:%d begins inside the call that began at %d", c.eventType, c.value, t.calls.EnterNS[n-1])
 	}
+	t.covers(timeNS, timeNS)
 	t.open, t.openEvent = true, c
 	t.calls.EnterNS = append(t.calls.EnterNS, timeNS)
 	t.calls.ExitNS = append(t.calls.ExitNS, timeNS)
@@ -261,8 +276,14 @@ func noCounts(n int) []int64 {
 	return column
 }
 
-// close ends the thread's reading: what is open ends with the thread.
-func (t *threadReader) close(counters int) trace.Thread {
+// close ends the thread's reading: what is open ends with the thread, and states without an end do with the run.
+func (t *threadReader) close(counters int, runEndNS int64) trace.Thread {
+	t.endNS = min(t.endNS, runEndNS)
+	for i := range t.pending[t.first:] {
+		p := &t.pending[t.first+i]
+		p.endNS = min(p.endNS, runEndNS)
+	}
+	t.closeCover(runEndNS)
 	for t.first < len(t.pending) {
 		t.finish()
 	}

@@ -105,24 +105,123 @@ func (l *labels) frames(events []callEvent) []trace.Frame {
 	for _, e := range events {
 		base, level, _ := callerLevel(e.eventType)
 		label := l.callers[callEvent{base, e.value}]
-		if label == "" || e.value == callerEnd || label == callerNames[callerUnresolved] {
+		if label == "" || e.value == callerEnd {
+			continue
+		}
+		function, file, line := "", "", 0
+		if base == typeCaller {
+			if function, file, line = functionOf(label); function == "" {
+				continue
+			}
+		} else if file, line = lineOf(label); file == "" {
 			continue
 		}
 		for len(frames) < level {
 			frames = append(frames, trace.Frame{})
 		}
 		f := &frames[level-1]
-		if base == typeCaller {
-			f.Function = label
-		} else if number, file, ok := strings.Cut(label, " ("); ok {
-			line, err := strconv.ParseInt(number, 10, 32)
-			file, _, _ = strings.Cut(strings.TrimSuffix(file, ")"), ", ") // Extrae adds the module
-			if err == nil && line > 0 && file != "" {
-				f.File, f.Line = file, int(line)
-			}
+		if function != "" {
+			f.Function = function
+		}
+		if file != "" && (base == typeCallerLine || f.File == "") {
+			f.File, f.Line = file, line
 		}
 	}
 	return frames
+}
+
+// unresolved are the words of tracers for what they have not found.
+var unresolved = []string{callerNames[callerUnresolved], "_NOT_Found", "NOT_Found", "unresolved", "??"}
+
+// functionOf takes the label of a caller apart. Extrae shortens long names in the middle and adds them in full:
+// "__redbla..o_recv2d [__redblack_module_MOD_do_recv2d]". Others add the place: "do_recv2d (redblack.f90:91)".
+func functionOf(label string) (function, file string, line int) {
+	label = whole(label)
+	if i := strings.LastIndex(label, " ("); i > 0 && strings.HasSuffix(label, ")") {
+		name, number, ok := cutLast(label[i+2:len(label)-1], ":")
+		if n := lineNumber(number); ok && n > 0 && name != "" {
+			label, file, line = strings.TrimSpace(label[:i]), name, n
+		}
+	}
+	if slices.Contains(unresolved, label) {
+		return "", "", 0
+	}
+	return label, file, line
+}
+
+// lineOf takes the label of a caller's line apart: "91 (redblack.f90)", with the module "91 (redblack.f90, epoch2d)", shortened and in full
+// "91 (redblack..dule.f90) [91 (redblack_module.f90, epoch2d)]", or "redblack.f90:91".
+func lineOf(label string) (file string, line int) {
+	label = whole(label)
+	number, rest, ok := strings.Cut(label, " (")
+	if ok && strings.HasSuffix(rest, ")") {
+		if line = lineNumber(number); line > 0 {
+			file, _, _ = strings.Cut(strings.TrimSuffix(rest, ")"), ", ")
+		} else { // "do_recv2d (redblack.f90:91)"
+			file, number, _ = cutLast(strings.TrimSuffix(rest, ")"), ":")
+			line = lineNumber(number)
+		}
+	} else {
+		file, number, _ = cutLast(label, ":")
+		line = lineNumber(number)
+	}
+	if file = strings.TrimSpace(file); file == "" || line <= 0 || slices.Contains(unresolved, file) {
+		return "", 0
+	}
+	return file, line
+}
+
+// shortened stands in the place of the middle of a name.
+const shortened = ".."
+
+// whole is the long form of a label that has a shortened one, and in brackets the long one.
+func whole(label string) string {
+	if !strings.HasSuffix(label, "]") {
+		return label
+	}
+	for from := 0; ; { // the long one may have brackets itself
+		i := strings.Index(label[from:], " [")
+		if i < 0 {
+			return label
+		}
+		short, long := label[:from+i], label[from+i+2:len(label)-1]
+		if alike(short, long) {
+			return long
+		}
+		from += i + 2
+	}
+}
+
+// alike says whether a label can be the shortened form of a long one: it has dots, begins as that, and what is behind the dots comes behind
+// it there.
+func alike(short, long string) bool {
+	parts := strings.Split(strings.TrimRight(short, ")"), shortened)
+	rest, ok := strings.CutPrefix(long, parts[0])
+	for _, part := range parts[1:] {
+		i := strings.Index(rest, part)
+		if i < 0 {
+			return false
+		}
+		rest = rest[i+len(part):]
+	}
+	return ok && len(parts) > 1
+}
+
+func lineNumber(text string) int {
+	n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 32)
+	if err != nil {
+		return 0
+	}
+	return int(n)
+}
+
+// cutLast cuts at the last separator.
+func cutLast(text, separator string) (before, after string, found bool) {
+	i := strings.LastIndex(text, separator)
+	if i < 0 {
+		return text, "", false
+	}
+	return text[:i], text[i+len(separator):], true
 }
 
 // key is a call with its callers, to look them up by.

@@ -134,11 +134,21 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Read(bytes.NewReader(text), Options{}); err != nil {
-			b.Fatal(err)
-		}
+	for _, mode := range []struct {
+		name string
+		in   func() io.Reader
+	}{
+		{"ordered", func() io.Reader { return bytes.NewReader(text) }},
+		{"sorting", func() io.Reader { return io.MultiReader(bytes.NewReader(text)) }}, // as after disorder: it cannot go back
+	} {
+		b.Run(mode.name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Read(mode.in(), Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

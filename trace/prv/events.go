@@ -21,6 +21,8 @@ const (
 	classCollective
 	classPolls
 	classWindow
+	classTracing
+	classFlush
 )
 
 // An eventKind is what a reader does with an event type.
@@ -82,9 +84,12 @@ func (r *reader) events(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.order(now, v[4]); err != nil {
-		return err
+	if now < t.lastNS {
+		return errDisorder
 	}
+	t.lastNS = now
+	t.records++
+	r.endNS = max(r.endNS, now)
 	return t.events(l, r.pathOfEvent, r.commsByID)
 }
 
@@ -114,6 +119,10 @@ func (l *eventLine) take(kind *eventKind, value int64) error {
 		}
 	case classWindow:
 		l.windowed, l.window = true, value
+	case classTracing:
+		l.tracing, l.traces = true, value != 0
+	case classFlush:
+		l.flushing, l.flushes = true, value != 0
 	case classSet:
 		l.sets, l.set, l.setBefore = true, value, len(l.counters)
 	}
@@ -129,6 +138,10 @@ func (r *reader) kind(eventType uint32) (eventKind, error) {
 		k.class = classCluster
 	case eventType == typePolls:
 		k.class = classPolls
+	case eventType == typeTracing:
+		k.class = classTracing
+	case eventType == typeFlush:
+		k.class = classFlush
 	case eventType == typeWindow:
 		k.class = classWindow
 	case eventType >= typeMPI && eventType <= typeMPILast:

@@ -20,8 +20,10 @@ type header struct {
 	cpus      []int   // by node
 	cpuNode   []int32 // by global CPU, 0-based, nil where cpus is
 	tasks     [][]task
-	commLines int64
+	commLines int64 // that the header announces, of all applications; noCount where it does not say
 }
+
+const noCount = -1
 
 type task struct {
 	threads int
@@ -40,7 +42,7 @@ func parseHeader(line []byte) (*header, error) {
 	if !ok {
 		return nil, errors.New(`header: no "):" after the date`)
 	}
-	h := &header{unitNS: 1000}
+	h := &header{unitNS: 1000, commLines: noCount}
 	if t, err := time.Parse("02/01/2006 at 15:04", string(date)); err == nil && t.Unix() != 0 {
 		h.start = t // other writers put other texts here, and nothing depends on it
 	}
@@ -59,11 +61,6 @@ func parseHeader(line []byte) (*header, error) {
 	h.nodes(&p)
 	p.expect(':')
 	h.applications(&p)
-	if p.err == nil && p.take(",") {
-		if h.commLines = p.number("number of communicators"); h.commLines < 0 {
-			p.fail("negative number of communicators")
-		}
-	}
 	if p.err == nil && p.i < len(p.b) {
 		p.fail("something after the header's end")
 	}
@@ -100,11 +97,15 @@ func (h *header) nodes(p *headerParser) {
 	p.expect(')')
 }
 
+// applications reads "2:8(1:1,…):12(1:1,…),14". Writers part the lists by colons or by commas, and name the communicators behind the
+// last list, or behind each those of its application: a number behind a comma is one of tasks where a list follows it.
 func (h *header) applications(p *headerParser) {
 	n := p.number("number of applications")
 	total := int64(0)
 	for a := int64(0); a < n && p.err == nil; a++ {
-		p.expect(':')
+		if a == 0 || !p.take(",") {
+			p.expect(':')
+		}
 		tasks := p.number("number of tasks")
 		p.expect('(')
 		var list []task
@@ -130,10 +131,28 @@ func (h *header) applications(p *headerParser) {
 		}
 		p.expect(')')
 		h.tasks = append(h.tasks, list)
+		h.communicators(p, a == n-1)
 	}
 	if n < 1 {
 		p.fail("no application")
 	}
+}
+
+// communicators reads the number of communicators behind an application's list, unless a list of tasks is what follows the comma.
+func (h *header) communicators(p *headerParser, last bool) {
+	at := p.i
+	if !p.take(",") {
+		return
+	}
+	count := p.number("number of communicators")
+	if !last && p.err == nil && p.i < len(p.b) && p.b[p.i] == '(' {
+		p.i = at
+		return
+	}
+	if count < 0 || count > math.MaxInt64/2-max(h.commLines, 0) {
+		p.fail("number of communicators out of range")
+	}
+	h.commLines = max(h.commLines, 0) + count
 }
 
 // headerParser keeps the first error and reads zeros after it.

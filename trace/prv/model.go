@@ -9,10 +9,10 @@ import (
 )
 
 // run makes the model of what was read. Windows that do not fit what is there are a fault, or skipped.
-func (r *reader) run(n *names) (*trace.Run, error) {
-	h := r.header
+func (r *reader) run(result *Result) error {
+	h, n := r.header, r.names
 	run := &trace.Run{
-		Start: h.start, DurationNS: h.endNS,
+		Start: h.start, DurationNS: max(h.endNS, r.endNS),
 		CallPaths: r.paths.paths, Communicators: r.comms, Messages: r.messages,
 	}
 	for i, cpus := range h.cpus {
@@ -24,20 +24,7 @@ func (r *reader) run(n *names) (*trace.Run, error) {
 	for i, tasks := range h.tasks {
 		run.Worlds = append(run.Worlds, trace.World{Executable: nameOf(n.worlds, i, "APPL"), Size: len(tasks)})
 	}
-	taken := make(map[string]bool)
-	for _, t := range r.counters {
-		c, ok := r.labels.counters[t]
-		if !ok || c.Name == "" {
-			if c.Name, ok = presetName(t); !ok {
-				c.Name = fmt.Sprint(t)
-			}
-		}
-		for taken[c.Name] { // two types may have one label
-			c.Name = fmt.Sprintf("%s#%d", c.Name, t)
-		}
-		taken[c.Name] = true
-		run.Counters = append(run.Counters, c)
-	}
+	run.Counters = r.named()
 	slices.SortFunc(r.threads, func(a, b *threadReader) int {
 		return cmp.Or(cmp.Compare(a.world, b.world), cmp.Compare(a.rank, b.rank), cmp.Compare(a.thread, b.thread))
 	})
@@ -45,9 +32,17 @@ func (r *reader) run(n *names) (*trace.Run, error) {
 	run.Threads = make([]trace.Thread, len(r.threads))
 	for i, t := range r.threads {
 		place[t.index] = i
-		run.Threads[i] = t.close(len(run.Counters))
-		r.threads[i] = nil
+		run.Threads[i] = t.close(len(run.Counters), run.DurationNS)
 	}
+	result.Applications = r.applications(run.Threads)
+	otherMessages := int64(0)
+	if one := choose(result.Applications, r.application); one >= 0 {
+		r.threads = slices.DeleteFunc(r.threads, func(t *threadReader) bool { return t.world != one })
+		otherMessages = keepOnly(run, one, place)
+	}
+	result.Reading = r.reading(run, r.threads)
+	result.Reading.OtherMessages = otherMessages
+	r.threads = nil
 	for i := range run.Messages {
 		m := &run.Messages[i]
 		m.From, m.To = place[m.From], place[m.To]
@@ -56,10 +51,37 @@ func (r *reader) run(n *names) (*trace.Run, error) {
 	settleRoots(run)
 	if err := r.windows(run); err != nil {
 		if !r.lenient {
-			return nil, err
+			return err
 		}
 		r.skip(err)
 	}
 	run.SummariseClusters()
-	return run, nil
+	result.Run = run
+	return nil
+}
+
+// named names the counter columns. The number of a preset says which it is, whatever its label; what others are, their labels say. Two types
+// may have one label.
+func (r *reader) named() []trace.Counter {
+	list := make([]trace.Counter, len(r.counters))
+	taken := make(map[string]bool)
+	for i, t := range r.counters {
+		list[i] = r.labels.counters[t]
+		if name, is := presetName(t); is {
+			list[i].Name = name
+			taken[name] = true
+		}
+	}
+	for i, t := range r.counters {
+		if _, is := presetName(t); is {
+			continue
+		}
+		c := &list[i]
+		c.Name = cmp.Or(c.Name, fmt.Sprint(t))
+		for taken[c.Name] {
+			c.Name = fmt.Sprintf("%s#%d", c.Name, t)
+		}
+		taken[c.Name] = true
+	}
+	return list
 }

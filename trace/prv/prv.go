@@ -2,8 +2,8 @@
 // writer back into one, plain or gzipped, in nanoseconds or microseconds. The model's times are nanoseconds and its indices
 // 0-based; the format's objects are 1-based.
 //
-// Counters are deltas at the end of what they measure. The package never sorts: a trace is in the order of time, and
-// one that is not is refused. docs/format/prv.md says what is written and how bursts are read.
+// Counters are deltas at the end of what they measure. A writer never sorts: a run that is not in the order of time is refused. A reader
+// sorts the records of a thread within a window. docs/format/prv.md says what is written and how bursts are read.
 package prv
 
 import (
@@ -16,6 +16,8 @@ import (
 
 // Event types.
 const (
+	typeFlush       = 40000003 // the tracer writes its buffer, 1 from here, 0 to here
+	typeTracing     = 40000012 // 0: the tracer is switched off from here on
 	typeCounterSet  = 41999999
 	typePreset      = 42000000 // + the PAPI preset's number
 	typeNative      = 44000000 // + a hash of the name

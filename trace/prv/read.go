@@ -18,6 +18,9 @@ type Options struct {
 	Labels  io.Reader // the .pcf, or nil
 	Names   io.Reader // the .row, or nil
 	Lenient bool      // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
+
+	// Which application to keep: its number from 1 on, Busiest, or all of them.
+	Application int
 }
 
 // A Result is what a trace holds.
@@ -26,6 +29,9 @@ type Result struct {
 	// What Lenient skipped, and the first of it.
 	Skipped      int
 	FirstSkipped error
+
+	Applications []Application
+	Reading      Reading
 }
 
 // ReadFile reads a .prv or .prv.gz with the .pcf and .row beside it, where they are. It sets Labels and Names of o.
@@ -57,7 +63,8 @@ func ReadFile(path string, o Options) (*Result, error) {
 
 // Read reads a .prv, gzipped or not. A fault is an *Error with the line's number. What the format does not say stays
 // zero in the model: modules and offsets of call paths, MPI libraries, Eps and MinPts of clusters. Threads without a record are left out.
-// Memory is bounded by the input: a few times its size, and that of the declared objects.
+// Memory is bounded by the input: a few times its size, and that of the declared objects. A trace of which a thread's records are out of
+// order is read twice if it can be read from its begin again; from a stream all records pass through the window that sorts them.
 func Read(in io.Reader, o Options) (*Result, error) {
 	labels, err := readLabels(o.Labels)
 	if err != nil {
@@ -67,6 +74,43 @@ func Read(in io.Reader, o Options) (*Result, error) {
 	if err != nil {
 		return nil, fmt.Errorf("names: %w", err)
 	}
+	seeker, startAt := rewindable(in)
+	way := pass{sorting: seeker == nil}
+	for {
+		r, err := readOnce(in, o, labels, names, way)
+		switch {
+		case errors.Is(err, errDisorder) && !way.sorting:
+			way.sorting = true
+		case errors.Is(err, errFar) && o.Lenient && seeker != nil && !way.near:
+			way.near = true
+		default:
+			return r, err
+		}
+		if _, err := seeker.Seek(startAt, io.SeekStart); err != nil {
+			return nil, fmt.Errorf("read it once more: %w", err)
+		}
+	}
+}
+
+// A pass is how a trace is read: as it lies there or sorting the records of each thread; and taking all times, or those alone that
+// are not far behind the header's end.
+type pass struct{ sorting, near bool }
+
+// rewindable returns in as what can go back to where it is now, or nil.
+func rewindable(in io.Reader) (io.Seeker, int64) {
+	seeker, ok := in.(io.Seeker)
+	if !ok {
+		return nil, 0
+	}
+	at, err := seeker.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, 0
+	}
+	return seeker, at
+}
+
+// readOnce reads a trace in one way. Without sorting disorder is errDisorder.
+func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (*Result, error) {
 	buffered := bufio.NewReader(in)
 	in = buffered
 	if magic, _ := buffered.Peek(2); string(magic) == "\x1f\x8b" {
@@ -76,23 +120,35 @@ func Read(in io.Reader, o Options) (*Result, error) {
 		}
 		in = z
 	}
-	r := &reader{lines: newLines(in), labels: labels, lenient: o.Lenient, commsByID: make(commsByID)}
+	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application}
 	r.paths.init()
 	if err := r.read(); err != nil {
 		return nil, err
 	}
-	run, err := r.run(names)
-	if err != nil {
+	result := new(Result)
+	if err := r.run(result); err != nil {
 		return nil, err
 	}
-	return &Result{Run: run, Skipped: r.skipped, FirstSkipped: r.firstSkipped}, nil
+	result.Skipped, result.FirstSkipped = r.skipped, r.firstSkipped
+	return result, nil
 }
 
 type reader struct {
 	lines   *lines
 	header  *header
 	labels  *labels
+	names   *names
 	lenient bool
+
+	application int // Options.Application
+	sorting     bool
+	near        bool  // times behind far are faults
+	farNS       int64 // far behind the header's end
+	far         int64 // records with such times
+	farLine     int   // of the first
+	farLast     int   // of the last
+	window      int   // records held of a thread, to sort them
+	spare       [][]byte
 
 	threads     []*threadReader // in the order of their first record
 	messages    []trace.Message // From and To are indices into threads
@@ -101,7 +157,7 @@ type reader struct {
 	paths       pathTable
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
-	lastNS      int64
+	endNS       int64          // of the last record
 	event       eventLine
 	kinds       []eventKind // by place in the line, of the line before
 	pathOfEvent func(callEvent) uint32
@@ -109,6 +165,10 @@ type reader struct {
 
 	skipped      int
 	firstSkipped error
+	number       int // of the line that is read
+	records      int64
+	sorted       int64
+	leftOut      [leftOutReasons]LeftOut
 }
 
 func (r *reader) read() error {
@@ -122,6 +182,14 @@ func (r *reader) read() error {
 	if r.header, err = parseHeader(line); err != nil {
 		return &Error{1, err}
 	}
+	if n := len(r.header.tasks); r.application > n {
+		return r.noApplication(r.application)
+	}
+	r.window = windowOf(r.header)
+	r.farNS = openEnd
+	if end := r.header.endNS; end > 0 && end < openEnd/farTimes {
+		r.farNS = farTimes * end
+	}
 	r.columns = make(map[uint32]int)
 	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.event.callers, r.labels) }
 	for {
@@ -130,23 +198,41 @@ func (r *reader) read() error {
 			break
 		}
 		if errors.Is(err, errCut) && r.lenient {
+			r.records++
 			r.skip(err)
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.record(line); err != nil {
-			err = &Error{r.lines.number, err}
-			if !r.lenient {
-				return err
-			}
-			r.skip(err)
+		if err := r.fault(r.record(line), r.lines.number); err != nil {
+			return err
 		}
 	}
-	if n := int64(len(r.comms)); n != r.header.commLines && !r.lenient {
+	if err := r.releaseAll(); err != nil {
+		return err
+	}
+	if r.far > 0 && r.far < r.records/farOne {
+		return &Error{r.farLine, errFar}
+	}
+	if n := int64(len(r.comms)); r.header.commLines != noCount && n != r.header.commLines && !r.lenient {
 		return &Error{r.lines.number, fmt.Errorf("%d communicators, but the header announces %d", n, r.header.commLines)}
 	}
+	return nil
+}
+
+// fault is what becomes of an error of a line.
+func (r *reader) fault(err error, number int) error {
+	if err == nil {
+		return nil
+	}
+	if _, has := err.(*Error); !has { // one that was held has its own
+		err = &Error{number, err}
+	}
+	if !r.lenient || errors.Is(err, errDisorder) {
+		return err
+	}
+	r.skip(err)
 	return nil
 }
 
@@ -167,19 +253,29 @@ func (r *reader) record(line []byte) error {
 	if len(line) > 0 && line[0] == '#' {
 		return nil
 	}
+	r.records++
+	r.number = r.lines.number
 	if len(line) < 2 || line[1] != ':' {
 		return errKind
 	}
 	switch line[0] {
 	case '1':
+		if r.sorting {
+			return r.hold(line)
+		}
 		return r.state(line)
 	case '2':
+		if r.sorting {
+			return r.hold(line)
+		}
 		return r.events(line)
 	case '3':
 		return r.message(line)
 	case '4':
+		r.records--
 		return nil
 	case 'c', 'i':
+		r.records--
 		if len(r.threads) > 0 {
 			return errors.New("communicator: among the records, not right after the header")
 		}
@@ -221,13 +317,14 @@ func (r *reader) state(line []byte) error {
 	if err != nil {
 		return err
 	}
-	end := r.header.endNS // -1 is a state that is still open
+	end := int64(openEnd) // -1 is a state that is still open
 	if v[5] != -1 {
 		if end, err = r.time(v[5]); err != nil {
 			return err
 		}
 	}
-	if end < begin {
+	backwards := end < begin
+	if backwards && begin <= r.header.endNS {
 		return fmt.Errorf("state ends at %d, before it begins at %d", v[5], v[4])
 	}
 	if v[6] < 0 {
@@ -237,8 +334,17 @@ func (r *reader) state(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := r.order(begin, v[4]); err != nil {
-		return err
+	if backwards { // a tracer that takes a wrong time for the end closes with it what is open
+		r.leaveOut(t, reasonBackwards)
+		return nil
+	}
+	if begin < t.lastNS {
+		return errDisorder
+	}
+	t.lastNS = begin
+	t.records++
+	if r.endNS = max(r.endNS, begin); end != openEnd {
+		r.endNS = max(r.endNS, end)
 	}
 	r.dropped = r.dropped || v[6] == stateDropped
 	return t.state(begin, end, v[6])
@@ -270,6 +376,8 @@ func (r *reader) message(line []byte) error {
 	if v[12] < 0 {
 		return fmt.Errorf("message of %d bytes", v[12])
 	}
+	from.records++
+	r.endNS = max(r.endNS, at[0], at[1], at[2], at[3])
 	// Extrae writes a message near its receive, so its send may lie before the records round it.
 	r.messages = append(r.messages, trace.Message{
 		From: from.index, To: to.index, SendNS: at[0], PhysicalSendNS: at[1], RecvNS: at[2], PhysicalRecvNS: at[3],
@@ -280,19 +388,42 @@ func (r *reader) message(line []byte) error {
 
 // time checks a time of the body and returns it in nanoseconds.
 func (r *reader) time(raw int64) (int64, error) {
-	if raw < 0 || raw > r.header.endNS/r.header.unitNS {
-		return 0, fmt.Errorf("time %d is outside of the trace, which ends at %d", raw, r.header.endNS/r.header.unitNS)
+	ns, err := r.inRange(raw)
+	if err == nil && ns > r.farNS {
+		err = r.farTime()
+	}
+	return ns, err
+}
+
+func (r *reader) inRange(raw int64) (int64, error) {
+	if raw < 0 || raw > (openEnd-1)/r.header.unitNS {
+		return 0, fmt.Errorf("time %d is outside of what a trace can hold", raw)
 	}
 	return raw * r.header.unitNS, nil
 }
 
-func (r *reader) order(timeNS, raw int64) error {
-	if timeNS < r.lastNS {
-		return fmt.Errorf("time %d is before that of an earlier record, %d", raw, r.lastNS/r.header.unitNS)
+// farTime counts a record that has a time far behind the header's end, or refuses it.
+func (r *reader) farTime() error {
+	if r.near {
+		return errFar
 	}
-	r.lastNS = timeNS
+	if r.farLast == r.number {
+		return nil
+	}
+	if r.farLast = r.number; r.farLine == 0 {
+		r.farLine = r.number
+	}
+	r.far++
 	return nil
 }
+
+// Times behind farTimes the header's end are damage where they are less than one of farOne records; else it is the header that is wrong.
+const (
+	farTimes = 2
+	farOne   = 1000
+)
+
+var errFar = errors.New("a time far behind the header's end and nearly all other records")
 
 // object finds the thread of cpu, appl, task, thread.
 func (r *reader) object(v []int64) (*threadReader, error) {

@@ -66,10 +66,13 @@ func readLabels(in io.Reader) (*labels, error) {
 	return l, err
 }
 
-// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets: what has several
-// words is no unit. The last bracket counts, because a native event's name may hold others.
+// counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets, in parentheses in some
+// versions: what has several words is no unit. The last bracket counts, because a native event's name may hold others.
 func counterOfLabel(label string) trace.Counter {
 	name := strings.TrimSpace(label)
+	if i := strings.LastIndex(name, " (["); i > 0 && strings.HasSuffix(name, "])") {
+		name = name[:i+1] + name[i+2:len(name)-1]
+	}
 	c := trace.Counter{Name: name}
 	if i := strings.LastIndex(name, " ["); i > 0 && strings.HasSuffix(name, "]") {
 		c.Name = name[:i]
@@ -109,7 +112,7 @@ func readNames(in io.Reader) (*names, error) {
 	return n, err
 }
 
-// textLines passes over lines of more than maxLabelBytes.
+// textLines passes over lines of more than maxLabelBytes. Control characters are blanks: what is read goes to terminals too.
 func textLines(in io.Reader, each func(string)) error {
 	if in == nil {
 		return nil
@@ -119,7 +122,7 @@ func textLines(in io.Reader, each func(string)) error {
 		line, err := b.ReadSlice('\n')
 		more := errors.Is(err, bufio.ErrBufferFull)
 		if whole && !more {
-			each(strings.TrimRight(string(line), "\r\n"))
+			each(oneLine(string(line)))
 		}
 		whole = !more
 		switch {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -52,10 +53,18 @@ func (p *pathBook) counts(list []PathBursts) ([]trace.PathCount, error) {
 	return counts, nil
 }
 
+// offsetOf is the offset of a frame as files have it, empty where it has none.
+func offsetOf(f trace.Frame) string {
+	if !f.Located() {
+		return ""
+	}
+	return fmt.Sprintf("%#x", f.Offset)
+}
+
 func (x CallPath) path() (trace.CallPath, error) {
 	p := trace.CallPath{Function: x.Function}
 	for _, f := range x.Frames {
-		offset, err := strconv.ParseUint(f.Offset, 0, 64)
+		offset, err := strconv.ParseUint(cmp.Or(f.Offset, "0"), 0, 64)
 		if err != nil {
 			return p, fmt.Errorf("call path %q: the offset %q is no number", x.Name, f.Offset)
 		}

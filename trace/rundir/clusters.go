@@ -1,7 +1,6 @@
 package rundir
 
 import (
-	"fmt"
 	"math"
 
 	"moriens/trace"
@@ -262,7 +261,7 @@ func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
 			p := run.CallPaths[path]
 			x := CallPath{Name: name, Function: p.Function, Frames: []Frame{}}
 			for _, f := range p.Frames {
-				x.Frames = append(x.Frames, Frame{f.Module, f.BuildID, fmt.Sprintf("%#x", f.Offset), f.Function, f.File, f.Line})
+				x.Frames = append(x.Frames, Frame{f.Module, f.BuildID, offsetOf(f), f.Function, f.File, f.Line})
 			}
 			c.Paths = append(c.Paths, x)
 		}

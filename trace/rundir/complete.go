@@ -114,10 +114,10 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 }
 
 // Unmeasured says that ranks of a measured run have no record though they did something, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
-// that, such as calls that a full ring could not take, is for Incomplete to say. Ranks of which nothing can be read are in no world where that holds for all of them.
+// that, such as calls that a full ring could not take, is for Incomplete to say. A trace that was analysed lacks so much where Reading.Partial says it. Ranks of which nothing can be read are in no world where that holds for all of them.
 func (m *Manifest) Unmeasured() bool {
 	unread := len(m.Worlds) == 0 && m.Losses.FilesUnreadable > 0
-	return m.Trace == "" && (unread || m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
+	return m.Reading.Partial() != "" || m.Trace == "" && (unread || m.Unclustered != "" || len(m.Reduction.GivenUp) > 0 || slices.ContainsFunc(m.Worlds, func(w World) bool {
 		return slices.ContainsFunc(w.Unrecorded, func(u Unrecorded) bool { return !u.Died })
 	}))
 }
@@ -184,6 +184,7 @@ func (m *Manifest) judge() {
 	counted(l.CommunicatorsLost, "communicator", "without a name: the table was full")
 	counted(l.MarksNameless, "mark", "without a name: the table was full")
 	counted(int64(l.LinesSkipped), "malformed line", "of the trace skipped")
+	m.Reading.judge(say)
 	if m.Cells != nil {
 		counted(int64(len(m.Cells.Unanswered)), "agent", "did not tell of the bursts of its ranks")
 		counted(m.Cells.LostBursts, "burst", "lost when an agent was started again")

@@ -102,6 +102,24 @@ func TestComplete(t *testing.T) {
 		{"communicators", lost(func(l *Losses) { l.CommunicatorsLost = 1 }), "1 communicator without a name: the table was full", false},
 		{"marks", lost(func(l *Losses) { l.MarksNameless = 1 }), "1 mark without a name: the table was full", false},
 		{"lines", lost(func(l *Losses) { l.LinesSkipped = 1 }), "1 malformed line of the trace skipped", false},
+		{"lines, of a hundred", func(m *Manifest) {
+			m.Trace, m.Losses.LinesSkipped, m.Reading = "a.prv", 1, &Reading{LeftOutShare: .01, LeftOut: []LeftOut{{Malformed, 1, 7}}}
+		}, "1 malformed line of the trace skipped", false},
+		{"lines, more than one of a hundred", func(m *Manifest) {
+			m.Trace, m.Losses.LinesSkipped, m.Reading = "a.prv", 1, &Reading{LeftOutShare: .0101, LeftOut: []LeftOut{{Malformed, 1, 7}}}
+		}, "1 malformed line of the trace skipped", true},
+		{"records", func(m *Manifest) {
+			m.Trace, m.Reading = "a.prv", &Reading{LeftOutShare: .5, LeftOut: []LeftOut{{"too late", 3, 7}}}
+		}, "3 records of the trace left out: too late", true},
+		{"few records", func(m *Manifest) {
+			m.Trace, m.Reading = "a.prv", &Reading{LeftOutShare: .005, LeftOut: []LeftOut{{"too late", 3, 7}}}
+		}, "", false},
+		{"time", func(m *Manifest) {
+			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .02, Missing: []Untold{{"tracing was disabled", 2, 1.5, 1, .25, 3, 1}}}
+		}, "tracing was disabled for 1.50 s of the threads' time, in 2 stretches, the longest 1.00 s from 250 ms on in rank 3 thread 1", true},
+		{"little time", func(m *Manifest) {
+			m.Trace, m.Reading = "a.prv", &Reading{MissingShare: .002, Missing: []Untold{{"tracing was disabled", 1, 1.5, 1.5, 0, 0, 0}}}
+		}, "", false},
 		{"cells", func(m *Manifest) { m.Cells = &Cells{Unanswered: []string{"n1: why"}} }, "1 agent did not tell of the bursts of its ranks", false},
 		{"cells lost", func(m *Manifest) { m.Cells = &Cells{LostBursts: 7} }, "7 bursts lost when an agent was started again", false},
 		{"analysis", func(m *Manifest) { m.Reduction.Missing = []string{"no structure: out of time"} }, "no structure: out of time", false},

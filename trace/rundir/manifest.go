@@ -16,15 +16,18 @@ const (
 
 // A Manifest is manifest.json. docs/format/manifest.md gives each field's unit.
 type Manifest struct {
-	Format     int       `json:"format"`
-	Moriens    Program   `json:"moriens"`
-	Run        string    `json:"run"`
-	Trace      string    `json:"trace,omitempty"` // the file that was analysed, where no job was measured
-	Command    []string  `json:"command"`
-	ExitStatus int       `json:"exit_status"`
-	Started    time.Time `json:"started"`
-	Ended      time.Time `json:"ended"`
-	EndedBy    string    `json:"ended_by,omitempty"` // what ended the run before its ranks did
+	Format  int      `json:"format"`
+	Moriens Program  `json:"moriens"`
+	Run     string   `json:"run"`
+	Trace   string   `json:"trace,omitempty"` // the file that was analysed, where no job was measured
+	Command []string `json:"command"`
+	// Of a trace that was analysed: what applications it has, and what was made of its records. nil where a job was measured.
+	Applications []Application `json:"applications,omitempty"`
+	Reading      *Reading      `json:"reading,omitempty"`
+	ExitStatus   int           `json:"exit_status"`
+	Started      time.Time     `json:"started"`
+	Ended        time.Time     `json:"ended"`
+	EndedBy      string        `json:"ended_by,omitempty"` // what ended the run before its ranks did
 
 	// Complete says that nothing is missing that the ranks did; else Incomplete says what is, a sentence each, what matters most first.
 	Complete   bool     `json:"complete"`

@@ -107,7 +107,7 @@ func (r *restorer) restore() error {
 		return err
 	}
 	r.run.CallPaths = paths.paths
-	restoreLate(r.run)
+	r.run.SettleLate()
 	if r.transfers == nil {
 		restoreTransfers(r.run)
 	} else if err := r.putTransfers(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -443,5 +444,24 @@ func TestParseMPILibrary(t *testing.T) {
 		if got := ParseMPILibrary(text); got != want {
 			t.Errorf("%q: %+v, want %+v", text, got, want)
 		}
+	}
+}
+
+// A frame of a trace that others wrote has no offset, in the files and when they are read.
+func TestFrameWithoutOffset(t *testing.T) {
+	frames := []trace.Frame{{Function: "solve", File: "solve.f90", Line: 7}, {Module: "app", Offset: 0x10}, {}}
+	run := &trace.Run{CallPaths: []trace.CallPath{{}, {Function: "MPI_Send", Frames: frames}}}
+	c := new(Clusters)
+	c.PathsOf(run)(1)
+	var offsets []string
+	for _, f := range c.Paths[0].Frames {
+		offsets = append(offsets, f.Offset)
+	}
+	if c.Paths[0].Name != "MPI_Send@solve.f90:7" || !slices.Equal(offsets, []string{"", "0x10", ""}) {
+		t.Errorf("%+v", c.Paths[0])
+	}
+	path, err := c.Paths[0].path()
+	if err != nil || !slices.Equal(path.Frames, frames) {
+		t.Errorf("%v: %+v", err, path)
 	}
 }

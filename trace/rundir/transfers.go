@@ -46,17 +46,6 @@ func forgetOwnWorlds(run *trace.Run) {
 	}
 }
 
-// restoreLate finds out how late the senders of messages were.
-func restoreLate(run *trace.Run) {
-	for i := range run.Messages {
-		m := &run.Messages[i]
-		c := &run.Threads[m.To].Calls
-		if call := c.LeftAt(m.PhysicalRecvNS); call >= 0 {
-			m.LateNS = max(0, min(m.SendNS, c.ExitNS[call])-c.EnterNS[call])
-		}
-	}
-}
-
 // restoreTransfers makes sends and receives of the messages of a run that was read from a trace, which tells of no others. The communicator is
 // not known.
 func restoreTransfers(run *trace.Run) {

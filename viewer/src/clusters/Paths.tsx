@@ -6,6 +6,12 @@ import { Panel } from '../parts/Panel';
 
 const FIRST = 4;
 
+// A frame of a trace that others wrote has no module and no offset.
+function where(f: CallPath['frames'][number]): string {
+  if (f.file) return f.line > 0 ? `${f.file}:${f.line}` : f.file;
+  return f.offset ? `${f.module}+${f.offset}` : f.module;
+}
+
 export function Paths({ title, paths }: { title: string; paths: readonly CallPath[] }) {
   const [all, setAll] = useState(false);
   const total = paths.reduce((sum, p) => sum + p.bursts, 0);
@@ -26,7 +32,7 @@ export function Paths({ title, paths }: { title: string; paths: readonly CallPat
               <ol>
                 {p.frames.map((f, k) => (
                   <li key={k}>
-                    {f.function || '?'} <span class="where">{f.file ? `${f.file}${f.line > 0 ? `:${f.line}` : ''}` : `${f.module}+${f.offset}`}</span>
+                    {f.function || '?'} <span class="where">{where(f)}</span>
                   </li>
                 ))}
               </ol>

@@ -1,0 +1,75 @@
+package console
+
+import (
+	"fmt"
+	"strings"
+
+	"moriens/internal/units"
+	"moriens/trace/rundir"
+)
+
+// othersNamed is how many of the other applications of a trace are told one by one.
+const othersNamed = 4
+
+// writeApplications says which application of a trace was analysed, where it has several, and which threads of it make no MPI call.
+func writeApplications(b *strings.Builder, m *rundir.Manifest) {
+	if text := applications(m.Applications); text != "" {
+		fmt.Fprintf(b, "%s\n", text)
+	}
+	if m.Reading != nil {
+		if text := callless(&m.Reading.Callless); text != "" {
+			fmt.Fprintf(b, "threads: %s\n", text)
+		}
+	}
+}
+
+// applications is "application 2 of 2: 12 tasks, 600 bursts, 420 us computing; application 1 has no bursts (8 tasks, 16 records)".
+func applications(list []rundir.Application) string {
+	if len(list) < 2 {
+		return ""
+	}
+	var parts, others []string
+	for i := range list {
+		a := &list[i]
+		size := count(a.Tasks, "task")
+		did := fmt.Sprintf("%s, %s computing", count(a.Bursts, "burst"), Duration(float64(a.ComputingSeconds)*1e9))
+		records := count(int(a.Records), "record")
+		switch {
+		case a.Analysed && a.Bursts == 0:
+			parts = append(parts, fmt.Sprintf("application %d of %d%s: %s, no bursts, %s", a.Number, len(list), inBrackets(a.Name), size, records))
+		case a.Analysed:
+			parts = append(parts, fmt.Sprintf("application %d of %d%s: %s, %s", a.Number, len(list), inBrackets(a.Name), size, did))
+		case a.Bursts == 0:
+			others = append(others, fmt.Sprintf("application %d%s has no bursts (%s, %s)", a.Number, inBrackets(a.Name), size, records))
+		default:
+			others = append(others, fmt.Sprintf("application %d%s is left out (%s, %s, %s)", a.Number, inBrackets(a.Name), size, did, records))
+		}
+	}
+	if len(others) == 0 {
+		return fmt.Sprintf("applications: all %d are analysed together", len(list))
+	}
+	if more := len(others) - othersNamed; more > 0 {
+		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out, of which %s tells", more, rundir.ManifestFile))
+	}
+	return strings.Join(append(parts, others...), "; ")
+}
+
+func inBrackets(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " (" + name + ")"
+}
+
+// callless says which threads are those of OpenMP.
+func callless(c *rundir.Callless) string {
+	switch {
+	case c.Threads == 0:
+		return ""
+	case c.All:
+		return fmt.Sprintf("%s of %s, none of which makes an MPI call: their bursts are those of OpenMP, or of another model of threads",
+			units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"))
+	}
+	return fmt.Sprintf("%s of %s without an MPI call, as those of OpenMP are: %s of %s, analysed as threads of their ranks",
+		units.Count(c.Threads, "thread"), units.Count(c.Ranks, "rank"), count(c.Bursts, "burst"), Duration(float64(c.ComputingSeconds)*1e9))
+}
