@@ -81,7 +81,8 @@ void *moriens_past_library(bool set_up, char *path, size_t bytes)
 	}
 }
 
-/* Whether a program that has the loader bind its calls of MPI comes to us first. Another tool that does instead is no matter of how the library was loaded. */
+/* Whether a program that has the loader bind its calls of MPI comes to us first. Another tool that does
+ * instead is no matter of how the library was loaded. */
 static bool are_first(void)
 {
 	struct moriens_module first, self;

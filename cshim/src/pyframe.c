@@ -304,7 +304,8 @@ READS_OBJECTS static uint64_t mix_characters(uint64_t h, uintptr_t at, size_t by
 	return mixed(mixed(a, b >> 29 ^ b), last);
 }
 
-/* A text's address is not enough: what lay there may be gone, and another of that length may lie there. Python knows a hash of most texts, and behind the length has it. */
+/* A text's address is not enough: what lay there may be gone, and another of that length may lie there. Python
+ * knows a hash of most texts, and behind the length has it. */
 READS_OBJECTS static inline uint64_t mix_text(const struct moriens_python *p, uint64_t h, uintptr_t text)
 {
 	uint64_t length = word_at(text + p->text_length), hash = word_at(text + p->text_length + sizeof length);
@@ -370,7 +371,8 @@ static bool read_signed(const uint8_t *table, size_t bytes, size_t *i, int64_t *
 }
 
 /*
- * CPython's Objects/locations.md. An entry is for up to 8 instructions of 2 bytes: a byte 1ccccnnn (code, instructions less one), then as the
+ * CPython's Objects/locations.md. An entry is for up to 8 instructions of 2 bytes: a byte 1ccccnnn (code,
+ * instructions less one), then as the
  * code says. Columns and end lines are passed over.
  */
 uint32_t moriens_python_line(const uint8_t *table, size_t bytes, uint32_t first, uint32_t at)

@@ -1,17 +1,19 @@
 /*
- * Reads from CPython's memory at which line of which file a thread is, without asking the interpreter: MPI is called with its lock
- * released, and its functions may not be called then.
+ * Reads from CPython's memory at which line of which file a thread is, without asking the interpreter: MPI is
+ * called with its lock released, and its functions may not be called then.
  *
  *	thread state ─▶ (cframe ─▶) frame ─▶ code object ─▶ file name, function's name, line table
  *	                              │ instruction
  *	                              ▼
  *	                            caller's frame
  *
- * These structures are private to CPython and differ between its minor versions. What is known is 3.11 and 3.12, whose offsets are written here, and 3.13,
- * which says its own (_Py_DebugOffsets). Nothing that is found by them is believed before it was read without a risk (moriens_os_read_memory) and was of the type that
- * it should be; only when all of one stack was may moriens_python_key read directly.
+ * These structures are private to CPython and differ between its minor versions. What is known is 3.11 and 3.12,
+ * whose offsets are written here, and 3.13, which says its own (_Py_DebugOffsets). Nothing that is found by them is
+ * believed before it was read without a risk (moriens_os_read_memory) and was of the type that it should be; only
+ * when all of one stack was may moriens_python_key read directly.
  *
- * What a thread's own frames hold stays while that thread is in a call of its own: the code objects that run are referenced by their frames.
+ * What a thread's own frames hold stays while that thread is in a call of its own: the code objects that run are
+ * referenced by their frames.
  */
 #ifndef MORIENS_PYFRAME_H
 #define MORIENS_PYFRAME_H
@@ -51,14 +53,17 @@ bool moriens_python_layout(struct moriens_python *p, unsigned long version, uint
 /* The innermost frame of a thread state; 0: none, *wrong: or it cannot be read. */
 uintptr_t moriens_python_frame(const struct moriens_python *p, uintptr_t thread, bool *wrong);
 
-/* Where the innermost frame from *frame outwards is that has a place in a file that a user knows; *frame becomes its caller's. */
+/* Where the innermost frame from *frame outwards is that has a place in a file that a user knows; *frame
+ * becomes its caller's. */
 enum moriens_python_step moriens_python_step(const struct moriens_python *p, uintptr_t *frame, struct moriens_python_place *place);
 
-/* Tells the innermost frames of a thread that have such places, at most so many, apart from all others; 0: there is none. Only after MORIENS_PYTHON_PLACE
+/* Tells the innermost frames of a thread that have such places, at most so many, apart from all others; 0:
+ * there is none. Only after MORIENS_PYTHON_PLACE
  * and no MORIENS_PYTHON_WRONG. */
 uint64_t moriens_python_key(const struct moriens_python *p, uintptr_t thread, uint32_t count);
 
-/* The line of the instruction at a byte of the code, by a code object's co_linetable and co_firstlineno; 0: the table does not say. */
+/* The line of the instruction at a byte of the code, by a code object's co_linetable and co_firstlineno; 0:
+ * the table does not say. */
 uint32_t moriens_python_line(const uint8_t *table, size_t bytes, uint32_t first, uint32_t at);
 
 #endif

@@ -134,7 +134,8 @@ static void was_read(enum moriens_python_step step)
 	pthread_mutex_unlock(&python.lock);
 }
 
-/* The number of the path of a thread's innermost frames; 0: there are none, they cannot be read, or there is no room. */
+/* The number of the path of a thread's innermost frames; 0: there are none, they cannot be read, or there is
+ * no room. */
 static MORIENS_COLD uint32_t learn(uintptr_t thread, uint32_t depth)
 {
 	struct moriens_python_place place;
