@@ -55,7 +55,11 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 	if f.Rank >= f.Size {
 		who.Size = 0 // a damaged name
 	}
-	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Past: f.Past, Who: who}}}
+	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before, Past: f.Past}
+	if f.Before != "" {
+		fault.Reason = f.Before + " comes before libmoriens.so and answered all its MPI calls"
+	}
+	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: fault}}
 }
 
 // endThreads gives back the rings of threads that have ended: a program may start thousands of them.

@@ -39,6 +39,8 @@ type Fault struct {
 	Size  int    // of its world; 0 = unknown
 	PID   int
 	Errno syscall.Errno
+	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is none, and Errno says why.
+	Before string
 	// Past is the path of the MPI library that the rank has found by dlopen and called past the recording; empty: it has not, and Errno says why.
 	Past string
 }
@@ -177,7 +179,13 @@ func (d *Directory) Scan() (Found, error) {
 			for i := range numbers {
 				numbers[i], _ = strconv.Atoi(fault[1+i])
 			}
-			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])})
+			f := Fault{Name: name, Rank: numbers[0], Size: numbers[2], PID: numbers[3], Errno: syscall.Errno(numbers[1])}
+			if f.Errno == 0 {
+				if f.Before = d.text(name); f.Before == "" {
+					f.Before = "a library" // the file cannot be read, or is no longer there
+				}
+			}
+			found.Faults = append(found.Faults, f)
 		case pastName.MatchString(name):
 			past := pastName.FindStringSubmatch(name)
 			var numbers [3]int

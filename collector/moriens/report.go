@@ -271,6 +271,8 @@ func unreadable(f store.Frozen) int {
 // ofMemory says whether it is for its shared memory that a rank goes unrecorded.
 func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault.Errno != 0 }
 
+const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other tool out; `moriens doctor` looks at the order"
+
 // pastAdvice is what to do about programs that find MPI by dlopen.
 const pastAdvice = "look MPI's functions up in all that is loaded (Python: ctypes.CDLL(None)), or open a library that names libmoriens.so and MPI: docs/limits.md"
 
@@ -284,6 +286,13 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	case len(f.Agents) == 0:
 		return "no agent reached the collector", "is `moriens agent` running on the job's nodes, with --dir naming this run directory?", nil
 	case h.unrecorded > 0:
+		for _, a := range f.Agents {
+			for _, fault := range a.Faults {
+				if fault.Before != "" {
+					return "no rank could record: " + store.Why(fault), adviseBefore, nil
+				}
+			}
+		}
 		if slices.ContainsFunc(f.Agents, func(a *store.Agent) bool {
 			return slices.ContainsFunc(a.Faults, func(fault *moriensv1.Fault) bool { return fault.Past != "" })
 		}) {

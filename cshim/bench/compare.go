@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,38 +13,42 @@ import (
 	"moriens/internal/bench"
 )
 
-// compare runs a job under measurement, which times plain rounds and measured ones in turn, prints a row for each kind of call and returns
-// the largest median of what is added.
-func (b *benchmark) compare(m mpi, v variant, job []string) (worst float64, err error) {
-	var all figures
-	var dropped int64
-	for range b.runs {
-		run := filepath.Join(b.work, "run")
-		text, err := bench.Output(v.env, append([]string{filepath.Join(b.bin, "moriens"), "run", "--out", run, "--"}, job...)...)
-		if err != nil {
-			return 0, err
-		}
-		all.add(text)
-		n, err := droppedCalls(run)
-		if err != nil {
-			return 0, err
-		}
-		dropped += n
-		if err := os.RemoveAll(run); err != nil {
-			return 0, err
-		}
+// A measured is a variant with the figures of its runs so far.
+type measured struct {
+	variant
+	at      int // among the variants
+	env     []string
+	job     []string
+	all     figures
+	dropped int64
+}
+
+// measure runs the job once under measurement, which times plain rounds and measured ones in turn.
+func (b *benchmark) measure(x *measured) error {
+	run := filepath.Join(b.work, "run")
+	text, err := bench.Output(x.env, append([]string{filepath.Join(b.bin, "moriens"), "run", "--out", run, "--"}, x.job...)...)
+	if err != nil {
+		return err
 	}
-	for _, k := range all.kinds {
-		low, mid, high := bench.Quartiles(all.added(k))
-		_, plain, _ := bench.Quartiles(all.values[k][0])
-		least := slices.Min(all.values[k][1]) - slices.Min(all.values[k][0])
-		fmt.Fprintf(b.out, "| %s | %s | %s | %.1f | %.1f | %.1f … %.1f | %.1f |\n", m.name, v.name, k, plain, mid, low, high, least)
+	x.all.add(text)
+	n, err := droppedCalls(run)
+	x.dropped += n
+	return errors.Join(err, os.RemoveAll(run))
+}
+
+// compare prints a row for each kind of call and returns the largest median of what is added.
+func (b *benchmark) compare(m mpi, x *measured) (worst float64) {
+	for _, k := range x.all.kinds {
+		low, mid, high := bench.Quartiles(x.all.added(k))
+		_, plain, _ := bench.Quartiles(x.all.values[k][0])
+		least := slices.Min(x.all.values[k][1]) - slices.Min(x.all.values[k][0])
+		fmt.Fprintf(b.out, "| %s | %s | %s | %.1f | %.1f | %.1f … %.1f | %.1f |\n", m.name, x.name, k, plain, mid, low, high, least)
 		worst = max(worst, mid)
 	}
-	if dropped > 0 { // which costs less than recording
-		fmt.Fprintf(b.out, "| %s | %s | (%d calls in %d runs found the ring full) | | | | |\n", m.name, v.name, dropped, b.runs)
+	if x.dropped > 0 { // which costs less than recording
+		fmt.Fprintf(b.out, "| %s | %s | (%d calls in %d runs found the ring full) | | | | |\n", m.name, x.name, x.dropped, b.runs)
 	}
-	return worst, nil
+	return worst
 }
 
 // droppedCalls is how many calls of a run found no room in their ring.

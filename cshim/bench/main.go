@@ -14,6 +14,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,14 +28,17 @@ type variant struct {
 	env     []string
 	options []string // for the compiler
 	budget  float64  // ns that a call may take more; 0: there is none
+	behind  bool     // another tool lies behind the library
 }
 
 var variants = []variant{
-	{"return address", "calls", nil, nil, 25},
-	{"five frames", "calls", []string{"MORIENS_CALLPATH=5"}, nil, 100},
-	{"two SDE counters", "calls", []string{"MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, []string{"-DSDE", "-lsde"}, 0},
-	{"one software counter", "calls", []string{"MORIENS_EVENTS=sw:page-faults"}, nil, 0},
-	{"marks", "marks", nil, nil, 0},
+	{name: "return address", program: "calls", budget: 25},
+	{name: "no stacking", program: "calls", env: []string{"MORIENS_STACK=0"}},
+	{name: "a second tool behind", program: "calls", behind: true},
+	{name: "five frames", program: "calls", env: []string{"MORIENS_CALLPATH=5"}, budget: 100},
+	{name: "two SDE counters", program: "calls", env: []string{"MORIENS_EVENTS=sde:::bench::a,sde:::bench::b"}, options: []string{"-DSDE", "-lsde"}},
+	{name: "one software counter", program: "calls", env: []string{"MORIENS_EVENTS=sw:page-faults"}},
+	{name: "marks", program: "marks"},
 }
 
 // An mpi is a library with its tools.
@@ -55,6 +59,7 @@ type benchmark struct {
 	steady              int // calls of a rank, for what reads them
 	out                 io.Writer
 	budgets             []budget
+	only                string // variants to measure, and nothing else; empty: all, and the rest
 }
 
 // A budget is a promise with what was measured.
@@ -69,12 +74,37 @@ func main() {
 	flag.IntVar(&b.rounds, "rounds", 21, "pairs of a plain round and a recorded one of each kind of call in a run")
 	flag.IntVar(&b.calls, "calls", 20_000, "MPI calls in a round")
 	flag.IntVar(&b.steady, "steady", 2_000_000, "MPI calls of a rank, for what agent and collector take")
+	flag.StringVar(&b.only, "only", "", "measure these ways of recording alone, separated by commas: return address,no stacking")
 	flag.StringVar(&b.bin, "bin", "bin", "directory with moriens and libmoriens.so")
 	flag.Parse()
 	if err := b.run("."); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+// chosen are the variants that are to be measured, with their programs.
+func (b *benchmark) chosen(m mpi) ([]*measured, error) {
+	var list []*measured
+	for i, v := range variants {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), v.name) {
+			continue
+		}
+		app, err := b.build(m, v.program, v.options...)
+		if err != nil {
+			return nil, err
+		}
+		x := &measured{variant: v, at: i, env: v.env, job: m.job(app, strconv.Itoa(b.rounds), strconv.Itoa(b.calls))}
+		if v.behind {
+			tool, err := b.build(m, "behind", "-shared", "-fPIC")
+			if err != nil {
+				return nil, err
+			}
+			x.env = append(x.env, "LD_PRELOAD="+tool)
+		}
+		list = append(list, x)
+	}
+	return list, nil
 }
 
 // run measures everything, from the root of the repository.
@@ -96,17 +126,23 @@ func (b *benchmark) run(root string) (err error) {
 	fmt.Fprintln(b.out, "|---|---|---|---|---|---|---|")
 	worst := make([]float64, len(variants))
 	for _, m := range libraries {
-		for i, v := range variants {
-			app, err := b.build(m, v.program, v.options...)
-			if err != nil {
-				return err
-			}
-			added, err := b.compare(m, v, m.job(app, strconv.Itoa(b.rounds), strconv.Itoa(b.calls)))
-			if err != nil {
-				return err
-			}
-			worst[i] = max(worst[i], added)
+		list, err := b.chosen(m)
+		if err != nil {
+			return err
 		}
+		for range b.runs { // in turn, so that what disturbs the machine for a while disturbs all
+			for _, x := range list {
+				if err := b.measure(x); err != nil {
+					return err
+				}
+			}
+		}
+		for _, x := range list {
+			worst[x.at] = max(worst[x.at], b.compare(m, x))
+		}
+	}
+	if b.only != "" {
+		return nil
 	}
 	for i, v := range variants {
 		if v.budget > 0 {

@@ -24,6 +24,7 @@ A wrapper passes its arguments on as they came, hidden text lengths included, to
 MPI_IN_PLACE, MPI_BOTTOM, an absent ierror and array descriptors mean what they did. A record has the number of the C function. Symbols: mpi_x_ (and
 mpi_x__, MPI_X, MPI_X_f, MPI_X_f08, which are the same function wherever they exist; not mpi_x, which no compiler for Linux calls and which C leaves to programs), mpi_x_f08_, mpi_x_f08ts_; of large counts mpi_x_f08_large_, mpi_x_f08ts_large_
 (MPICH) and mpi_x_c_f08_, mpi_x_c_f08ts_ (the standard). PMPI calls, of C or Fortran, are not recorded.
+Tools that wrap the same functions, before the library or behind it: [tools.md](tools.md).
 
 ## Functions that an MPI lacks
 

@@ -9,7 +9,8 @@
  *
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
- *   fault-<rank>-<errno>       empty: this rank could not record, and why
+ *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
+ *                              that has answered all its calls
  *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,

@@ -44,6 +44,11 @@ bool moriens_mpi_initialized(const void *site)
 	return ask("PMPI_Initialized", site);
 }
 
+bool moriens_mpi_finalized(const void *site)
+{
+	return ask("PMPI_Finalized", site);
+}
+
 bool moriens_mpi_world_open(const void *site)
 {
 	return ask("PMPI_Initialized", site) && !ask("PMPI_Finalized", site);

@@ -18,6 +18,8 @@ enum moriens_family moriens_mpi_family(const void *site);
 /* site: an address in the code that calls MPI, to find a library that was loaded for it alone. */
 bool moriens_mpi_initialized(const void *site);
 
+bool moriens_mpi_finalized(const void *site);
+
 /* Whether MPI_COMM_WORLD can be used: between MPI_Init and MPI_Finalize. */
 bool moriens_mpi_world_open(const void *site);
 

@@ -63,6 +63,13 @@ bool moriens_options_off(void)
 	return whole != NULL && strcmp(whole, "off") == 0;
 }
 
+bool moriens_options_stack(void)
+{
+	struct moriens_options numbers = {.not_numbers = ""}; /* as for moriens_options_launch */
+
+	return number(&numbers, "MORIENS_STACK", 1, 0, 1) != 0;
+}
+
 static const char *shm_of(void)
 {
 	const char *shm = text_of("MORIENS_SHM");
@@ -89,6 +96,7 @@ bool moriens_options_read(struct moriens_options *options, const char *run)
 	options->events = text_of("MORIENS_EVENTS");
 	options->papi = text_of("MORIENS_PAPI");
 	(void)number(options, "MORIENS_TIMEOUT", DEFAULT_TIMEOUT_S, 0, MAX_TIMEOUT_S);
+	options->stack = number(options, "MORIENS_STACK", 1, 0, 1) != 0;
 	options->callpath = (uint32_t)number(options, "MORIENS_CALLPATH", 1, 1, MORIENS_MAX_CALLPATH);
 	return strlen(run) <= MAX_RUN_BYTES && strchr(run, '/') == NULL;
 }

@@ -15,6 +15,7 @@ struct moriens_options {
 	const char *events; /* MORIENS_EVENTS: what to count, separated by commas; NULL: what is usual here */
 	const char *papi; /* MORIENS_PAPI: the PAPI library to load; NULL: the one that is installed */
 	uint64_t drain_ms; /* MORIENS_DRAIN: how long the end of MPI waits for the agent; 1000, 0: not at all */
+	bool stack; /* MORIENS_STACK: calls go on to a tool behind us; 1, 0: to the MPI library */
 	uint32_t callpath; /* MORIENS_CALLPATH: frames of a call path; 1, the return address alone */
 	char not_numbers[96]; /* names of those that should be a number and are not, a blank before each */
 };
@@ -33,6 +34,9 @@ const char *moriens_options_run(void);
 
 /* MORIENS=off: whatever else is set, nothing is recorded and nothing started. */
 bool moriens_options_off(void);
+
+/* MORIENS_STACK: whether calls go on to a tool behind us. */
+bool moriens_options_stack(void);
 
 /* What `moriens doctor` asks (MORIENS_PROBE), or NULL; never while the environment asks for a recording. */
 const char *moriens_options_probe(void);

@@ -3,6 +3,7 @@
  * run: the library says on standard output what it finds here, in lines of fields separated by tabs, and ends the process.
  *
  *	MORIENS_PROBE=process    the layout, the clock, libunwind, PAPI, and which of MORIENS_EVENTS can be counted
+ *	MORIENS_PROBE=order      who else wraps MPI functions, before this library and behind it
  *	MORIENS_PROBE=/…/libmpi  the MPI library that is this file
  *
  * It is asked where a measured program would ask: in a process with a dynamic loader, by the code that measures.
@@ -12,6 +13,7 @@
 #include "options.h"
 #include "os.h"
 #include "papi.h"
+#include "stack.h"
 #include "unwind.h"
 
 #include <dlfcn.h>
@@ -120,6 +122,25 @@ static void say_process(void)
 	say_events(&options);
 }
 
+static void say_others(const char *where, const struct moriens_others *others)
+{
+	for (uint32_t i = 0; i < others->count; i++)
+		printf("%s\t%s\t%" PRIu32 "\n", where, others->other[i].path, others->other[i].functions);
+}
+
+static void say_order(void)
+{
+	struct moriens_others others;
+
+	puts("order");
+	moriens_stack_before(&others);
+	say_others("before", &others);
+	moriens_stack_behind(NULL, &others);
+	say_others("behind", &others);
+	if (!moriens_options_stack())
+		puts("no-stack");
+}
+
 static void say_mpi(const char *path)
 {
 	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
@@ -158,6 +179,8 @@ __attribute__((constructor)) static void answer(void)
 		return;
 	if (strcmp(probe, "process") == 0)
 		say_process();
+	else if (strcmp(probe, "order") == 0)
+		say_order();
 	else
 		say_mpi(probe);
 	fflush(stdout);

@@ -52,13 +52,26 @@ int moriens_process_create(struct moriens_process_file *p, int directory, size_t
 	return 0;
 }
 
+static void name_fault(char *name, size_t bytes, int32_t rank, int32_t size, uint32_t pid, int error)
+{
+	snprintf(name, bytes, "fault-%" PRId32 "-%d-%" PRId32 "-%" PRIu32, rank, error, size, pid);
+}
+
 int moriens_process_fault(int directory, int32_t rank, int32_t size, uint32_t pid, int error)
 {
 	char name[64];
 
 	/* All is in the name: where memory is full there is no room for more. */
-	snprintf(name, sizeof name, "fault-%" PRId32 "-%d-%" PRId32 "-%" PRIu32, rank, error, size, pid);
+	name_fault(name, sizeof name, rank, size, pid, error);
 	return moriens_os_touch(directory, name);
+}
+
+int moriens_process_outrun(int directory, int32_t rank, int32_t size, uint32_t pid, const char *path)
+{
+	char name[64];
+
+	name_fault(name, sizeof name, rank, size, pid, 0);
+	return moriens_os_leave(directory, name, path);
 }
 
 int moriens_process_publish(struct moriens_process_file *p, int directory)

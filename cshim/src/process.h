@@ -37,6 +37,9 @@ int moriens_process_create(struct moriens_process_file *p, int directory, size_t
  * errno value. */
 int moriens_process_fault(int directory, int32_t rank, int32_t size, uint32_t pid, int error);
 
+/* The same for a rank of which the tool at path, before us, has answered all calls. */
+int moriens_process_outrun(int directory, int32_t rank, int32_t size, uint32_t pid, const char *path);
+
 /* Gives it its name. */
 int moriens_process_publish(struct moriens_process_file *p, int directory);
 

@@ -172,6 +172,9 @@ void moriens_aborting(struct moriens_span *span);
 /* MPI_Finalize has returned and is recorded. */
 void moriens_finalized(struct moriens_span *span);
 
+/* The process exits, and MPI was finalized without a call of it here. */
+void moriens_finalized_unseen(void);
+
 /* MPI_Pcontrol has returned and is recorded: 0 pauses recording, 1 or more resumes it. */
 void moriens_controlled(const struct moriens_span *span, int level);
 

@@ -1,6 +1,7 @@
 #include "resolve.h"
 #include "os.h"
 #include "past.h"
+#include "stack.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -49,15 +50,20 @@ void *moriens_find_symbol(const char *name, const void *site)
 	return symbol;
 }
 
-moriens_function moriens_find_function(const char *name, const void *site)
+/* ISO C has no conversion from an object's address to a function's; POSIX promises that it works. */
+static moriens_function function_at(void *address)
 {
-	/* ISO C has no conversion from an object's address to a function's; POSIX promises that it works. */
 	union {
 		void *object;
 		moriens_function function;
-	} symbol = {moriens_find_symbol(name, site)};
+	} symbol = {address};
 
 	return symbol.function;
+}
+
+moriens_function moriens_find_function(const char *name, const void *site)
+{
+	return function_at(moriens_find_symbol(name, site));
 }
 
 /* No result that we could return would be true. */
@@ -72,7 +78,7 @@ static _Noreturn void missing(const char *name)
 
 MORIENS_COLD moriens_function moriens_resolve(enum moriens_call call, const void *site)
 {
-	moriens_function f = moriens_find_function(pmpi_names[call], site);
+	moriens_function f = function_at(moriens_stack_next(pmpi_names[call], site));
 
 	if (f == NULL)
 		missing(pmpi_names[call] + 1);
@@ -97,9 +103,19 @@ static moriens_function find_mangled(const char *symbol, const void *site)
 	return f != NULL ? f : moriens_find_function(name, site);
 }
 
+MORIENS_COLD moriens_function moriens_resolve_kept(moriens_function *known, const char *pmpi, const void *site)
+{
+	moriens_function f = function_at(moriens_stack_next(pmpi, site));
+
+	if (f == NULL)
+		missing(pmpi + 1);
+	__atomic_store_n(known, f, __ATOMIC_RELAXED);
+	return f;
+}
+
 MORIENS_COLD moriens_function moriens_resolve_fortran(moriens_function *known, const char *symbol, const void *site)
 {
-	moriens_function f = moriens_find_function(symbol, site);
+	moriens_function f = function_at(moriens_stack_next_fortran(symbol, site));
 
 	if (f == NULL)
 		f = find_mangled(symbol, site);

@@ -1,4 +1,4 @@
-/* Finds the MPI library's own functions behind our wrappers. */
+/* Finds the functions behind our wrappers: the MPI library's own, or those of a tool that lies between (stack.h). */
 #ifndef MORIENS_RESOLVE_H
 #define MORIENS_RESOLVE_H
 
@@ -15,6 +15,9 @@ moriens_function moriens_find_function(const char *name, const void *site);
 
 /* Ends the process, with one line, if this MPI has no such function. */
 moriens_function moriens_resolve(enum moriens_call call, const void *site);
+
+/* The same for a wrapper that keeps its function in *known. */
+moriens_function moriens_resolve_kept(moriens_function *known, const char *pmpi, const void *site);
 
 /* The same for a Fortran function, mpi_x_ also by its other manglings; keeps it in *known. */
 moriens_function moriens_resolve_fortran(moriens_function *known, const char *symbol, const void *site);

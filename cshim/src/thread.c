@@ -10,6 +10,7 @@
 #include "record.h"
 #include "run.h"
 #include "session.h"
+#include "stack.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -193,6 +194,7 @@ MORIENS_COLD void moriens_enter_slow(struct moriens_span *span)
 		span->enter = moriens_ticks();
 		if (moriens_run_state() == MORIENS_RUN_UNKNOWN && !moriens_mpi_ready(span->site)) {
 			if (initialises(span)) {
+				moriens_stack_initialises();
 				moriens_launch_early();
 				pass(t, span, MORIENS_SPAN_INIT);
 			}
@@ -252,12 +254,9 @@ MORIENS_COLD void moriens_aborting(struct moriens_span *span)
 		moriens_process_set_state(&moriens_run.process, MORIENS_PROCESS_ABORTED);
 }
 
-MORIENS_COLD void moriens_finalized(struct moriens_span *span)
+/* MPI is over. */
+static void conclude(struct moriens_thread *t)
 {
-	struct moriens_thread *t = &moriens_thread;
-
-	if (span->kind == MORIENS_SPAN_NONE || moriens_run_state() != MORIENS_RUN_RECORDS || moriens_sessions() != 0)
-		return;
 	if (t->state == MORIENS_THREAD_RECORDS) {
 		moriens_ring_set_state(&t->ring, MORIENS_RING_CLOSED);
 		moriens_counters_end(&t->counters);
@@ -269,4 +268,24 @@ MORIENS_COLD void moriens_finalized(struct moriens_span *span)
 	moriens_process_over(&moriens_run.process);
 	moriens_run_end();
 	moriens_launch_wait();
+}
+
+MORIENS_COLD void moriens_finalized(struct moriens_span *span)
+{
+	struct moriens_thread *t = &moriens_thread;
+
+	if (span->kind != MORIENS_SPAN_NONE && moriens_run_state() == MORIENS_RUN_RECORDS && moriens_sessions() == 0)
+		conclude(t);
+}
+
+MORIENS_COLD void moriens_finalized_unseen(void)
+{
+	struct moriens_thread *t = &moriens_thread;
+	uint32_t state = __atomic_load_n(&moriens_run.process.header->state, __ATOMIC_RELAXED);
+
+	if (state != MORIENS_PROCESS_RUNNING || moriens_sessions() != 0)
+		return;
+	if (t->state == MORIENS_THREAD_POLLS)
+		moriens_polls_end(t);
+	conclude(t);
 }

@@ -43,7 +43,8 @@ static void forget(void)
 MORIENS_PUBLIC int MPI_Type_free(word type)
 {
 	static moriens_function known;
-	int (*real)(word) = (int (*)(word))moriens_real_fortran(&known, "PMPI_Type_free", __builtin_return_address(0));
+	moriens_function f = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	int (*real)(word) = (int (*)(word))(likely(f != NULL) ? f : moriens_resolve_kept(&known, "PMPI_Type_free", __builtin_return_address(0)));
 
 	forget();
 	return real(type);

@@ -62,7 +62,8 @@ func rankList(ranks []int) string {
 }
 
 // diedTroubles says of ranks that died, and of those of which the end is not known, what of them is in the results.
-func diedTroubles(deaths []rundir.RankDied) []Trouble {
+// before is a tool that may have answered MPI_Finalize in our place; empty: there is none.
+func diedTroubles(deaths []rundir.RankDied, before string) []Trouble {
 	var dead, cutOff []rundir.RankDied
 	for _, d := range deaths {
 		if d.CutOff {
@@ -73,9 +74,13 @@ func diedTroubles(deaths []rundir.RankDied) []Trouble {
 	}
 	var list []Trouble
 	if len(dead) > 0 {
+		hint := "the end of timeline.svg and of trace.prv shows the last calls"
+		if before != "" {
+			hint += "; or " + before + ", which" + beforeLibrary + ", has answered MPI_Finalize: name libmoriens.so first in LD_PRELOAD"
+		}
 		list = append(list, Trouble{
 			fmt.Sprintf("%s did not end by MPI_Finalize (%s); all recorded up to then is in the results", count(len(dead), "rank"), first(dead)),
-			"the end of timeline.svg and of trace.prv shows the last calls",
+			hint,
 		})
 	}
 	if len(cutOff) > 0 {

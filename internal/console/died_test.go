@@ -1,6 +1,7 @@
 package console
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +22,7 @@ func TestDied(t *testing.T) {
 		t.Error(d)
 	}
 	var got []string
-	for _, trouble := range diedTroubles(l) {
+	for _, trouble := range diedTroubles(l, "") {
 		got = append(got, trouble.Text)
 	}
 	if d := cmp.Diff([]string{
@@ -29,5 +30,30 @@ func TestDied(t *testing.T) {
 		"4 ranks were cut off (rank 9: " + lost + ", and 3 more); what had come by then is in the results",
 	}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// The hint names a tool that is called in the library's place, as the notes or the reasons say.
+func TestToolBefore(t *testing.T) {
+	const tool = "/opt/my tools/libtool.so"
+	const wrong = "host n1: ranks that could not record: 1, for it comes before libmoriens.so"
+	dead := rundir.Losses{RanksDied: []rundir.RankDied{{Rank: 1, How: "ended without MPI_Finalize"}}}
+	for _, c := range []struct {
+		manifest rundir.Manifest
+		want     bool
+	}{
+		{rundir.Manifest{Losses: dead, Notes: []string{wrong, tool + " comes before libmoriens.so and answers 4 of the MPI functions itself (1 of 2 ranks)"}}, true},
+		{rundir.Manifest{Losses: dead, Notes: []string{wrong, tool + " comes behind libmoriens.so"}}, false},
+		{rundir.Manifest{
+			Ranks: 2, Losses: rundir.Losses{RanksUnrecorded: 1, RanksMissing: 1},
+			Worlds: []rundir.World{{Unrecorded: []rundir.Unrecorded{{Ranks: 1, Reason: tool + " comes before libmoriens.so and answered all its MPI calls"}}}},
+		}, true},
+		{rundir.Manifest{Ranks: 2, Losses: rundir.Losses{RanksUnrecorded: 1, RanksMissing: 1}}, false},
+	} {
+		list := Troubles(&c.manifest, "")
+		if len(list) != 1 || strings.Contains(list[0].Hint, tool+", which comes before libmoriens.so") != (c.want && c.manifest.Losses.RanksUnrecorded == 0) ||
+			strings.Contains(list[0].Hint, "name libmoriens.so first in LD_PRELOAD") != c.want || strings.Contains(list[0].Hint, tool) != c.want {
+			t.Errorf("%+v: %+v", c.manifest, list)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package console
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"moriens/trace/rundir"
 )
@@ -30,12 +31,13 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 		})
 	}
 	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
-		list = append(list, Trouble{
-			fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks),
-			"the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)",
-		})
+		hint := "the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)"
+		if tool := toolBefore(m); tool != "" {
+			hint = tool + beforeLibrary + ": name libmoriens.so first in LD_PRELOAD"
+		}
+		list = append(list, Trouble{fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks), hint})
 	}
-	list = append(list, diedTroubles(l.RanksDied)...)
+	list = append(list, diedTroubles(l.RanksDied, toolBefore(m))...)
 	list = append(list, clockTroubles(m)...)
 	if text := spoolFull(l); text != "" {
 		list = append(list, Trouble{
@@ -62,6 +64,26 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 		})
 	}
 	return list
+}
+
+// beforeLibrary is how notes and reasons say that a tool is called in our place: cshim/src/stack.c, agent/scan.go.
+const beforeLibrary = " comes before libmoriens.so"
+
+// toolBefore is such a tool, by its path; empty: there is none.
+func toolBefore(m *rundir.Manifest) string {
+	for _, w := range m.Worlds {
+		for _, u := range w.Unrecorded {
+			if tool, _, found := strings.Cut(u.Reason, beforeLibrary); found {
+				return tool
+			}
+		}
+	}
+	for _, note := range m.Notes {
+		if tool, _, found := strings.Cut(note, beforeLibrary); found && strings.HasPrefix(tool, "/") {
+			return tool
+		}
+	}
+	return ""
 }
 
 // clockTrouble is an error in the times of different hosts that hides who waited for whom in most programs, in nanoseconds.

@@ -42,6 +42,7 @@ type Report struct {
 type Machine struct {
 	Host, Kernel, Arch string // Arch as Go names it
 	Library            Library
+	Order              Order
 	MPIs               []MPI
 	Launchers          []Launcher
 	PMU                PMU
@@ -67,6 +68,21 @@ type Library struct {
 	NoEvents  []string // that cannot, each as "name: reason"
 	ReadingNS float64  // of all events, once
 	Asked     bool     // the events are the user's choice
+}
+
+// Order is who else wraps MPI functions in programs that are started from here.
+type Order struct {
+	Error   string
+	Own     bool    // LD_PRELOAD names libmoriens.so itself, and the order is that; else it comes first, as under moriens run
+	Before  []Other // libmoriens.so: they see all calls, and it sees what they pass on
+	Behind  []Other
+	NoStack bool // MORIENS_STACK=0
+}
+
+// An Other is another tool.
+type Other struct {
+	Path      string
+	Functions int // that libmoriens.so wraps too
 }
 
 // PAPI is what the library saw of it.

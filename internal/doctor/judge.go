@@ -12,7 +12,7 @@ import (
 func Judge(m Machine, version string) Report {
 	r := Report{Version: version, Host: m.Host, Kernel: m.Kernel, Possible: true}
 	for _, list := range [][]Finding{
-		{judgeLibrary(m)}, judgeMPIs(m), {judgePMU(m.PMU)}, judgeCounters(m), {judgeClock(m.Library), judgeLibunwind(m.Library)},
+		{judgeLibrary(m)}, judgeOrder(m), judgeMPIs(m), {judgePMU(m.PMU)}, judgeCounters(m), {judgeClock(m.Library), judgeLibunwind(m.Library)},
 		judgeMemory(m.Memory), judgeLimits(m), {judgeSlurm(m.Slurm)},
 	} {
 		r.Findings = append(r.Findings, list...)
@@ -44,6 +44,35 @@ func judgeLibrary(m Machine) Finding {
 		f.Found += fmt.Sprintf(", %s, layout %d, loads", m.Arch, l.Layout)
 	}
 	return f
+}
+
+// judgeOrder says who else wraps MPI, once for each tool; one finding where there is none.
+func judgeOrder(m Machine) []Finding {
+	o := m.Order
+	switch {
+	case m.Library.Layout == 0:
+		return nil // which is fatal
+	case o.Error != "":
+		return []Finding{{ID: "preload.order", Status: Warn, Found: "not known", Why: o.Error, Do: "look at LD_PRELOAD: what it names beside libmoriens.so may not load"}}
+	case len(o.Before)+len(o.Behind) == 0:
+		return []Finding{{ID: "preload.order", Status: OK, Found: "no other library that is preloaded here wraps MPI"}}
+	}
+	var list []Finding
+	for _, x := range o.Before {
+		list = append(list, Finding{
+			ID: "preload.order", Status: Warn, Found: fmt.Sprintf("%s comes before libmoriens.so and wraps %d of its functions", x.Path, x.Functions),
+			Why: "calls that it makes as PMPI_… are not recorded; if it makes all so, nothing is", Do: "name libmoriens.so first in LD_PRELOAD: it passes calls on to tools behind it",
+		})
+	}
+	for _, x := range o.Behind {
+		f := Finding{ID: "preload.order", Status: OK, Found: fmt.Sprintf("%s comes behind libmoriens.so, which passes calls of %d functions on to it", x.Path, x.Functions)}
+		if o.NoStack {
+			f.Status, f.Found = Warn, fmt.Sprintf("%s comes behind libmoriens.so and wraps %d of its functions", x.Path, x.Functions)
+			f.Why, f.Do = "MORIENS_STACK is 0: it sees no call of C", "unset MORIENS_STACK if both are to see them"
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 func judgeClock(l Library) Finding {

@@ -52,6 +52,11 @@ func TestJudge(t *testing.T) {
 			m.Library = Library{Path: "/x.so", Arch: "amd64", Error: "it was preloaded and did not answer", Said: "ld.so: version GLIBC_2.38 not found"}
 		}},
 		{"library of another layout", func(m *Machine) { m.Library.Layout = 999 }},
+		{"tools on both sides", func(m *Machine) {
+			m.Order = Order{Own: true, Before: []Other{{"/opt/darshan/libdarshan.so", 70}}, Behind: []Other{{"/opt/dlb/libdlb_mpi.so", 200}}}
+		}},
+		{"a tool that is passed by", func(m *Machine) { m.Order = Order{Behind: []Other{{"/opt/dlb/libdlb_mpi.so", 200}}, NoStack: true} }},
+		{"a preloaded library that does not load", func(m *Machine) { m.Order.Error = "it was preloaded and did not answer" }},
 		{"no MPI", func(m *Machine) { m.MPIs, m.Launchers = nil, nil }},
 		{"MPI that does not load", func(m *Machine) {
 			m.MPIs[0].Error = "libfabric.so.1: cannot open shared object file"

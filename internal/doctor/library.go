@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 )
@@ -45,15 +46,68 @@ func probeLibrary(ctx context.Context, c Config) Library {
 	return l
 }
 
+// probeOrder has the library say who else is preloaded and wraps MPI.
+func probeOrder(ctx context.Context, l Library) (o Order) {
+	if l.Layout == 0 {
+		return Order{Error: "libmoriens.so has not answered"}
+	}
+	preload, own := preloadOrder(l.Path, os.Getenv("LD_PRELOAD"))
+	s := askPreloaded(ctx, preload, "order")
+	o.Own = own
+	answered := false
+	for line := range strings.Lines(s.stdout) {
+		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		switch {
+		case fields[0] == "order":
+			answered = true
+		case fields[0] == "no-stack":
+			o.NoStack = true
+		case len(fields) == 3 && (fields[0] == "before" || fields[0] == "behind"):
+			n, _ := strconv.Atoi(fields[2])
+			list := &o.Before
+			if fields[0] == "behind" {
+				list = &o.Behind
+			}
+			*list = append(*list, Other{fields[1], n})
+		}
+	}
+	switch {
+	case s.err != nil:
+		o.Error = s.complaint()
+	case !answered:
+		o.Error = "it was preloaded and did not answer"
+	}
+	return o
+}
+
+// preloadOrder is what LD_PRELOAD holds in a measured program: what it holds already where that names the library, by whatever path, else the
+// library and what it holds.
+func preloadOrder(library, old string) (preload string, own bool) {
+	names := strings.FieldsFunc(old, func(r rune) bool { return r == ':' || r == ' ' })
+	for i, name := range names {
+		if filepath.Base(name) == filepath.Base(library) {
+			names[i], own = library, true
+		}
+	}
+	if !own {
+		names = append([]string{library}, names...)
+	}
+	return strings.Join(names, ":"), own
+}
+
 // askLibrary has libmoriens.so answer a question: see cshim/src/probe.c. What is preloaded already stays so.
 func askLibrary(ctx context.Context, library, question string, env ...string) said {
-	program, err := dynamicProgram()
-	if err != nil {
-		return said{err: err}
-	}
 	preload := library
 	if old := os.Getenv("LD_PRELOAD"); old != "" {
 		preload += ":" + old
+	}
+	return askPreloaded(ctx, preload, question, env...)
+}
+
+func askPreloaded(ctx context.Context, preload, question string, env ...string) said {
+	program, err := dynamicProgram()
+	if err != nil {
+		return said{err: err}
 	}
 	return ask(ctx, append(env, "LD_PRELOAD="+preload, "MORIENS_PROBE="+question, "MORIENS_RUN="), program)
 }

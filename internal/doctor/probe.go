@@ -36,6 +36,7 @@ func Probe(ctx context.Context, c Config) Machine {
 		m.Kernel = unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
 	}
 	m.Library = probeLibrary(ctx, c)
+	m.Order = probeOrder(ctx, m.Library)
 	m.Launchers = probeLaunchers(ctx)
 	m.MPIs = probeMPIs(ctx, m.Library, m.Launchers)
 	m.Memory = probeMemory(c, m.Limits.AllCPUs)

@@ -3,6 +3,7 @@ package doctor
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"moriens/internal/mpitest"
 	"moriens/internal/testenv"
 )
 
@@ -231,6 +233,56 @@ func TestCgroups(t *testing.T) {
 	}
 	if !slices.Equal(quotas, []float64{0, 1.5, 0, 0, 4}) {
 		t.Errorf("%v", quotas)
+	}
+}
+
+// The order is that of LD_PRELOAD where it names the library, wherever that one lies; else the library comes first.
+func TestPreloadOrder(t *testing.T) {
+	for _, c := range []struct {
+		old, want string
+		own       bool
+	}{
+		{"", "/m/libmoriens.so", false},
+		{"/a.so", "/m/libmoriens.so:/a.so", false},
+		{"/a.so /b.so:", "/m/libmoriens.so:/a.so:/b.so", false},
+		{"/a.so:/x/libmoriens.so:/b.so", "/a.so:/m/libmoriens.so:/b.so", true},
+	} {
+		if got, own := preloadOrder("/m/libmoriens.so", c.old); got != c.want || own != c.own {
+			t.Errorf("%q: %q, %v", c.old, got, own)
+		}
+	}
+	library := Library{Path: mpitest.Library(t), Layout: 5}
+	dir := t.TempDir()
+	wrapper := func(name, text string) string {
+		source, out := filepath.Join(dir, name+".c"), filepath.Join(dir, name+".so")
+		if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", out, source).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return out
+	}
+	one := wrapper("one", "int MPI_Init(int *c, char ***v) { return 0; }\nint MPI_Finalize(void) { return 0; }\n")
+	two := wrapper("two", "int MPI_Barrier(void *c) { return 0; }\nint MPI_Comm_rank(void *c, int *r) { return 0; }\n")
+	none := wrapper("none", "int MPI_Comm_rank(void *c, int *r) { return 0; }\n")
+	for _, c := range []struct {
+		preload, stack string
+		want           Order
+	}{
+		{"", "", Order{}},
+		{none, "", Order{}},
+		{one + ":" + library.Path + ":" + two, "1", Order{Own: true, Before: []Other{{one, 2}}, Behind: []Other{{two, 1}}}},
+		{one + ":" + two, "0", Order{Behind: []Other{{one, 2}, {two, 1}}, NoStack: true}},
+	} {
+		t.Setenv("LD_PRELOAD", c.preload)
+		t.Setenv("MORIENS_STACK", c.stack)
+		got := probeOrder(t.Context(), library)
+		slices.SortFunc(got.Behind, func(a, b Other) int { return strings.Compare(a.Path, b.Path) })
+		// With MORIENS_STACK=0 too, the question is who lies there.
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%q: %+v, want %+v", c.preload, got, c.want)
+		}
 	}
 }
 

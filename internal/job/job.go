@@ -159,7 +159,7 @@ func environment(argv, env []string, p Preload) ([]string, []string, error) {
 		set("MORIENS_CALLPATH", strconv.Itoa(p.Callpath))
 		delete(values, "MORIENS_CALLPATH")
 	}
-	for _, option := range []string{"MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN"} {
+	for _, option := range []string{"MORIENS_EVENTS", "MORIENS_CALLPATH", "MORIENS_RING", "MORIENS_RING_MAX", "MORIENS_POLL_GAP", "MORIENS_PAPI", "MORIENS_DRAIN", "MORIENS_STACK"} {
 		if values[option] != "" {
 			names = append(names, option)
 		}

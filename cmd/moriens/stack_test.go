@@ -1,0 +1,106 @@
+package main_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/internal/mpitest"
+)
+
+// stackPrograms builds a program of three barriers, the same with wrappers of MPI_Init and MPI_Finalize of its own, and a tool that wraps all it calls
+// and goes on to PMPI.
+func stackPrograms(t *testing.T, mpi mpitest.MPI) (plain, own, tool string) {
+	t.Helper()
+	dir := t.TempDir()
+	source := filepath.Join(mpitest.Root(t), "cshim", "test", "stub.c")
+	wrappers := filepath.Join(dir, "tool.c")
+	if err := os.WriteFile(wrappers, []byte("#include <mpi.h>\nint MPI_Init(int *argc, char ***argv) { return PMPI_Init(argc, argv); }\n"+
+		"int MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\nint MPI_Finalize(void) { return PMPI_Finalize(); }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	plain, own, tool = filepath.Join(dir, "plain"), filepath.Join(dir, "own"), filepath.Join(dir, "libtool.so")
+	for _, args := range [][]string{{"-o", plain, source}, {"-DOWN", "-o", own, source}, {"-shared", "-fPIC", "-o", tool, wrappers}} {
+		if out, err := exec.Command(mpi.CC, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return plain, own, tool
+}
+
+// A tool that is called in the library's place is named in the results and in the hint; what it passes on is there.
+func TestToolBefore(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plain, own, tool := stackPrograms(t, mpi)
+		library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
+		run := func(program ...string) (outcome, string) {
+			t.Helper()
+			out := filepath.Join(t.TempDir(), "run")
+			return execute(t, nil, append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", program...)...)...), out
+		}
+
+		o, out := run("env", "LD_PRELOAD="+tool+":"+library, plain)
+		if o.status != 3 {
+			t.Errorf("status %d, want 3\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		reason := tool + " comes before libmoriens.so and answered all its MPI calls"
+		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: name libmoriens.so first in LD_PRELOAD")
+		checkUnrecorded(t, out, 2, reason)
+
+		o, out = run("sh", "-c", `if test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1; then LD_PRELOAD=`+tool+":"+library+"; fi; exec "+plain)
+		if o.status != 3 {
+			t.Errorf("status %d, want 3\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		contains(t, o.stderr, "1 of 2 ranks could not record", "hint: "+tool+" comes before libmoriens.so: name libmoriens.so first in LD_PRELOAD")
+		m := readManifest(t, out)
+		if u := m.Worlds[0].Unrecorded; m.Ranks != 2 || len(m.Worlds) != 1 || len(u) != 1 || !slices.Equal(u[0].List, []int{1}) || u[0].Reason != reason {
+			t.Errorf("%d ranks, worlds %+v", m.Ranks, m.Worlds)
+		}
+
+		o, out = run(own)
+		m = readManifest(t, out)
+		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
+			t.Errorf("status %d, died %v\n%s", o.status, m.Losses.RanksDied, d)
+		}
+		note := own + " comes before libmoriens.so and answers 2 of the MPI functions itself, MPI_Init without passing it on"
+		if !slices.ContainsFunc(m.Notes, func(text string) bool { return strings.HasPrefix(text, note) }) {
+			t.Errorf("no %q in %q", note, m.Notes)
+		}
+		contains(t, o.stdout, note)
+
+		// By plain preload nobody has been called before the first barrier, and nobody is at the end.
+		out = filepath.Join(t.TempDir(), "run")
+		o = execute(t, []string{"MORIENS_DIR=" + out}, mpi.Args(2, library, own)...)
+		m = readManifest(t, out)
+		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
+			t.Errorf("status %d, died %v\n%s%s", o.status, m.Losses.RanksDied, d, o.stderr)
+		}
+	})
+}
+
+// moriens run puts its library before what is preloaded already, and the job's results are whole.
+func TestToolBehind(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plain, _, tool := stackPrograms(t, mpi)
+		for stack, note := range map[string]string{
+			"1": tool + " comes behind libmoriens.so: 3 MPI functions go through it, and its time counts as theirs",
+			"0": tool + " comes behind libmoriens.so and is passed by, for MORIENS_STACK is 0: of 3 MPI functions it sees no call of C",
+		} {
+			out := filepath.Join(t.TempDir(), "run")
+			o := execute(t, []string{"LD_PRELOAD=" + tool, "MORIENS_STACK=" + stack},
+				append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"}, mpi.Args(2, "", plain)...)...)
+			m := readManifest(t, out)
+			if d := cmp.Diff(map[string]int{"MPI_Init": 2, "MPI_Barrier": 6, "MPI_Finalize": 2}, m.MPICalls); d != "" || o.status != 0 || m.Complete == nil || !*m.Complete {
+				t.Errorf("status %d, complete %v\n%s%s", o.status, m.Complete, d, o.stderr)
+			}
+			if !slices.Contains(m.Notes, note) {
+				t.Errorf("no %q in %q", note, m.Notes)
+			}
+		}
+	})
+}

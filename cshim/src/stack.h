@@ -1,0 +1,46 @@
+/*
+ * Other tools that wrap MPI, in the same process. A wrapper of ours goes on to the next MPI_X behind us in the
+ * loader's order, which is that of a tool where one lies there, else PMPI_X of the MPI library. What such a tool calls
+ * meanwhile under an MPI_… name comes to us first: it is not outermost (record.h), so it passes on without a record.
+ *
+ * A tool before us is called in our place. What it passes on as MPI_… we see, what it calls as PMPI_… we do not: it
+ * is named.
+ */
+#ifndef MORIENS_STACK_H
+#define MORIENS_STACK_H
+
+#include "base.h"
+#include "process.h"
+
+#define MORIENS_OTHERS 4u /* tools on one side that are named */
+
+struct moriens_other {
+	uintptr_t base;
+	uint32_t functions; /* wrapped ones that it has */
+	char path[1024];
+};
+
+struct moriens_others {
+	uint32_t count;
+	struct moriens_other other[MORIENS_OTHERS];
+};
+
+/* What a wrapper goes on to, by the name PMPI_X; NULL: there is neither PMPI_X nor another MPI_X. */
+void *moriens_stack_next(const char *pmpi, const void *site);
+
+/* The same for a Fortran symbol, by its own name. */
+void *moriens_stack_next_fortran(const char *symbol, const void *site);
+
+/* The objects before us that have functions which we wrap. The MPI library is one only where it lies before us. */
+void moriens_stack_before(struct moriens_others *others);
+
+/* Those behind us, less the MPI library. */
+void moriens_stack_behind(const void *site, struct moriens_others *others);
+
+/* MPI_Init, or another call that sets MPI up, has come to us. */
+void moriens_stack_initialises(void);
+
+/* Names the other tools to the user, once the process file is there. */
+void moriens_stack_tell(struct moriens_process_file *process, const void *site);
+
+#endif
