@@ -30,6 +30,7 @@ type Agent struct {
 	path      string
 	process   *ring.Process
 	modules   map[uint32]ring.Module
+	places    map[uint32]ring.Place
 	defined   map[uint32]bool // call paths that were sent
 	logDead   bool            // its log is corrupt from here on
 	undefined uint64          // calls whose path the log does not define
@@ -73,7 +74,8 @@ func openAgent(path string) (*Agent, error) {
 		return nil, err
 	}
 	a := &Agent{
-		path: path, process: p, modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
+		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
+		defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
 	a.messages = message.New(a.sendMeaning)
 	return a, nil
@@ -232,6 +234,9 @@ func (n *Node) define(a *Agent) {
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
 	}
+	for _, place := range l.Places {
+		a.places[place.Number] = place
+	}
 	n.defineComms(a, l.Comms)
 	for _, note := range l.Notes {
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
@@ -244,6 +249,11 @@ func (n *Node) define(a *Agent) {
 		a.defined[p.ID] = true
 		c := &moriensv1.CallPath{Process: a.process.ID, Path: p.ID}
 		for _, f := range p.Frames {
+			if f.Place != 0 {
+				place := a.places[f.Place]
+				c.Frames = append(c.Frames, &moriensv1.Frame{Function: place.Function, File: place.File, Line: place.Line})
+				continue
+			}
 			m := a.modules[f.Module] // none for 0
 			n.addSource(m, f.Offset)
 			c.Frames = append(c.Frames, &moriensv1.Frame{Module: m.Path, BuildId: m.BuildID, Offset: f.Offset})

@@ -57,7 +57,7 @@ func (n *Node) restore() error {
 func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 	a := &Agent{
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
-		modules: make(map[uint32]ring.Module), defined: make(map[uint32]bool), names: make(map[uint32]bool),
+		modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
 	matcher, threads, err := message.Restore(s.Matcher, a.sendMeaning)
 	if err != nil {
@@ -95,6 +95,9 @@ func (a *Agent) relearn(end uint64) {
 	l, _ := a.process.ReadLogTo(end) // an error comes again with what is behind
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
+	}
+	for _, place := range l.Places {
+		a.places[place.Number] = place
 	}
 	for _, c := range l.Comms {
 		a.messages.Define(c.Number, c.Peers)

@@ -55,7 +55,7 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 	if f.Rank >= f.Size {
 		who.Size = 0 // a damaged name
 	}
-	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before}
+	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before, Past: f.Past}
 	if f.Before != "" {
 		fault.Reason = f.Before + " comes before libmoriens.so and answered all its MPI calls"
 	}

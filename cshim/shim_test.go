@@ -90,6 +90,7 @@ type process struct {
 	comms      map[uint32]ring.Comm
 	notes      []string
 	names      map[uint32]string
+	places     map[uint32]ring.Place
 	threads    [][]ring.Record // calls, by thread
 	marks      [][]ring.Record // by thread
 	dropped    int
@@ -149,6 +150,7 @@ func readProcess(t *testing.T, path string) *process {
 	}
 	t.Cleanup(func() { file.Close() })
 	p := &process{Process: file, modules: map[uint32]ring.Module{}, paths: map[uint32]ring.Path{}, names: map[uint32]string{}, comms: map[uint32]ring.Comm{}}
+	p.places = map[uint32]ring.Place{}
 	log, err := file.ReadLog()
 	if err != nil {
 		t.Fatal(err)
@@ -161,6 +163,9 @@ func readProcess(t *testing.T, path string) *process {
 	}
 	for _, name := range log.Names {
 		p.names[name.Number] = name.Text
+	}
+	for _, place := range log.Places {
+		p.places[place.Number] = place
 	}
 	for _, c := range log.Comms {
 		p.comms[c.Number] = c
@@ -213,7 +218,7 @@ func readRing(t *testing.T, path string, processes map[uint64]*process) {
 		}
 		p.threads[r.Thread] = append(p.threads[r.Thread], rec)
 		path, known := p.paths[rec.Path]
-		if !known || len(path.Frames) == 0 || p.modules[path.Frames[0].Module].Path == "" {
+		if !known || len(path.Frames) == 0 || p.modules[path.Frames[0].Module].Path == "" && p.places[path.Frames[0].Place].File == "" {
 			t.Errorf("rank %d: %v has path %d, which is %+v", p.Rank, rec.Call, rec.Path, path)
 		}
 	}

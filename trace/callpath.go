@@ -15,7 +15,8 @@ type CallPath struct {
 }
 
 // A Frame is a return address within a file that was mapped. Module, BuildID and Offset identify it; the rest says where the
-// call before it is in the source, as far as that is known.
+// call before it is in the source, as far as that is known. A line of a program that an interpreter runs, such as Python, has no Module and
+// no Offset: Function, File and Line identify it.
 type Frame struct {
 	Module  string // file name of the executable or library; empty = in no module
 	BuildID string // hexadecimal GNU build id; empty where the module has none

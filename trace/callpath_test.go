@@ -14,6 +14,7 @@ func TestPlace(t *testing.T) {
 		{Frame{Offset: 0x10}, "", ""},
 		{Frame{Module: "app", Offset: 0x10}, "app+0x10", "app+0x10"},
 		{Frame{Module: "app", Function: "solve"}, "solve", "solve"},
+		{Frame{Function: "Solver.step", File: "/home/jac.py", Line: 7}, "jac.py:7", "jac.py:7"},
 		{Frame{Module: "app", Function: "solve", File: "/src/solve.c", Line: 7}, "solve.c:7", "solve.c:7"},
 		{Frame{Function: "LAMMPS_NS::CommBrick::forward_comm"}, "LAMMPS_NS::CommBrick::forward_comm", "CommBrick::forward_comm"},
 		{Frame{Function: "a::List<std::pair<int, b::C> >::sort"}, "a::List<std::pair<int, b::C> >::sort", "List<…>::sort"},
@@ -75,11 +76,14 @@ func TestNames(t *testing.T) {
 		{Function: "MPI_Test", Frames: []Frame{at(0x60, "main")}},
 		{Function: "MPI_Test", Frames: []Frame{other}},
 		{Function: "MPI_Bcast", Frames: []Frame{at(0x40, "")}},
+		{Function: "MPI_Scan", Frames: []Frame{{Function: "f", File: "/a/jac.py", Line: 7}, {Function: "main", File: "/a/jac.py", Line: 9}}},
+		{Function: "MPI_Scan", Frames: []Frame{{Function: "f", File: "/b/jac.py", Line: 7}, {Function: "main", File: "/b/jac.py", Line: 12}}},
 	}}
 	want := []string{
 		"?", "MPI_Init", "MPI_Send@solve(+0x10)", "MPI_Send@solve(+0x20)", "MPI_Recv@solve",
 		"MPI_Wait@solve(+0x30)<main(+0x90)", "MPI_Wait@solve(+0x30)<main(+0xa0)", "MPI_Wait@solve.c:7",
 		"MPI_Test@main(+0x60)#8", "MPI_Test@main(+0x60)#9", "MPI_Bcast@app+0x40",
+		"MPI_Scan@jac.py:7<jac.py:9", "MPI_Scan@jac.py:7<jac.py:12",
 	}
 	if got := run.Names(); !slices.Equal(got, want) {
 		t.Errorf("names\n%q, want\n%q", got, want)

@@ -27,7 +27,8 @@ type pairGroup struct {
 	group uint32
 }
 
-// hashFrames tells call paths apart by what identifies their frames, as the collector does: the file's name without its folder, its build id, and the offset.
+// hashFrames tells call paths apart by what identifies their frames, as the collector does: the file's name without its folder, its build id, and the offset; of a line
+// that has no address, its file, function and number.
 func hashFrames(frames []*moriensv1.Frame) uint64 {
 	h := fnv.New64a()
 	number := func(n uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, n)) }
@@ -42,6 +43,13 @@ func hashFrames(frames []*moriensv1.Frame) uint64 {
 			h.Write(f.BuildId)
 		}
 		number(f.Offset)
+		if f.Function != "" || f.File != "" || f.Line != 0 {
+			for _, text := range []string{f.Function, f.File} {
+				number(uint64(len(text)))
+				h.Write([]byte(text))
+			}
+			number(uint64(f.Line))
+		}
 	}
 	return h.Sum64()
 }

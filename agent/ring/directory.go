@@ -41,6 +41,8 @@ type Fault struct {
 	Errno syscall.Errno
 	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is none, and Errno says why.
 	Before string
+	// Past is the path of the MPI library that the rank has found by dlopen and called past the recording; empty: it has not, and Errno says why.
+	Past string
 }
 
 // Found is what a scan has found that no scan before it had.
@@ -135,6 +137,7 @@ func NewDirectory(path string) *Directory {
 var (
 	processName = regexp.MustCompile(`^[0-9a-f]{16}\.process$`)
 	ringName    = regexp.MustCompile(`^[0-9a-f]{16}\.[0-9]{1,10}\.ring$`)
+	pastName    = regexp.MustCompile(`^past-(-1|[0-9]{1,9})-([0-9]{1,9})-([0-9]{1,9})$`)
 	startName   = regexp.MustCompile(`^[0-9a-f]{16}\.start$`)
 	faultName   = regexp.MustCompile(`^fault-(-1|[0-9]{1,9})-([0-9]{1,5})(?:-([0-9]{1,9})-([0-9]{1,9}))?$`)
 )
@@ -183,6 +186,17 @@ func (d *Directory) Scan() (Found, error) {
 				}
 			}
 			found.Faults = append(found.Faults, f)
+		case pastName.MatchString(name):
+			past := pastName.FindStringSubmatch(name)
+			var numbers [3]int
+			for i := range numbers {
+				numbers[i], _ = strconv.Atoi(past[1+i])
+			}
+			library := d.text(name)
+			if library == "" {
+				library = "libmpi" // the file cannot be read, or is no longer there
+			}
+			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[1], PID: numbers[2], Past: library})
 		default:
 			continue
 		}
@@ -274,7 +288,7 @@ func (d *Directory) Clear() error {
 
 // ours says whether a file is one that a process of the run makes, by its name.
 func ours(name string) bool {
-	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || startName.MatchString(name)
+	return processName.MatchString(name) || ringName.MatchString(name) || faultName.MatchString(name) || pastName.MatchString(name) || startName.MatchString(name)
 }
 
 func (d *Directory) clear(ours func(name string) bool) error {

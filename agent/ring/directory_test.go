@@ -55,6 +55,16 @@ func TestDirectory(t *testing.T) {
 		Faults: []ring.Fault{{Name: "fault-5-28-8-4711", Rank: 5, Size: 8, PID: 4711, Errno: syscall.ENOSPC}},
 	})
 	expect(ring.Found{})
+	// Ranks that have called MPI past us: one names the library, the file of another cannot be read as one.
+	if err := os.WriteFile(filepath.Join(path, "past-1-2-11"), []byte("/lib/libmpi.so.40"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(path, "past--1-0-12"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(ring.Found{Faults: []ring.Fault{
+		{Name: "past--1-0-12", Rank: -1, PID: 12, Past: "libmpi"}, {Name: "past-1-2-11", Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40"},
+	}})
 	// What is not ours stays, and so does the directory.
 	if err := d.Remove(); err == nil {
 		t.Error("a directory with strangers' files was removed")

@@ -72,7 +72,7 @@ func sample(f *testing.F) (processFile, ringFile []byte) {
 	p.Path(ringwriter.Frame{Module: module, Offset: 3})
 	p.Note("a note")
 	w, err := p.Thread(16)
-	if err != nil || !p.Log(commEntry()) || p.Name("phase") == 0 {
+	if err != nil || !p.Log(commEntry()) || p.Name("phase") == 0 || p.Place("jac.py", "main", 7) == 0 {
 		f.Fatal(err)
 	}
 	w.Call(mpicall.Init, 1, 1, 2)
@@ -231,19 +231,26 @@ func FuzzProcess(f *testing.F) {
 	const comm = log + 56 + 32 + 16                      // after a module, a path and a note
 	const ranks = comm + 40
 	const name = ranks + 24
-	f.Add(at(comm+6, 65535, 2), uint16(len(base)))       // more ranks than the entry holds
-	f.Add(at(comm+8, 0, 4), uint16(len(base)))           // communicator 0
-	f.Add(at(comm+12, 31, 4), uint16(len(base)))         // all that a communicator can be
-	f.Add(at(comm+24, 6, 4), uint16(len(base)))          // a rank that it does not have
-	f.Add(at(comm+28, 0, 4), uint16(len(base)))          // of no size
-	f.Add(at(comm+32, ^uint64(0), 4), uint16(len(base))) // of more peers than were told
-	f.Add(at(ranks+8, ^uint64(0), 4), uint16(len(base))) // of fewer
-	f.Add(at(name+6, 65535, 2), uint16(len(base)))       // a name longer than its entry
-	f.Add(at(name, 8, 4), uint16(len(base)))             // one without its fixed part
-	f.Add(at(name+8, 0, 4), uint16(len(base)))           // name 0
-	f.Add(at(name+16, 0xff, 1), uint16(len(base)))       // not UTF-8
-	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))      // rank -1
-	f.Add(at(44, 9, 4), uint16(len(base)))               // an unknown clock
+	const place = name + 24
+	f.Add(at(comm+6, 65535, 2), uint16(len(base)))        // more ranks than the entry holds
+	f.Add(at(comm+8, 0, 4), uint16(len(base)))            // communicator 0
+	f.Add(at(comm+12, 31, 4), uint16(len(base)))          // all that a communicator can be
+	f.Add(at(comm+24, 6, 4), uint16(len(base)))           // a rank that it does not have
+	f.Add(at(comm+28, 0, 4), uint16(len(base)))           // of no size
+	f.Add(at(comm+32, ^uint64(0), 4), uint16(len(base)))  // of more peers than were told
+	f.Add(at(ranks+8, ^uint64(0), 4), uint16(len(base)))  // of fewer
+	f.Add(at(name+6, 65535, 2), uint16(len(base)))        // a name longer than its entry
+	f.Add(at(name, 8, 4), uint16(len(base)))              // one without its fixed part
+	f.Add(at(name+8, 0, 4), uint16(len(base)))            // name 0
+	f.Add(at(name+16, 0xff, 1), uint16(len(base)))        // not UTF-8
+	f.Add(at(place+6, 65535, 2), uint16(len(base)))       // a place longer than its entry
+	f.Add(at(place, 16, 4), uint16(len(base)))            // one without its fixed part
+	f.Add(at(place+8, 0, 4), uint16(len(base)))           // place 0
+	f.Add(at(place+12, ^uint64(0), 4), uint16(len(base))) // a line that is none
+	f.Add(at(place+16, 11, 4), uint16(len(base)))         // a file's name longer than all of it
+	f.Add(at(place+24, 0xff, 1), uint16(len(base)))       // not UTF-8
+	f.Add(at(32, 0xffffffff, 4), uint16(len(base)))       // rank -1
+	f.Add(at(44, 9, 4), uint16(len(base)))                // an unknown clock
 	const threads, failed, fault = 132, 136, 140
 	for _, count := range []int{152, 160, 168, 176} {
 		f.Add(at(count, ^uint64(0), 8), uint16(len(base)))    // a negative number of what was lost

@@ -22,10 +22,18 @@ type Path struct {
 	Frames []Frame
 }
 
-// Frame is a return address.
+// Frame is a return address, or a Place.
 type Frame struct {
 	Module uint32 // 0 = not in any module
+	Place  uint32 // 0, or the number of a Place: it has no Module and no Offset
 	Offset uint64 // from the module's load address
+}
+
+// Place is a line of a program that an interpreter runs. Texts are valid UTF-8.
+type Place struct {
+	Number         uint32 // from 1
+	File, Function string
+	Line           uint32 // from 1; 0 = unknown
 }
 
 // Log is what a process has defined.
@@ -35,6 +43,7 @@ type Log struct {
 	Notes   []string // lines for the user; valid UTF-8
 	Comms   []Comm
 	Names   []Name
+	Places  []Place
 }
 
 // Comm is a communicator, a window or a file of a process: what has collective calls of its own.
@@ -87,8 +96,8 @@ type Name struct {
 	Text   string // valid UTF-8
 }
 
-// ReadLog decodes what the process has defined since the last call. A module comes before the first
-// path that names it. After an error, which wraps ErrCorrupt, what is returned with it is good and
+// ReadLog decodes what the process has defined since the last call. A module and a place come before the first
+// path that names them. After an error, which wraps ErrCorrupt, what is returned with it is good and
 // nothing more can be decoded.
 func (p *Process) ReadLog() (Log, error) { return p.ReadLogTo(math.MaxUint64) }
 
@@ -149,6 +158,11 @@ func (p *Process) decode(end uint64, log *Log) {
 				text := string(body[shmabi.LogNameBytes:][:entry.Length])
 				log.Names = append(log.Names, Name{view[shmabi.LogName](body).Name, strings.ToValidUTF8(text, "\uFFFD")})
 			}
+		case shmabi.LogPlaceKind:
+			var place Place
+			if place, ok = decodePlace(body, int(entry.Length)); ok {
+				log.Places = append(log.Places, place)
+			}
 		}
 		if !ok {
 			p.err = corrupt(p.name, "log entry at %d: kind %d, length %d in %d bytes", p.read, entry.Kind, entry.Length, entry.Bytes)
@@ -192,9 +206,22 @@ func decodePath(body []byte, length int) (Path, bool) {
 	path := Path{ID: p.Path, Frames: make([]Frame, length)}
 	for i := range path.Frames {
 		f := *view[shmabi.LogFrame](body[shmabi.LogPathBytes+i*shmabi.LogFrameBytes:])
-		path.Frames[i] = Frame{Module: f.Module, Offset: f.Offset}
+		path.Frames[i] = Frame{Module: f.Module, Place: f.Place, Offset: f.Offset}
 	}
 	return path, true
+}
+
+func decodePlace(body []byte, length int) (Place, bool) {
+	if len(body) < shmabi.LogPlaceBytes+length {
+		return Place{}, false
+	}
+	e := *view[shmabi.LogPlace](body)
+	if e.Place == 0 || uint64(e.Bytes) > uint64(length) || e.Line > math.MaxInt32 {
+		return Place{}, false
+	}
+	text := func(bytes []byte) string { return strings.ToValidUTF8(string(bytes), "\uFFFD") }
+	names := body[shmabi.LogPlaceBytes:][:length]
+	return Place{Number: e.Place, File: text(names[:e.Bytes]), Function: text(names[e.Bytes:]), Line: e.Line}, true
 }
 
 func decodeComm(body []byte, length int) (Comm, bool) {

@@ -130,7 +130,38 @@ func TestLog(t *testing.T) {
 	w.Name("")
 	w.Name("\xff\"\n→")
 	expect(ring.Log{Names: []ring.Name{{Number: 1, Text: "solve"}, {Number: 2}, {Number: 3, Text: "\uFFFD\"\n→"}}})
+	jac, main := w.Place("/home/größe/jac.py", "Solver.step", 7), w.Place("jac.py", "", 0)
+	if again := w.Place("/home/größe/jac.py", "Solver.step", 7); jac != 1 || main != 2 || again != jac {
+		t.Errorf("places %d, %d, and the first again: %d", jac, main, again)
+	}
+	w.Path(ringwriter.Frame{Place: jac}, ringwriter.Frame{Place: main})
+	expect(ring.Log{
+		Places: []ring.Place{{Number: 1, File: "/home/größe/jac.py", Function: "Solver.step", Line: 7}, {Number: 2, File: "jac.py"}},
+		Paths:  []ring.Path{{ID: 4, Frames: []ring.Frame{{Place: 1}, {Place: 2}}}},
+	})
 	expect(ring.Log{})
+}
+
+// Where there is no room for more places, those that there are stay.
+func TestManyPlaces(t *testing.T) {
+	w, p := opened(t, ringwriter.Identity{LogBytes: 1 << 20})
+	defer w.Exit()
+	const most = 3072
+	for i := range uint32(most + 5) {
+		want := i + 1
+		if i >= most {
+			want = 0
+		}
+		if got := w.Place("a.py", "f", i); got != want {
+			t.Fatalf("place %d has number %d", i, got)
+		}
+	}
+	if got := w.Place("a.py", "f", most/2); got != most/2+1 {
+		t.Errorf("a known one has number %d", got)
+	}
+	if log, err := p.ReadLog(); err != nil || len(log.Places) != most || log.Places[most-1].Line != most-1 {
+		t.Errorf("%d places, %v", len(log.Places), err)
+	}
 }
 
 // The lock that tells that a process lives hangs on its mapping: an application that closes descriptors that

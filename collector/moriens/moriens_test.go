@@ -301,6 +301,9 @@ func TestWhyEmpty(t *testing.T) {
 		{"could not record", func(f *feeder) {
 			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Errno: 28}}})
 		}, "no rank could record"},
+		{"past", func(f *feeder) {
+			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Past: "/lib/libmpi.so"}}})
+		}, "no rank could record: an MPI library was loaded past moriens by dlopen, and its calls were not recorded: /lib/libmpi.so"},
 		{"one call", func(f *feeder) {
 			f.clock(0, 0)
 			f.process(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC})
@@ -321,6 +324,9 @@ func TestWhyEmpty(t *testing.T) {
 			}
 			if !strings.Contains(r.Manifest.Empty, tt.want) {
 				t.Errorf("empty because %q, want %q", r.Manifest.Empty, tt.want)
+			}
+			if past := strings.Contains(r.Advice, "docs/limits.md"); past != (tt.name == "past") {
+				t.Errorf("advice %q", r.Advice)
 			}
 		})
 	}

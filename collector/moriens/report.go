@@ -273,6 +273,9 @@ func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault
 
 const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other tool out; `moriens doctor` looks at the order"
 
+// pastAdvice is what to do about programs that find MPI by dlopen.
+const pastAdvice = "look MPI's functions up in all that is loaded (Python: ctypes.CDLL(None)), or open a library that names libmoriens.so and MPI: docs/limits.md"
+
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	bursts, err := team.Any(h.team, slices.ContainsFunc(h.own, func(i int) bool { return h.run.Threads[i].Bursts.Len() > 0 }))
@@ -289,6 +292,11 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 					return "no rank could record: " + store.Why(fault), adviseBefore, nil
 				}
 			}
+		}
+		if slices.ContainsFunc(f.Agents, func(a *store.Agent) bool {
+			return slices.ContainsFunc(a.Faults, func(fault *moriensv1.Fault) bool { return fault.Past != "" })
+		}) {
+			return "no rank could record: " + h.absent[0].Reason, pastAdvice, nil
 		}
 		// What the node's agent says of it, it has said with its own advice.
 		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {

@@ -56,6 +56,9 @@ func (t *paths) intern(p trace.CallPath) uint32 {
 	id.WriteString(p.Function)
 	for _, f := range p.Frames {
 		fmt.Fprintf(&id, "\x00%s\x00%s\x00%x", f.Module, f.BuildID, f.Offset)
+		if f.Function != "" || f.File != "" || f.Line != 0 {
+			fmt.Fprintf(&id, "\x01%q\x01%q\x01%d", f.Function, f.File, f.Line)
+		}
 	}
 	number, known := t.byID[id.String()]
 	if !known {
@@ -66,9 +69,12 @@ func (t *paths) intern(p trace.CallPath) uint32 {
 	return number
 }
 
-// frameOf is what identifies a frame.
+// frameOf is what identifies a frame. A line of an interpreter's program is in no module and has no offset, and says itself where it is.
 func frameOf(f *moriensv1.Frame) trace.Frame {
 	frame := trace.Frame{Offset: f.Offset}
+	if f.Module == "" && f.Offset == 0 {
+		frame.Function, frame.File, frame.Line = f.Function, f.File, int(f.Line)
+	}
 	if f.Module != "" {
 		// Nodes may mount the same file in different places.
 		frame.Module = strings.ToValidUTF8(filepath.Base(f.Module), "\uFFFD")

@@ -52,3 +52,48 @@ func TestPlaces(t *testing.T) {
 		t.Errorf("call paths are numbered %v", f.tables.paths)
 	}
 }
+
+// Lines of an interpreter's program are told apart by themselves, on every collector, and are what they say they are.
+func TestLinesWithoutAddress(t *testing.T) {
+	line := func(function string, line uint32) *moriensv1.Frame {
+		return &moriensv1.Frame{Function: function, File: "/home/jac.py", Line: line}
+	}
+	lines := [][]*moriensv1.Frame{{line("main", 7)}, {line("main", 8)}, {line("main", 7), line("<module>", 20)}, {line("other", 7)}}
+	stores := []*Store{New(), New()}
+	for i, s := range stores {
+		p, r := uint64(1+i), uint64(11+i)
+		c := two(r, 0)
+		c.Function[1] = c.Function[0]
+		c.Path = []uint32{uint32(1 + 2*i), uint32(2 + 2*i)} // the two have no path in common
+		messages := []*moriensv1.ReportRequest{process(p, int32(i), 2), ring(r, p)}
+		for k, frames := range lines {
+			messages = append(messages, &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_CallPath{CallPath: &moriensv1.CallPath{Process: p, Path: uint32(k + 1), Frames: frames}}})
+		}
+		inStore(t, s, uint64(5-i), "n", append(messages, calls(c))...)
+	}
+	frozen, err := shareAll(stores...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{}
+	for _, frames := range lines {
+		text := ""
+		for _, f := range frames {
+			text += trace.Frame{Function: f.Function, File: f.File, Line: int(f.Line)}.Place() + " " + f.Function + "<"
+		}
+		want[text] = true
+	}
+	for i := range frozen {
+		got := map[string]bool{}
+		for _, p := range frozen[i].CallPaths[1:] {
+			text := ""
+			for _, f := range p.Frames {
+				text += f.Place() + " " + f.Function + "<"
+			}
+			got[text] = true
+		}
+		if d := cmp.Diff(want, got); d != "" || len(frozen[i].CallPaths) != 1+len(lines) {
+			t.Errorf("collector %d has %v\n%s", i, frozen[i].CallPaths, d)
+		}
+	}
+}

@@ -53,7 +53,9 @@ func (f *Frozen) tell() *moriensv1.Share {
 	for _, p := range f.store.paths.list[1:] {
 		path := &moriensv1.SharePath{Function: p.Function}
 		for _, frame := range p.Frames {
-			path.Frames = append(path.Frames, &moriensv1.ShareFrame{Module: frame.Module, BuildId: frame.BuildID, Offset: frame.Offset})
+			x := &moriensv1.ShareFrame{Module: frame.Module, BuildId: frame.BuildID, Offset: frame.Offset}
+			x.Function, x.File, x.Line = frame.Function, frame.File, int64(frame.Line) // only of lines without an address
+			path.Frames = append(path.Frames, x)
 		}
 		s.Paths = append(s.Paths, path)
 	}
@@ -222,7 +224,9 @@ func holdingOf(s *moriensv1.Share) holding {
 	for _, p := range s.Paths {
 		path := trace.CallPath{Function: p.Function}
 		for _, x := range p.Frames {
-			path.Frames = append(path.Frames, trace.Frame{Module: x.Module, BuildID: x.BuildId, Offset: x.Offset})
+			path.Frames = append(path.Frames, trace.Frame{
+				Module: x.Module, BuildID: x.BuildId, Offset: x.Offset, Function: x.Function, File: x.File, Line: int(x.Line),
+			})
 		}
 		h.paths = append(h.paths, path)
 	}

@@ -73,7 +73,8 @@ func (f *Frozen) arrange(of []holding) (paths [][]uint32) {
 // comparePaths orders call paths by what identifies them.
 func comparePaths(a, b trace.CallPath) int {
 	return cmp.Or(cmp.Compare(a.Function, b.Function), slices.CompareFunc(a.Frames, b.Frames, func(a, b trace.Frame) int {
-		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID), cmp.Compare(a.Offset, b.Offset))
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.BuildID, b.BuildID), cmp.Compare(a.Offset, b.Offset),
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Function, b.Function))
 	}))
 }
 

@@ -11,6 +11,7 @@
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
  *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
  *                              that has answered all its calls
+ *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
@@ -316,6 +317,7 @@ enum moriens_log_kind {
 	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
 	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers, then, where it is MET, a moriens_log_origin and its text */
 	MORIENS_LOG_NAME = 5,   /* struct moriens_log_name, then the name of a phase or event, without NUL */
+	MORIENS_LOG_PLACE = 7,  /* struct moriens_log_place, then a file's name and a function's, without NUL */
 };
 
 struct moriens_log_entry {
@@ -333,7 +335,7 @@ struct moriens_log_module {
 
 struct moriens_log_frame {
 	uint32_t module; /* 0 = not in any module */
-	uint32_t reserved;
+	uint32_t place;  /* 0, or a line of an interpreter's program: then module and offset are 0 */
 	uint64_t offset; /* return address minus the module's load address */
 };
 
@@ -400,6 +402,15 @@ struct moriens_log_origin {
 struct moriens_log_name {
 	struct moriens_log_entry entry;
 	uint32_t name; /* 1, 2, 3, … */
+	uint32_t reserved;
+};
+
+/* A line of a program that an interpreter runs: it has no address. It is defined before the first path that names it. */
+struct moriens_log_place {
+	struct moriens_log_entry entry;
+	uint32_t place; /* 1, 2, 3, … */
+	uint32_t line;  /* from 1; 0 = unknown */
+	uint32_t file_bytes; /* of the text, the rest is the function's name */
 	uint32_t reserved;
 };
 

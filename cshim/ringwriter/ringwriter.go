@@ -208,17 +208,26 @@ func (p *Process) Module(path string, buildID []byte) uint32 {
 	return uint32(C.moriens_paths_define_module(p.paths, text, (*C.uint8_t)(id), C.uint32_t(len(buildID))))
 }
 
-// Frame is a return address as an offset into a module.
+// Frame is a return address as an offset into a module, or a place.
 type Frame struct {
 	Module uint32
+	Place  uint32
 	Offset uint64
+}
+
+// Place defines a line of an interpreter's program, where it is new, and gives its number, 0 if there is no room.
+func (p *Process) Place(file, function string, line uint32) uint32 {
+	f, g := C.CString(file), C.CString(function)
+	defer C.free(unsafe.Pointer(f))
+	defer C.free(unsafe.Pointer(g))
+	return uint32(C.moriens_paths_place(p.paths, f, g, C.uint32_t(line)))
 }
 
 // Path defines a call path, innermost frame first, and gives its number, 0 if the log is full.
 func (p *Process) Path(frames ...Frame) uint32 {
 	c := make([]C.struct_moriens_log_frame, len(frames)+1)
 	for i, f := range frames {
-		c[i] = C.struct_moriens_log_frame{module: C.uint32_t(f.Module), offset: C.uint64_t(f.Offset)}
+		c[i] = C.struct_moriens_log_frame{module: C.uint32_t(f.Module), place: C.uint32_t(f.Place), offset: C.uint64_t(f.Offset)}
 	}
 	return uint32(C.moriens_paths_define(p.paths, &c[0], C.uint16_t(len(frames))))
 }

@@ -1,5 +1,6 @@
 #include "callpath.h"
 #include "os.h"
+#include "python.h"
 #include "run.h"
 
 #include <string.h>
@@ -43,6 +44,7 @@ struct moriens_path_cache *moriens_path_cache_new(uint32_t depth)
 
 void moriens_path_cache_free(struct moriens_path_cache *cache)
 {
+	moriens_python_free(cache->python);
 	moriens_os_unmap(cache, cache->bytes);
 }
 
@@ -51,14 +53,22 @@ MORIENS_COLD void moriens_path_cache_empty(struct moriens_path_cache *cache)
 	cache->unloads = __atomic_load_n(&moriens_module_unloads, __ATOMIC_ACQUIRE);
 	memset(cache->site, 0, sizeof cache->site);
 	memset(cache->rules, 0, cache->bytes - sizeof *cache);
+	moriens_python_forget(cache->python);
 }
 
-MORIENS_COLD uint32_t moriens_path_miss(struct moriens_site_entry *entry, uintptr_t site)
+MORIENS_COLD uint32_t moriens_path_miss(struct moriens_path_cache *cache, struct moriens_site_entry *entry, uintptr_t site)
 {
+	uint32_t path;
+
+	if (moriens_python_path(cache->python, site, 1, &path))
+		return path;
 	moriens_module_look_for_unloads();
-	entry->path = moriens_paths_intern(&moriens_run.paths, &site, 1);
-	entry->site = site;
-	return entry->path;
+	if (moriens_python_meet(&cache->python, site, 1, &path))
+		return path;
+	path = moriens_paths_intern(&moriens_run.paths, &site, 1);
+	if (!moriens_python_owns(cache->python, site)) /* else the next call from there may have a Python line */
+		*entry = (struct moriens_site_entry){site, path};
+	return path;
 }
 
 /* The entry of an address, or where it would be. Neighbours are searched: two addresses of one path must not drive
@@ -198,10 +208,14 @@ MORIENS_COLD static uint32_t learn_path(struct moriens_path_cache *cache, uintpt
 uint32_t moriens_path_deep(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame)
 {
 	uintptr_t chain[MORIENS_MAX_CALLPATH];
-	uint32_t count;
+	uint32_t count, path;
 	uint64_t hash;
-	enum walked end = walk(cache, site, frame, chain, &count, &hash);
 
+	if (unlikely(cache->python != NULL) && moriens_python_path(cache->python, site, cache->depth, &path))
+		return path;
+	enum walked end = walk(cache, site, frame, chain, &count, &hash);
+	if (unlikely(end == WALKED_UNKNOWN) && moriens_python_meet(&cache->python, site, cache->depth, &path))
+		return path;
 	if (unlikely(end == WALKED_UNKNOWN))
 		count = learn_path(cache, site, frame, chain, count, &hash);
 	else if (unlikely(end == WALKED_NO_RULE))

@@ -21,6 +21,8 @@
  * it returns. So what is read is the return address, and never a leftover. A function for which no rule can be had, or for
  * which libunwind says something else, ends the walk, and libunwind finds that path at each of its calls.
  *
+ * Calls that Python's binding of MPI makes have the Python lines instead (python.h).
+ *
  * No lock and no allocation but at a path's first call in a thread, and in a thread that meets more
  * paths than its cache holds.
  */
@@ -47,6 +49,7 @@ struct moriens_path_cache {
 	struct moriens_rule_entry *rules;                   /* deeper */
 	uintptr_t *chains; /* the addresses of paths, innermost first, each after its count and number */
 	size_t bytes;      /* of all this */
+	struct moriens_python_cache *python; /* NULL: no call has come from a Python program */
 };
 
 /* NULL: no memory. */
@@ -55,7 +58,7 @@ void moriens_path_cache_free(struct moriens_path_cache *cache);
 
 /* Where frame is the wrapper's own frame, which begins with its caller's frame pointer. */
 uint32_t moriens_path_deep(struct moriens_path_cache *cache, uintptr_t site, uintptr_t frame);
-uint32_t moriens_path_miss(struct moriens_site_entry *entry, uintptr_t site);
+uint32_t moriens_path_miss(struct moriens_path_cache *cache, struct moriens_site_entry *entry, uintptr_t site);
 void moriens_path_cache_empty(struct moriens_path_cache *cache);
 
 /* The number of the path of the call that returns to site. */
@@ -67,7 +70,7 @@ static inline uint32_t moriens_path_of(struct moriens_path_cache *cache, uintptr
 		return moriens_path_deep(cache, site, frame);
 	/* Return addresses of one program differ in their low bits most. */
 	struct moriens_site_entry *entry = &cache->site[(site ^ site >> 8) & (MORIENS_SITE_CACHE - 1)];
-	return likely(entry->site == site) ? entry->path : moriens_path_miss(entry, site);
+	return likely(entry->site == site) ? entry->path : moriens_path_miss(cache, entry, site);
 }
 
 #endif

@@ -53,6 +53,9 @@ void moriens_os_free_part(void *memory, size_t bytes);
 /* Zeroed private memory, or NULL. */
 void *moriens_os_memory(size_t bytes);
 
+/* Copies memory of this process. False: not all of it is there, or the kernel does not let a process ask. */
+bool moriens_os_read_memory(uintptr_t from, void *to, size_t bytes);
+
 /* Creates an empty file. */
 int moriens_os_touch(int directory, const char *name);
 

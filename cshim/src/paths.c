@@ -198,3 +198,69 @@ uint32_t moriens_paths_intern(struct moriens_paths *p, const uintptr_t *chain, u
 	pthread_mutex_unlock(&p->lock);
 	return path;
 }
+
+static uint32_t define_place(struct moriens_paths *p, const char *text, size_t file_bytes, size_t bytes, uint32_t line)
+{
+	struct moriens_log_place place = {
+		.entry = {
+			.bytes = (uint32_t)((sizeof place + bytes + 7) & ~(size_t)7),
+			.kind = MORIENS_LOG_PLACE,
+			.length = (uint16_t)bytes,
+		},
+		.place = p->places + 1,
+		.line = line,
+		.file_bytes = (uint32_t)file_bytes,
+	};
+
+	return moriens_process_log(p->process, &place, sizeof place, text, bytes) ? ++p->places : 0;
+}
+
+/* Under the lock. */
+static uint32_t number_of_place(struct moriens_paths *p, const char *text, size_t file_bytes, size_t bytes, uint32_t line)
+{
+	uint64_t hash = hash_bytes(hash_bytes(HASH_START, text, bytes), &line, sizeof line);
+	uint32_t i = (uint32_t)(hash >> 32) & (MORIENS_PLACES - 1);
+	uint64_t head = p->process->header->log_head;
+	uint32_t number;
+
+	for (; p->place[i] != 0; i = (i + 1) & (MORIENS_PLACES - 1)) {
+		const struct moriens_log_place *other = (const void *)(p->process->log + (size_t)(p->place[i] - 1) * 8);
+		if (other->line == line && other->file_bytes == file_bytes && other->entry.length == bytes && memcmp(other + 1, text, bytes) == 0)
+			return other->place;
+	}
+	if (p->places >= MORIENS_PLACES / 4 * 3)
+		return 0;
+	number = define_place(p, text, file_bytes, bytes, line);
+	if (number != 0)
+		p->place[i] = (uint32_t)(head / 8) + 1;
+	return number;
+}
+
+uint32_t moriens_paths_place(struct moriens_paths *p, const char *file, const char *function, uint32_t line)
+{
+	char text[4096];
+	size_t file_bytes = strnlen(file, sizeof text / 2);
+	size_t function_bytes = strnlen(function, sizeof text / 2);
+	uint32_t number;
+
+	memcpy(text, file, file_bytes);
+	memcpy(text + file_bytes, function, function_bytes);
+	pthread_mutex_lock(&p->lock);
+	number = number_of_place(p, text, file_bytes, file_bytes + function_bytes, line);
+	pthread_mutex_unlock(&p->lock);
+	return number;
+}
+
+uint32_t moriens_paths_of_places(struct moriens_paths *p, const uint32_t *places, uint32_t count)
+{
+	struct moriens_log_frame frames[MORIENS_MAX_CALLPATH];
+	uint32_t path = 0;
+
+	memset(frames, 0, count * sizeof *frames);
+	for (uint32_t i = 0; i < count; i++)
+		frames[i].place = places[i];
+	pthread_mutex_lock(&p->lock);
+	path = number_of_frames(p, frames, count);
+	pthread_mutex_unlock(&p->lock);
+	return path;
+}

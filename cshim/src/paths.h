@@ -15,6 +15,8 @@
 
 #include <pthread.h>
 
+#define MORIENS_PLACES 4096u /* room for them, a power of two */
+
 struct moriens_known_path {
 	uint64_t hash;
 	uint32_t path;
@@ -36,6 +38,8 @@ struct moriens_paths {
 	uint32_t paths;   /* defined so far */
 	uint32_t modules; /* defined so far */
 	uint64_t module[256]; /* hash of its file's name and build id */
+	uint32_t places; /* defined so far */
+	uint32_t place[MORIENS_PLACES]; /* where in the log they are, by what they say: an eighth, + 1; never more than three quarters full */
 };
 
 /* Bytes of log that this many paths of that depth take. */
@@ -54,6 +58,12 @@ bool moriens_paths_find(struct moriens_paths *p, const uintptr_t *chain, uint32_
 
 /* The same, and defines it where that is new; 0 when the log is full, which is counted. */
 uint32_t moriens_paths_intern(struct moriens_paths *p, const uintptr_t *chain, uint32_t count);
+
+/* The number of a line of an interpreter's program, which is defined where it is new; 0 when there is no room. */
+uint32_t moriens_paths_place(struct moriens_paths *p, const char *file, const char *function, uint32_t line);
+
+/* The number of a path of such lines, innermost first, likewise. */
+uint32_t moriens_paths_of_places(struct moriens_paths *p, const uint32_t *places, uint32_t count);
 
 /* Define a module or a path in the log and return its number, or 0 when the log is full. Under the lock. */
 uint32_t moriens_paths_define_module(struct moriens_paths *p, const char *path, const uint8_t *build_id, uint32_t build_id_bytes);

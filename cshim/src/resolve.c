@@ -1,5 +1,6 @@
 #include "resolve.h"
 #include "os.h"
+#include "past.h"
 #include "stack.h"
 
 #include <ctype.h>
@@ -23,8 +24,15 @@ static void *open_library_of(const void *site)
 	struct link_map *map = NULL;
 	Dl_info info;
 
-	if (library == NULL && site != NULL && dladdr1(site, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL) {
-		library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (library == NULL && site != NULL) {
+		if (dladdr1(site, &info, (void **)&map, RTLD_DL_LINKMAP) != 0 && map != NULL)
+			library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (library == NULL || dlsym(library, "PMPI_Init") == NULL) {
+			/* The caller has not brought MPI: it has found our function by dlsym. */
+			if (library != NULL)
+				dlclose(library);
+			library = moriens_past_library(false, NULL, 0);
+		}
 		__atomic_store_n(&local_library, library, __ATOMIC_RELEASE);
 	}
 	return library;

@@ -13,7 +13,7 @@ import (
 )
 
 // cgo -godefs drops the prefix that all of a structure's underscored fields share.
-var cNames = map[string]string{"LogModule.Id": "build_id", "LogModule.Id_bytes": "build_id_bytes"}
+var cNames = map[string]string{"LogModule.Id": "build_id", "LogModule.Id_bytes": "build_id_bytes", "LogPlace.Bytes": "file_bytes"}
 
 var structures = map[string]reflect.Type{
 	"moriens_slot": reflect.TypeFor[Slot](), "moriens_counters": reflect.TypeFor[Counters](), "moriens_polls": reflect.TypeFor[Polls](), "moriens_ring": reflect.TypeFor[Ring](), "moriens_ring_segment": reflect.TypeFor[Segment](), "moriens_process": reflect.TypeFor[Process](),
@@ -22,7 +22,7 @@ var structures = map[string]reflect.Type{
 	"moriens_transfer": reflect.TypeFor[Transfer](), "moriens_collective": reflect.TypeFor[Collective](),
 	"moriens_request": reflect.TypeFor[Request](), "moriens_mark": reflect.TypeFor[Mark](),
 	"moriens_log_comm": reflect.TypeFor[LogComm](), "moriens_log_ranks": reflect.TypeFor[LogRanks](), "moriens_log_name": reflect.TypeFor[LogName](),
-	"moriens_log_origin": reflect.TypeFor[LogOrigin](),
+	"moriens_log_origin": reflect.TypeFor[LogOrigin](), "moriens_log_place": reflect.TypeFor[LogPlace](),
 }
 
 func cName(typ reflect.Type, field reflect.StructField) string {

@@ -96,6 +96,7 @@ const (
 	LogNoteKind   = 0x3
 	LogCommKind   = 0x4
 	LogNameKind   = 0x5
+	LogPlaceKind  = 0x7
 )
 
 const (
@@ -107,6 +108,7 @@ const (
 	LogRanksBytes  = 0xc
 	LogNameBytes   = 0x10
 	LogOriginBytes = 0x28
+	LogPlaceBytes  = 0x18
 )
 
 type (
@@ -239,9 +241,9 @@ type (
 		Id       [32]uint8
 	}
 	LogFrame struct {
-		Module   uint32
-		Reserved uint32
-		Offset   uint64
+		Module uint32
+		Place  uint32
+		Offset uint64
 	}
 	LogPath struct {
 		Entry    LogEntry
@@ -275,6 +277,13 @@ type (
 		Began    uint64
 		Ended    uint64
 		Length   uint32
+		Reserved uint32
+	}
+	LogPlace struct {
+		Entry    LogEntry
+		Place    uint32
+		Line     uint32
+		Bytes    uint32
 		Reserved uint32
 	}
 )

@@ -101,6 +101,7 @@ const (
 	LogNoteKind   = C.MORIENS_LOG_NOTE
 	LogCommKind   = C.MORIENS_LOG_COMM
 	LogNameKind   = C.MORIENS_LOG_NAME
+	LogPlaceKind  = C.MORIENS_LOG_PLACE
 )
 
 const (
@@ -112,6 +113,7 @@ const (
 	LogRanksBytes  = C.sizeof_struct_moriens_log_ranks
 	LogNameBytes   = C.sizeof_struct_moriens_log_name
 	LogOriginBytes = C.sizeof_struct_moriens_log_origin
+	LogPlaceBytes  = C.sizeof_struct_moriens_log_place
 )
 
 type (
@@ -133,4 +135,5 @@ type (
 	LogRanks   C.struct_moriens_log_ranks
 	LogName    C.struct_moriens_log_name
 	LogOrigin  C.struct_moriens_log_origin
+	LogPlace   C.struct_moriens_log_place
 )

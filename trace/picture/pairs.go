@@ -117,7 +117,7 @@ func pairNames(run *trace.Run, list []pair) []string {
 			return s
 		}
 		if f := p.Frames[0]; f.Function == "" && f.Line == 0 && f.Located() {
-			return s + fmt.Sprintf(" +%x", f.Offset)
+			return s + " " + offset(f)
 		}
 		return s + " " + short(p.Frames[0].Brief())
 	}
@@ -153,6 +153,16 @@ func short(place string) string {
 		return place
 	}
 	return "…" + string(r[len(r)-maxPlace+1:])
+}
+
+// offset is a place of which no more is known: its module, cut at its end, and the offset.
+func offset(f trace.Frame) string {
+	text := fmt.Sprintf("+%x", f.Offset)
+	r, room := []rune(f.Module), maxPlace-len(text)
+	if len(r) > room {
+		return string(r[:room-1]) + "…" + text
+	}
+	return f.Module + text
 }
 
 // of spreads the points of a row by a fixed hash, so that density shows.

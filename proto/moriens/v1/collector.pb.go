@@ -1853,13 +1853,13 @@ func (x *CallPath) GetFrames() []*Frame {
 	return nil
 }
 
-// Frame is a return address, as an offset into the file it lies in.
+// Frame is a return address, as an offset into the file it lies in; or a line of a program that an interpreter runs, without module and offset.
 type Frame struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Module  string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"` // path of the executable or library; empty = in none
 	BuildId []byte                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"`
 	Offset  uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Of the call before it, in Symbols only.
+	// Of the call before it, in Symbols; of the line, in CallPath.
 	Function      string   `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`                     // demangled, without arguments; empty = unknown
 	File          string   `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`                             // source file; empty = unknown
 	Line          uint32   `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`                            // 0 = unknown
@@ -2991,6 +2991,7 @@ type Fault struct {
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`      // why it is unrecorded, where errno does not tell
 	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`            // as far as the process is known; absent = no more than the rank
 	Before        string                 `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`      // the tool that comes before libmoriens.so and answered all calls of the rank, which is why it is unrecorded; empty = there is none
+	Past          string                 `protobuf:"bytes,7,opt,name=past,proto3" json:"past,omitempty"`          // path of the MPI library that it has found by dlopen and called past the recording; empty = it has not, or nothing tells
 	Figures       uint32                 `protobuf:"varint,168,opt,name=figures,proto3" json:"figures,omitempty"` // counts of losses that cannot be true, and are told as 0; what corrupt says is of them alone. 0 = it is of records
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3064,6 +3065,13 @@ func (x *Fault) GetWho() *Process {
 func (x *Fault) GetBefore() string {
 	if x != nil {
 		return x.Before
+	}
+	return ""
+}
+
+func (x *Fault) GetPast() string {
+	if x != nil {
+		return x.Past
 	}
 	return ""
 }
@@ -4634,14 +4642,15 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\x0ereceived_ticks\x18\x03 \x01(\x06R\rreceivedTicks\x12#\n" +
 	"\rreplied_ticks\x18\x04 \x01(\x06R\frepliedTicks\x12%\n" +
 	"\x0ereturned_ticks\x18\x05 \x01(\x06R\rreturnedTicks\x12\x1c\n" +
-	"\tcollector\x18\x06 \x01(\rR\tcollector\"\xbd\x01\n" +
+	"\tcollector\x18\x06 \x01(\rR\tcollector\"\xd1\x01\n" +
 	"\x05Fault\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x14\n" +
 	"\x05errno\x18\x02 \x01(\x05R\x05errno\x12\x18\n" +
 	"\acorrupt\x18\x03 \x01(\tR\acorrupt\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12%\n" +
 	"\x03who\x18\x05 \x01(\v2\x13.moriens.v1.ProcessR\x03who\x12\x16\n" +
-	"\x06before\x18\x06 \x01(\tR\x06before\x12\x19\n" +
+	"\x06before\x18\x06 \x01(\tR\x06before\x12\x12\n" +
+	"\x04past\x18\a \x01(\tR\x04past\x12\x19\n" +
 	"\afigures\x18\xa8\x01 \x01(\rR\afigures\"\xf9\x01\n" +
 	"\n" +
 	"Scheduling\x12\x18\n" +

@@ -449,13 +449,13 @@ func (x *SharePath) GetFrames() []*ShareFrame {
 	return nil
 }
 
-// ShareFrame is a return address in a file.
+// ShareFrame is a return address in a file, or a line of a program that an interpreter runs, without module and offset.
 type ShareFrame struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Module  string                 `protobuf:"bytes,1,opt,name=module,proto3" json:"module,omitempty"`                  // file name
 	BuildId string                 `protobuf:"bytes,2,opt,name=build_id,json=buildId,proto3" json:"build_id,omitempty"` // hexadecimal
 	Offset  uint64                 `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
-	// Of the call before it, in Share.places only.
+	// Of the call before it, in Share.places; of the line, in SharePath.
 	Function      string   `protobuf:"bytes,4,opt,name=function,proto3" json:"function,omitempty"`
 	File          string   `protobuf:"bytes,5,opt,name=file,proto3" json:"file,omitempty"`
 	Line          int64    `protobuf:"varint,6,opt,name=line,proto3" json:"line,omitempty"`
