@@ -241,6 +241,9 @@ func (n *Node) define(a *Agent) {
 	for _, note := range l.Notes {
 		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: note}}})
 	}
+	for _, text := range l.Unseen {
+		a.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: a.process.ID, Text: text, Unseen: true}}})
+	}
 	a.sendNames(l.Names)
 	for _, p := range l.Paths {
 		if a.defined[p.ID] {

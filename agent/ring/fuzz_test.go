@@ -302,7 +302,7 @@ func FuzzProcess(f *testing.F) {
 			t.Fatal(err)
 		}
 		log, again := p.ReadLog()
-		if len(log.Modules)+len(log.Paths)+len(log.Notes)+len(log.Comms)+len(log.Names) != 0 || (again == nil) != (err == nil) {
+		if len(log.Modules)+len(log.Paths)+len(log.Notes)+len(log.Unseen)+len(log.Places)+len(log.Comms)+len(log.Names) != 0 || (again == nil) != (err == nil) {
 			t.Fatalf("a second read gave %v, %v", log, again)
 		}
 	})

@@ -41,6 +41,7 @@ type Log struct {
 	Modules []Module
 	Paths   []Path
 	Notes   []string // lines for the user; valid UTF-8
+	Unseen  []string // lines that say which calls are not recorded; valid UTF-8
 	Comms   []Comm
 	Names   []Name
 	Places  []Place
@@ -143,10 +144,13 @@ func (p *Process) decode(end uint64, log *Log) {
 			if path, ok = decodePath(body, int(entry.Length)); ok {
 				log.Paths = append(log.Paths, path)
 			}
-		case shmabi.LogNoteKind:
+		case shmabi.LogNoteKind, shmabi.LogUnseenKind:
 			if ok = len(body) >= shmabi.LogEntryBytes+int(entry.Length); ok {
-				note := string(body[shmabi.LogEntryBytes:][:entry.Length])
-				log.Notes = append(log.Notes, strings.ToValidUTF8(note, "\uFFFD"))
+				lines := &log.Notes
+				if entry.Kind == shmabi.LogUnseenKind {
+					lines = &log.Unseen
+				}
+				*lines = append(*lines, strings.ToValidUTF8(string(body[shmabi.LogEntryBytes:][:entry.Length]), "\uFFFD"))
 			}
 		case shmabi.LogCommKind:
 			var c Comm

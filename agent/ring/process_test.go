@@ -119,12 +119,14 @@ func TestLog(t *testing.T) {
 	})
 	lib := w.Module("/lib/odd name", nil)
 	w.Note("a note")
+	w.Unseen("a tool hides MPI_Barrier")
 	w.Path(ringwriter.Frame{Module: lib, Offset: 0x30})
 	w.Path()
 	expect(ring.Log{
 		Modules: []ring.Module{{ID: 2, Path: "/lib/odd name"}},
 		Paths:   []ring.Path{{ID: 2, Frames: []ring.Frame{{Module: 2, Offset: 0x30}}}, {ID: 3, Frames: []ring.Frame{}}},
 		Notes:   []string{"a note"},
+		Unseen:  []string{"a tool hides MPI_Barrier"},
 	})
 	w.Name("solve")
 	w.Name("")

@@ -86,6 +86,7 @@ type manifest struct {
 	Incomplete []string
 	Messages   rundir.Messages
 	Losses     struct {
+		Hidden    []string `json:"hidden_by_tools"`
 		RanksDied []struct {
 			World, Rank int
 			How         string

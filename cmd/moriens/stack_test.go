@@ -67,6 +67,10 @@ func TestToolBefore(t *testing.T) {
 		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
 			t.Errorf("status %d, died %v\n%s", o.status, m.Losses.RanksDied, d)
 		}
+		hidden := own + " comes before libmoriens.so and answers MPI_Init and 1 more of MPI's functions itself: these calls are not recorded, and their time counts as computation; link the program without these wrappers"
+		if m.Complete == nil || *m.Complete || !slices.Equal(m.Losses.Hidden, []string{hidden}) || !strings.Contains(o.stdout, "incomplete: "+hidden) {
+			t.Errorf("complete %v, hidden %q", m.Complete, m.Losses.Hidden)
+		}
 		note := own + " comes before libmoriens.so and answers 2 of the MPI functions itself, MPI_Init without passing it on"
 		if !slices.ContainsFunc(m.Notes, func(text string) bool { return strings.HasPrefix(text, note) }) {
 			t.Errorf("no %q in %q", note, m.Notes)
@@ -79,6 +83,41 @@ func TestToolBefore(t *testing.T) {
 		m = readManifest(t, out)
 		if d := cmp.Diff(map[string]int{"MPI_Barrier": 6}, m.MPICalls); d != "" || o.status != 0 || len(m.Losses.RanksDied) != 0 {
 			t.Errorf("status %d, died %v\n%s%s", o.status, m.Losses.RanksDied, d, o.stderr)
+		}
+	})
+}
+
+// A tool that answers some functions hides those that the program calls, and no other.
+func TestToolHides(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plain, _, _ := stackPrograms(t, mpi)
+		library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
+		for name, hides := range map[string]bool{"MPI_Barrier": true, "MPI_Ibarrier": false} {
+			dir := t.TempDir()
+			tool, source, out := filepath.Join(dir, "libtool.so"), filepath.Join(dir, "tool.c"), filepath.Join(dir, "run")
+			text := "#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"
+			calls := map[string]int{"MPI_Init": 2, "MPI_Finalize": 2}
+			if !hides {
+				text = "#include <mpi.h>\nint MPI_Ibarrier(MPI_Comm comm, MPI_Request *r) { return PMPI_Ibarrier(comm, r); }\n"
+				calls["MPI_Barrier"] = 6
+			}
+			if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command(mpi.CC, "-shared", "-fPIC", "-o", tool, source).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			o := execute(t, nil, append([]string{binary(t), "run", "--keep-bursts", "all", "--out", out, "--"},
+				mpi.Args(2, "", "env", "LD_PRELOAD="+tool+":"+library, plain)...)...)
+			m := readManifest(t, out)
+			var want []string
+			if hides {
+				want = []string{tool + " comes before libmoriens.so and answers MPI_Barrier itself: these calls are not recorded, and their time counts as computation; put libmoriens.so first in LD_PRELOAD"}
+				contains(t, o.stdout, "incomplete: "+want[0], "MPI calls that another tool made past moriens")
+			}
+			if d := cmp.Diff(calls, m.MPICalls); d != "" || o.status != 0 || m.Complete == nil || *m.Complete == hides || !slices.Equal(m.Losses.Hidden, want) {
+				t.Errorf("%s: status %d, hidden %q\n%s%s", name, o.status, m.Losses.Hidden, d, o.stderr)
+			}
 		}
 	})
 }

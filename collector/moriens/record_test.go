@@ -350,4 +350,7 @@ func (p *player) finish(random *rand.Rand) {
 	}
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{Process: p.id, How: how}}})
 	a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "told by the shim"}}})
+	if random.IntN(3) == 0 {
+		a.say(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Process: p.id, Text: "a tool hides MPI_Barrier", Unseen: true}}})
+	}
 }

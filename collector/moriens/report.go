@@ -79,7 +79,8 @@ func describeRun(h *history, f store.Frozen, job Job) *rundir.Manifest {
 	}
 	describeMatching(m, h)
 	m.Losses.CountersUnavailable = describeUnavailable(m, h.worlds)
-	m.Notes = append(m.Notes, notes(f)...)
+	m.Notes = append(m.Notes, notes(f, func(p *store.Process) []string { return p.Notes })...)
+	m.Losses.Hidden = hidden(f)
 	m.Notes = append(m.Notes, faults(f)...)
 	return m
 }
@@ -126,11 +127,16 @@ func describeMatching(m *rundir.Manifest, h *history) {
 	}
 }
 
+// hidden says which calls another tool has made past the shim.
+func hidden(f store.Frozen) []string {
+	return notes(f, func(p *store.Process) []string { return p.Unseen })
+}
+
 // notes is what the shim had to say, each text once.
-func notes(f store.Frozen) []string {
+func notes(f store.Frozen, of func(*store.Process) []string) []string {
 	ranks := make(map[string]int)
 	for _, p := range f.Processes {
-		for _, text := range p.Notes {
+		for _, text := range of(p) {
 			ranks[text]++
 		}
 	}
@@ -274,7 +280,7 @@ func ofMemory(fault *moriensv1.Fault) bool { return fault.Corrupt == "" && fault
 const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other tool out; `moriens doctor` looks at the order"
 
 // pastAdvice is what to do about programs that find MPI by dlopen.
-const pastAdvice = "look MPI's functions up in all that is loaded (Python: ctypes.CDLL(None)), or open a library that names libmoriens.so and MPI: docs/limits.md"
+const pastAdvice = "open the MPI library for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md"
 
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
@@ -307,6 +313,9 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 		return "what ranks recorded cannot be read", "the notes in manifest.json name the files", nil
 	case len(f.Processes) == 0:
 		return "no process of the job called MPI under moriens", "", nil
+	}
+	if len(hidden(f)) > 0 {
+		return "no rank made two MPI calls that came to libmoriens.so, so there is no time between them", adviseBefore, nil
 	}
 	return "no rank made two MPI calls, so there is no time between them", "is this the right program, and did it get as far as its work?", nil
 }

@@ -41,14 +41,15 @@ type Agent struct {
 
 // A Process is one MPI process.
 type Process struct {
-	Agent *Agent
-	Info  *moriensv1.Process
-	End   *moriensv1.ProcessEnd // nil until it has ended
-	Rings []*Ring               // by order of arrival
-	Notes []string              // lines for the user
-	local map[uint32]localPath  // the shim's call paths
-	names map[uint32]uint32     // Store's numbers of the shim's names
-	Comms map[uint32]Member     // by the process's own number
+	Agent  *Agent
+	Info   *moriensv1.Process
+	End    *moriensv1.ProcessEnd // nil until it has ended
+	Rings  []*Ring               // by order of arrival
+	Notes  []string              // lines for the user
+	Unseen []string              // those that say which of its calls are not recorded
+	local  map[uint32]localPath  // the shim's call paths
+	names  map[uint32]uint32     // Store's numbers of the shim's names
+	Comms  map[uint32]Member     // by the process's own number
 
 	TransfersEnd *moriensv1.TransfersEnd // nil until nothing more is moved
 	Traffic      Traffic                 // the latest

@@ -97,7 +97,7 @@ func (a *Agent) tell() *moriensv1.ShareAgent {
 
 func (p *Process) tell(lacking uint64) *moriensv1.ShareProcess {
 	s := &moriensv1.ShareProcess{
-		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, TransfersEnd: p.TransfersEnd,
+		Info: p.Info, Agent: p.Agent.Hello.Agent, End: p.End, Notes: p.Notes, Unseen: p.Unseen, TransfersEnd: p.TransfersEnd,
 		Transfers: p.Traffic.Transfers, Counted: p.counted, Lacking: lacking,
 	}
 	for _, number := range slices.Sorted(maps.Keys(p.Comms)) {
@@ -268,7 +268,7 @@ func processOf(s *moriensv1.ShareProcess, a *Agent, behind int, paths []uint32) 
 		return nil, fmt.Errorf("process %016x of unknown agent %016x", s.Info.Process, s.Agent)
 	}
 	p := &Process{
-		Agent: a, Info: s.Info, End: s.End, Notes: s.Notes, TransfersEnd: s.TransfersEnd, counted: s.Counted, lacking: s.Lacking,
+		Agent: a, Info: s.Info, End: s.End, Notes: s.Notes, Unseen: s.Unseen, TransfersEnd: s.TransfersEnd, counted: s.Counted, lacking: s.Lacking,
 		Traffic: Traffic{Transfers: s.Transfers},
 	}
 	if x := s.Scheduling; x != nil {

@@ -258,7 +258,11 @@ func (s *Store) apply(a *Agent, m *moriensv1.ReportRequest) error {
 		if p == nil {
 			return fmt.Errorf("note of unknown process %016x", b.Note.Process)
 		}
-		p.Notes = append(p.Notes, b.Note.Text)
+		if b.Note.Unseen {
+			p.Unseen = append(p.Unseen, b.Note.Text)
+		} else {
+			p.Notes = append(p.Notes, b.Note.Text)
+		}
 		return nil
 	case *moriensv1.ReportRequest_MarkName:
 		return s.addName(b.MarkName)

@@ -317,6 +317,7 @@ enum moriens_log_kind {
 	MORIENS_LOG_NOTE = 3,   /* struct moriens_log_entry, then a line for the user, without NUL */
 	MORIENS_LOG_COMM = 4,   /* struct moriens_log_comm, then struct moriens_log_ranks for its peers, then, where it is MET, a moriens_log_origin and its text */
 	MORIENS_LOG_NAME = 5,   /* struct moriens_log_name, then the name of a phase or event, without NUL */
+	MORIENS_LOG_UNSEEN = 6, /* struct moriens_log_entry, then a line that says which calls are not recorded, without NUL */
 	MORIENS_LOG_PLACE = 7,  /* struct moriens_log_place, then a file's name and a function's, without NUL */
 };
 

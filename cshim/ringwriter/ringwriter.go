@@ -247,6 +247,13 @@ func (p *Process) Note(text string) {
 	C.moriens_process_note(p.file, c)
 }
 
+// Unseen leaves a line that says which calls are not recorded.
+func (p *Process) Unseen(text string) {
+	c := C.CString(text)
+	defer C.free(unsafe.Pointer(c))
+	C.moriens_process_unseen(p.file, c)
+}
+
 // ThreadFailed counts a thread that could get no ring, and calls that it made.
 func (p *Process) ThreadFailed(errno syscall.Errno, calls int) {
 	h := p.header()

@@ -133,5 +133,5 @@ __attribute__((destructor)) static void exiting(void)
 	if (rank > 0)
 		return;
 	snprintf(text, sizeof text, "an MPI library was loaded past libmoriens.so by dlopen, and its calls were not recorded: %.700s", library);
-	moriens_os_warn(text, "look its functions up in all that is loaded (Python: ctypes.CDLL(None)), or open a library that names both: docs/limits.md");
+	moriens_os_warn(text, "open it for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md");
 }

@@ -106,14 +106,24 @@ bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size
 	return true;
 }
 
-void moriens_process_note(struct moriens_process_file *p, const char *text)
+static void log_line(struct moriens_process_file *p, enum moriens_log_kind kind, const char *text)
 {
 	size_t length = strlen(text);
-	struct moriens_log_entry note = {
-		.bytes = (uint32_t)((sizeof note + length + 7) & ~(size_t)7),
-		.kind = MORIENS_LOG_NOTE,
+	struct moriens_log_entry line = {
+		.bytes = (uint32_t)((sizeof line + length + 7) & ~(size_t)7),
+		.kind = (uint16_t)kind,
 		.length = (uint16_t)length,
 	};
 
-	moriens_process_log(p, &note, sizeof note, text, length);
+	moriens_process_log(p, &line, sizeof line, text, length);
+}
+
+void moriens_process_note(struct moriens_process_file *p, const char *text)
+{
+	log_line(p, MORIENS_LOG_NOTE, text);
+}
+
+void moriens_process_unseen(struct moriens_process_file *p, const char *text)
+{
+	log_line(p, MORIENS_LOG_UNSEEN, text);
 }

@@ -54,4 +54,7 @@ bool moriens_process_log(struct moriens_process_file *p, const void *fixed, size
 /* Says something to the user, by way of the log and the agent. */
 void moriens_process_note(struct moriens_process_file *p, const char *text);
 
+/* Says which calls are not recorded: the results are incomplete then. */
+void moriens_process_unseen(struct moriens_process_file *p, const char *text);
+
 #endif

@@ -67,10 +67,15 @@ moriens_function moriens_find_function(const char *name, const void *site)
 }
 
 /* No result that we could return would be true. */
-static _Noreturn void missing(const char *name)
+static _Noreturn void missing(const char *name, const void *site)
 {
 	char problem[128];
 
+	if (moriens_find_symbol("PMPI_Init", site) == NULL) {
+		snprintf(problem, sizeof problem, "the program called %s, but no MPI library is loaded", name);
+		moriens_os_warn(problem, "open the MPI library first, for all to see (Python: ctypes.CDLL(\"libmpi.so\", mode=ctypes.RTLD_GLOBAL))");
+		abort();
+	}
 	snprintf(problem, sizeof problem, "the program called %s, which its MPI library does not have", name);
 	moriens_os_warn(problem, "link it to the MPI it was compiled for, and ask that library, not any, what it has");
 	abort();
@@ -81,7 +86,7 @@ MORIENS_COLD moriens_function moriens_resolve(enum moriens_call call, const void
 	moriens_function f = function_at(moriens_stack_next(pmpi_names[call], site));
 
 	if (f == NULL)
-		missing(pmpi_names[call] + 1);
+		missing(pmpi_names[call] + 1, site);
 	__atomic_store_n(&moriens_real_functions[call], f, __ATOMIC_RELAXED);
 	return f;
 }
@@ -108,7 +113,7 @@ MORIENS_COLD moriens_function moriens_resolve_kept(moriens_function *known, cons
 	moriens_function f = function_at(moriens_stack_next(pmpi, site));
 
 	if (f == NULL)
-		missing(pmpi + 1);
+		missing(pmpi + 1, site);
 	__atomic_store_n(known, f, __ATOMIC_RELAXED);
 	return f;
 }
@@ -120,7 +125,7 @@ MORIENS_COLD moriens_function moriens_resolve_fortran(moriens_function *known, c
 	if (f == NULL)
 		f = find_mangled(symbol, site);
 	if (f == NULL)
-		missing(symbol);
+		missing(symbol, site);
 	__atomic_store_n(known, f, __ATOMIC_RELAXED);
 	return f;
 }

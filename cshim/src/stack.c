@@ -112,23 +112,25 @@ void *moriens_stack_next_fortran(const char *symbol, const void *site)
 	return moriens_find_symbol(pmpi, site);
 }
 
-static void count(struct moriens_others *others, const struct object *o)
+/* Returns the number of the object among the others, or MORIENS_OTHERS where there is no room for it. */
+static uint32_t count(struct moriens_others *others, const struct object *o)
 {
 	uint32_t at = 0;
 
 	while (at < others->count && others->other[at].base != o->base)
 		at++;
 	if (at == MORIENS_OTHERS)
-		return;
+		return at;
 	if (at == others->count) {
 		struct moriens_other *new = &others->other[others->count++];
-		*new = (struct moriens_other){.base = o->base};
+		*new = (struct moriens_other){.base = o->base, .executable = o->name[0] == '\0'};
 		if (o->name[0] != '\0')
 			snprintf(new->path, sizeof new->path, "%s", o->name);
 		else /* the loader has no name for the executable */
 			moriens_os_executable(new->path, sizeof new->path);
 	}
 	others->other[at].functions++;
+	return at;
 }
 
 /* Where an executable that is not position-independent takes a function's address, it has a stub of that name, which
@@ -141,22 +143,133 @@ static bool is_stub(const void *address)
 	return dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) != 0 && symbol != NULL && symbol->st_shndx == SHN_UNDEF;
 }
 
-static void look_before(const char *name, struct moriens_others *others)
+/* Names that an object takes from others. */
+struct imports {
+	uintptr_t base;
+	const ElfW(Sym) *symbols;
+	const char *names;
+	size_t count, names_bytes;
+};
+
+/* Where a dynamic section says that a table is: the loader has made that an address, but not everywhere. */
+static uintptr_t table(uintptr_t base, uintptr_t at)
+{
+	return at < base ? base + at : at;
+}
+
+static struct imports imports_of(const struct dl_phdr_info *info)
+{
+	struct imports of = {.base = info->dlpi_addr};
+	const ElfW(Dyn) *dynamic = NULL;
+	const uint32_t *hash = NULL, *gnu_hash = NULL;
+
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; dynamic != NULL && dynamic->d_tag != DT_NULL; dynamic++) {
+		uintptr_t at = table(of.base, dynamic->d_un.d_ptr);
+		switch (dynamic->d_tag) {
+		case DT_SYMTAB: of.symbols = (const ElfW(Sym) *)at; break;
+		case DT_STRTAB: of.names = (const char *)at; break;
+		case DT_STRSZ: of.names_bytes = dynamic->d_un.d_val; break;
+		case DT_HASH: hash = (const uint32_t *)at; break;
+		case DT_GNU_HASH: gnu_hash = (const uint32_t *)at; break;
+		default: break;
+		}
+	}
+	if (of.symbols == NULL || of.names == NULL)
+		return of;
+	if (hash != NULL)
+		of.count = hash[1];
+	else if (gnu_hash != NULL && gnu_hash[1] > 1)
+		of.count = gnu_hash[1]; /* what is not hashed, and so all that is not defined, comes first */
+	else if ((uintptr_t)of.names > (uintptr_t)of.symbols)
+		of.count = ((uintptr_t)of.names - (uintptr_t)of.symbols) / sizeof *of.symbols; /* linkers lay the names behind it */
+	return of;
+}
+
+/* Marks the functions whose names, behind a prefix, an object takes from others. */
+static void mark_imports(const struct imports *of, const char *prefix, bool marked[MORIENS_CALLS])
+{
+	size_t length = strlen(prefix);
+
+	for (size_t k = 1; k < of->count; k++) {
+		const ElfW(Sym) *symbol = &of->symbols[k];
+		if (symbol->st_shndx != SHN_UNDEF || symbol->st_name >= of->names_bytes || strncmp(of->names + symbol->st_name, prefix, length) != 0)
+			continue;
+		for (size_t i = 0; i < MORIENS_CALLS; i++)
+			if (pmpi_names[i] != NULL && strcmp(pmpi_names[i] + 1, of->names + symbol->st_name + length - 4) == 0)
+				marked[i] = true;
+	}
+}
+
+struct hiding {
+	const struct moriens_others *others;
+	bool called[MORIENS_CALLS];                   /* by the program, as MPI_X */
+	bool passed_by[MORIENS_OTHERS][MORIENS_CALLS]; /* the other makes calls PMPI_X */
+};
+
+static int look_imports(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	static const char mpi[] = "libmpi", vdso[] = "linux-vdso";
+	struct hiding *h = argument;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+	struct imports of;
+
+	(void)size;
+	if (strncmp(name, vdso, sizeof vdso - 1) == 0)
+		return 0;
+	of = imports_of(info);
+	for (uint32_t i = 0; i < h->others->count; i++)
+		if (h->others->other[i].base == of.base) {
+			mark_imports(&of, "PMPI_", h->passed_by[i]);
+			return 0;
+		}
+	if (strncmp(name, mpi, sizeof mpi - 1) != 0) /* whose Fortran calls its C */
+		mark_imports(&of, "MPI_", h->called);
+	return 0;
+}
+
+/* Of the functions that an object before us answers: those that it makes as PMPI_X, and that the program calls. What
+ * it is linked to tells both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
+ * are taken as called. */
+static void look_hidden(struct moriens_others *others, bool answered[MORIENS_OTHERS][MORIENS_CALLS])
+{
+	struct hiding h = {.others = others};
+
+	dl_iterate_phdr(look_imports, &h);
+	for (uint32_t k = 0; k < others->count; k++)
+		for (size_t i = 0; i < MORIENS_CALLS; i++) {
+			struct moriens_other *other = &others->other[k];
+			if (!answered[k][i] || !h.passed_by[k][i] || !(h.called[i] || other->executable))
+				continue;
+			if (other->hidden++ == 0)
+				other->first = pmpi_names[i] + 1;
+		}
+}
+
+static uint32_t look_before(const char *name, struct moriens_others *others)
 {
 	void *front = dlsym(RTLD_DEFAULT, name);
 	struct object o = object_of(front);
 
-	if (o.found && !ours(&o) && !(o.name[0] == '\0' && is_stub(front)))
-		count(others, &o);
+	return o.found && !ours(&o) && !(o.name[0] == '\0' && is_stub(front)) ? count(others, &o) : MORIENS_OTHERS;
 }
 
 void moriens_stack_before(struct moriens_others *others)
 {
+	bool answered[MORIENS_OTHERS][MORIENS_CALLS] = {{false}};
+
 	others->count = 0;
-	for (size_t i = 0; i < MORIENS_CALLS; i++)
-		if (pmpi_names[i] != NULL)
-			look_before(pmpi_names[i] + 1, others);
-	if (others->count == 0)
+	for (size_t i = 0; i < MORIENS_CALLS; i++) {
+		uint32_t at = pmpi_names[i] != NULL ? look_before(pmpi_names[i] + 1, others) : MORIENS_OTHERS;
+		if (at < MORIENS_OTHERS)
+			answered[at][i] = true;
+	}
+	if (others->count > 0)
+		look_hidden(others, answered);
+	else
 		look_before("mpi_init_", others);
 }
 
@@ -180,6 +293,20 @@ void moriens_stack_initialises(void)
 	__atomic_store_n(&initialises, true, __ATOMIC_RELAXED);
 }
 
+static void tell_hidden(struct moriens_process_file *process, const struct moriens_other *other)
+{
+	char text[1400], more[64] = "";
+
+	if (other->hidden == 0)
+		return;
+	if (other->hidden > 1)
+		snprintf(more, sizeof more, " and %" PRIu32 " more of MPI's functions", other->hidden - 1);
+	snprintf(text, sizeof text, "%s comes before libmoriens.so and answers %s%s itself: these calls are not recorded, and their time counts as computation; %s",
+		other->path, other->first, more,
+		other->executable ? "link the program without these wrappers" : "put libmoriens.so first in LD_PRELOAD");
+	moriens_process_unseen(process, text);
+}
+
 void moriens_stack_tell(struct moriens_process_file *process, const void *site)
 {
 	struct moriens_others others;
@@ -192,6 +319,7 @@ void moriens_stack_tell(struct moriens_process_file *process, const void *site)
 			others.other[i].path, others.other[i].functions,
 			__atomic_load_n(&initialises, __ATOMIC_RELAXED) ? "" : ", MPI_Init without passing it on");
 		moriens_process_note(process, text);
+		tell_hidden(process, &others.other[i]);
 	}
 	moriens_stack_behind(site, &others);
 	for (uint32_t i = 0; i < others.count; i++) {

@@ -16,7 +16,10 @@
 
 struct moriens_other {
 	uintptr_t base;
+	bool executable;
 	uint32_t functions; /* wrapped ones that it has */
+	uint32_t hidden;    /* of those before us: functions that the program calls, and which it makes as PMPI_X */
+	const char *first;  /* of these */
 	char path[1024];
 };
 

@@ -313,6 +313,9 @@ func losses(m *rundir.Manifest) string {
 	add(int64(l.RanksUnrecorded), "rank", "ranks", " could not record")
 	add(l.ThreadsUnrecorded, "thread", "threads", " could not record")
 	add(l.CallsUnrecorded, "MPI call", "MPI calls", " of such threads")
+	if len(l.Hidden) > 0 {
+		parts = append(parts, "MPI calls that another tool made past moriens")
+	}
 	add(l.CallPathsLost, "call path", "call paths", " not named, the table was full")
 	add(l.MarksNameless, "mark without its name", "marks without their names", ", the table was full")
 	add(l.MarksInsideCalls, "mark", "marks", " set inside an MPI call")

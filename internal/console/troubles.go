@@ -35,7 +35,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
 		hint := "the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)"
 		if tool := toolBefore(m); tool != "" {
-			hint = tool + beforeLibrary + ": name libmoriens.so first in LD_PRELOAD"
+			hint = tool + beforeLibrary + ": name libmoriens.so first in LD_PRELOAD, or link the program without it"
 		}
 		list = append(list, Trouble{fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks), hint})
 	}

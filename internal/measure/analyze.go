@@ -46,7 +46,11 @@ type AnalyzeConfig struct {
 // is an IncompleteError.
 func Analyze(c AnalyzeConfig) error {
 	if err := readable(c.Trace); err != nil {
-		return hint.With(err, "name a Paraver trace: TRACE.prv or TRACE.prv.gz")
+		what := "name a Paraver trace: TRACE.prv or TRACE.prv.gz"
+		if errors.Is(err, files.ErrNotRegular) {
+			what += "; what comes through a pipe is to be written to a file first"
+		}
+		return hint.With(err, what)
 	}
 	if files.Same(c.Trace, c.Tree) {
 		return hint.With(fmt.Errorf("--tree: %s is the trace", c.Tree), "name another file for the tree, for example tree.dot")

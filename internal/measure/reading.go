@@ -64,9 +64,9 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 	header, last := float64(x.HeaderEndNS), float64(x.LastNS)
 	switch {
 	case last > header:
-		note("the header says that the trace ends after %s, but its records go on until %s: they count", console.Duration(header), console.Duration(last))
+		note("the header says that the trace ends after %s, but its records go on until %s: the run is taken to end there", console.Duration(header), console.Duration(last))
 	case header-last > worthTelling*header:
-		note("the header says that the trace ends after %s, but the last record does at %s: was it cut out of a longer one?", console.Duration(header), console.Duration(last))
+		note("the header says that the trace ends after %s, but the last record is at %s: was the trace cut?", console.Duration(header), console.Duration(last))
 	}
 	if x.Sorted > 0 {
 		note("records of the trace that were a little out of order, and were sorted: %d", x.Sorted)

@@ -96,6 +96,7 @@ const (
 	LogNoteKind   = 0x3
 	LogCommKind   = 0x4
 	LogNameKind   = 0x5
+	LogUnseenKind = 0x6
 	LogPlaceKind  = 0x7
 )
 

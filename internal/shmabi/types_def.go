@@ -101,6 +101,7 @@ const (
 	LogNoteKind   = C.MORIENS_LOG_NOTE
 	LogCommKind   = C.MORIENS_LOG_COMM
 	LogNameKind   = C.MORIENS_LOG_NAME
+	LogUnseenKind = C.MORIENS_LOG_UNSEEN
 	LogPlaceKind  = C.MORIENS_LOG_PLACE
 )
 

@@ -154,6 +154,9 @@ func (m *Manifest) judge() {
 	} else {
 		counted(int64(l.RanksLeft), "rank", "still ran when the job had ended, and went on unmeasured")
 	}
+	for _, what := range l.Hidden {
+		say("%s", what)
+	}
 	cutOff := 0
 	for _, d := range l.RanksDied {
 		if d.CutOff {

@@ -94,6 +94,7 @@ func TestComplete(t *testing.T) {
 		{"threads", lost(func(l *Losses) { l.ThreadsUnrecorded, l.CallsUnrecorded = 1, 20 }), "1 thread could not record: 20 MPI calls", false},
 		{"unreadable", lost(func(l *Losses) { l.FilesUnreadable = 2 }), "2 files with records cannot be read", false},
 		{"figures", lost(func(l *Losses) { l.FiguresDamaged = 1 }), "1 figure that ranks keep damaged, and left out", false},
+		{"hidden", lost(func(l *Losses) { l.Hidden = []string{"libtool.so answers MPI_Barrier itself"} }), "libtool.so answers MPI_Barrier itself", false},
 		{"refused", lost(func(l *Losses) { l.MessagesRefused = 1 }), "1 message of agents refused: calls are missing", false},
 		{"transfers", lost(func(l *Losses) { l.TransfersLost = 5 }), "5 transfers known in sum alone", false},
 		{"requests", func(m *Manifest) { m.Messages.Requests.Unfollowed = 5 }, "5 requests not followed: too many were under way at once", false},

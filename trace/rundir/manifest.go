@@ -179,6 +179,7 @@ type Losses struct {
 	RanksMissing        int        `json:"ranks_missing"`
 	RanksUnrecorded     int        `json:"ranks_unrecorded"`
 	RanksLeft           int        `json:"ranks_left"`
+	Hidden              []string   `json:"hidden_by_tools"` // which calls other tools have made past the library
 	AgentsUnfinished    []string   `json:"agents_unfinished"`
 	FilesUnreadable     int        `json:"files_unreadable"`
 	ThreadsUnrecorded   int64      `json:"threads_unrecorded"`

@@ -99,6 +99,13 @@ func sameSizes(dir fs.FS, files []File) error {
 		if err != nil {
 			return err
 		}
+		if !info.Mode().IsRegular() {
+			if in, err := dir.Open(f.Name); err != nil {
+				return err // which says what it is
+			} else {
+				in.Close()
+			}
+		}
 		if info.Size() != f.Bytes {
 			return fmt.Errorf("%s has %d bytes, not %d as %s says", f.Name, info.Size(), f.Bytes, ManifestFile)
 		}

@@ -287,6 +287,7 @@ func axes(c *Clusters) []picture.Dimension {
 func fillEmpty(m *Manifest, c *Clusters) {
 	some(&m.Command)
 	some(&m.Incomplete)
+	some(&m.Losses.Hidden)
 	some(&m.Notes)
 	some(&m.Worlds)
 	for i := range m.Worlds {

@@ -2090,6 +2090,7 @@ type Note struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Process       uint64                 `protobuf:"fixed64,1,opt,name=process,proto3" json:"process,omitempty"` // that it is of; 0 = the node
 	Text          string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	Unseen        bool                   `protobuf:"varint,3,opt,name=unseen,proto3" json:"unseen,omitempty"` // it says which calls of the process are not recorded
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2136,6 +2137,13 @@ func (x *Note) GetText() string {
 		return x.Text
 	}
 	return ""
+}
+
+func (x *Note) GetUnseen() bool {
+	if x != nil {
+		return x.Unseen
+	}
+	return false
 }
 
 // Calls are consecutive outermost MPI calls of one ring, one a row, each with the computation burst before
@@ -4544,10 +4552,11 @@ const file_moriens_v1_collector_proto_rawDesc = "" +
 	"\n" +
 	"first_line\x18\x05 \x01(\rR\tfirstLine\"4\n" +
 	"\aSymbols\x12)\n" +
-	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"4\n" +
+	"\x06frames\x18\x01 \x03(\v2\x11.moriens.v1.FrameR\x06frames\"L\n" +
 	"\x04Note\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x06R\aprocess\x12\x12\n" +
-	"\x04text\x18\x02 \x01(\tR\x04text\"\x93\x03\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
+	"\x06unseen\x18\x03 \x01(\bR\x06unseen\"\x93\x03\n" +
 	"\x05Calls\x12\x12\n" +
 	"\x04ring\x18\x01 \x01(\x06R\x04ring\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12!\n" +

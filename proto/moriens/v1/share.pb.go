@@ -697,6 +697,7 @@ type ShareProcess struct {
 	Transfers     uint64                 `protobuf:"varint,8,opt,name=transfers,proto3" json:"transfers,omitempty"`                          // by its own sums
 	Counted       uint64                 `protobuf:"varint,9,opt,name=counted,proto3" json:"counted,omitempty"`                              // those, or those that came, whichever is more
 	Lacking       uint64                 `protobuf:"varint,10,opt,name=lacking,proto3" json:"lacking,omitempty"`                             // of them have not come
+	Unseen        []string               `protobuf:"bytes,11,rep,name=unseen,proto3" json:"unseen,omitempty"`                                // notes that say which calls are not recorded
 	// Its sums by the calls that posted them. All columns have one length.
 	Kind  []uint32 `protobuf:"varint,20,rep,packed,name=kind,proto3" json:"kind,omitempty"` // Transfers.Kind
 	Path  []uint32 `protobuf:"varint,21,rep,packed,name=path,proto3" json:"path,omitempty"` // number in Share.paths; 0 = unknown
@@ -811,6 +812,13 @@ func (x *ShareProcess) GetLacking() uint64 {
 		return x.Lacking
 	}
 	return 0
+}
+
+func (x *ShareProcess) GetUnseen() []string {
+	if x != nil {
+		return x.Unseen
+	}
+	return nil
 }
 
 func (x *ShareProcess) GetKind() []uint32 {
@@ -1042,7 +1050,7 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\x05spool\x18\xa1\x01 \x01(\v2\x11.moriens.v1.SpoolR\x05spool\x127\n" +
 	"\n" +
 	"scheduling\x18\xa8\x01 \x01(\v2\x16.moriens.v1.SchedulingR\n" +
-	"scheduling\"\x95\x05\n" +
+	"scheduling\"\xad\x05\n" +
 	"\fShareProcess\x12'\n" +
 	"\x04info\x18\x01 \x01(\v2\x13.moriens.v1.ProcessR\x04info\x12\x14\n" +
 	"\x05agent\x18\x02 \x01(\x06R\x05agent\x12(\n" +
@@ -1054,7 +1062,8 @@ const file_moriens_v1_share_proto_rawDesc = "" +
 	"\ttransfers\x18\b \x01(\x04R\ttransfers\x12\x18\n" +
 	"\acounted\x18\t \x01(\x04R\acounted\x12\x18\n" +
 	"\alacking\x18\n" +
-	" \x01(\x04R\alacking\x12\x12\n" +
+	" \x01(\x04R\alacking\x12\x16\n" +
+	"\x06unseen\x18\v \x03(\tR\x06unseen\x12\x12\n" +
 	"\x04kind\x18\x14 \x03(\rR\x04kind\x12\x12\n" +
 	"\x04path\x18\x15 \x03(\rR\x04path\x12\x14\n" +
 	"\x05count\x18\x16 \x03(\x04R\x05count\x12\x14\n" +
