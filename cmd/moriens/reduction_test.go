@@ -71,7 +71,7 @@ func inWindow(t *testing.T, m *rundir.Manifest, name rundir.ThreadName) {
 // A stencil code whose ranks take turns on the machine's cores: its two phases are found, its slow rank, which computes two and a half times as much, is told from
 // the others, and little is left of it.
 func TestReductionOfHalo(t *testing.T) {
-	const slow, iterations = 2, 2000
+	const slow, iterations = 2, 3000
 	o, m := reduced(t, 8, "halo", "-r", "320", "-c", "1024", "-i", strconv.Itoa(iterations), "-s", "2", "-m", "3", "-o", "100")
 	if o.status != 0 {
 		t.Fatalf("status %d\n%s", o.status, o.stderr)

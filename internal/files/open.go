@@ -112,6 +112,15 @@ func (f *File) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Seek says where to read on.
+func (f *File) Seek(offset int64, whence int) (int64, error) {
+	at, err := f.file.Seek(offset, whence)
+	if err == nil {
+		f.read = at
+	}
+	return at, err
+}
+
 // ReadAt reads at a place before Size.
 func (f *File) ReadAt(p []byte, at int64) (int, error) {
 	if left := f.Size() - at; at >= 0 && int64(len(p)) > left {

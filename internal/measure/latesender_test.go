@@ -42,6 +42,12 @@ func writtenTrace(calls []prvCall, messages []prvMessage) string {
 			line{c.exit, fmt.Sprintf("2:%s:%d:50000001:0", object, c.exit)})
 		last[c.rank] = c.exit
 	}
+	end := max(last[1], last[2])
+	for rank, at := range last {
+		if at < end { // else its records would stop before those of the other
+			lines = append(lines, line{at, fmt.Sprintf("1:%d:1:%d:1:%d:%d:1", rank, rank, at, end)})
+		}
+	}
 	for i, m := range messages {
 		lines = append(lines, line{m.arrived, fmt.Sprintf("3:%d:1:%d:1:%d:%d:%d:1:%d:1:%d:%d:8:%d", m.from, m.from, m.sent, m.sent, m.to, m.to, m.posted, m.arrived, i)})
 	}

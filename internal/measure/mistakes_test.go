@@ -39,7 +39,7 @@ func TestAnalyzeLenient(t *testing.T) {
 	a = analyzeText(t, text, func(c *AnalyzeConfig) { c.Lenient = true })
 	// 2 lines of 16 are more than 1 %.
 	var incomplete *IncompleteError
-	if !errors.As(a.err, &incomplete) || incomplete.Err == nil || !strings.Contains(a.err.Error(), "12.5 % of the records left out: 2 malformed lines of the trace skipped") {
+	if !errors.As(a.err, &incomplete) || incomplete.Err == nil || !strings.Contains(a.err.Error(), "12.5 % of the records left out, 21.7 % of the time missing: 2 malformed lines of the trace skipped") {
 		t.Errorf("error %v", a.err)
 	}
 	a.err = nil // there are figures all the same
@@ -54,7 +54,7 @@ func TestAnalyzeLenient(t *testing.T) {
 	if err != nil || m.Losses.LinesSkipped != 2 || m.Bursts != 6 {
 		t.Errorf("%v: %+v", err, m)
 	}
-	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "\nmoriens: 12.5 % of the records left out · small.prv · 2 ranks", "cluster"} {
+	for _, want := range []string{"2 malformed lines of the trace skipped", "the first of them: line 15: ", "\nmoriens: 12.5 % of the records left out, 21.7 % of the time missing · small.prv · 2 ranks", "cluster"} {
 		if !strings.Contains(a.stdout, want) {
 			t.Errorf("no %q in\n%s", want, a.stdout)
 		}

@@ -33,11 +33,7 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 	}
 	m.Reading = r
 	note := func(format string, args ...any) { m.Notes = append(m.Notes, fmt.Sprintf(format, args...)) }
-	leftOut := int64(0)
-	leave := func(l rundir.LeftOut) {
-		r.LeftOut = append(r.LeftOut, l)
-		leftOut += l.Records
-	}
+	leave := func(l rundir.LeftOut) { r.LeftOut = append(r.LeftOut, l) }
 	if read.Skipped > 0 {
 		leave(rundir.LeftOut{Why: rundir.Malformed, Records: int64(read.Skipped), FirstLine: lineOf(read.FirstSkipped)})
 	}
@@ -45,8 +41,8 @@ func describeReading(m *rundir.Manifest, read *prv.Result) {
 		leave(rundir.LeftOut{Why: l.Why, Records: l.Records, FirstLine: l.First})
 		note("left out of the trace: %s, %s, the first of them in line %d", units.Count(l.Records, "record"), l.Why, l.First)
 	}
-	if x.Records > 0 {
-		r.LeftOutShare = rundir.Number(float64(leftOut) / float64(x.Records))
+	if x.KeptRecords > 0 {
+		r.LeftOutShare = rundir.Number(float64(x.KeptLost) / float64(x.KeptRecords))
 	}
 	if x.ThreadNS > 0 {
 		r.MissingShare = rundir.Number(x.MissingNS / x.ThreadNS)

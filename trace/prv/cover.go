@@ -21,13 +21,20 @@ type cover struct {
 	flushes           []trace.Stretch
 	off, flushing     bool
 	offNS, flushingNS int64 // since when
+	// What lies between a flush and what comes next, until its end is told: that of a flush comes with the next record.
+	flushed trace.Stretch
 }
 
 // covers notes that something is known from a time on.
 func (t *threadReader) covers(beginNS, endNS int64) {
 	c := &t.cover
-	if c.begun && beginNS > c.toNS && !t.open && !c.off && !c.flushing {
-		c.gaps = append(c.gaps, trace.Stretch{BeginNS: c.toNS, EndNS: beginNS})
+	if c.begun && beginNS > c.toNS && !t.open && !c.off {
+		gap := trace.Stretch{BeginNS: c.toNS, EndNS: beginNS}
+		if c.flushing && c.flushed.EndNS == 0 {
+			c.flushed = gap
+		} else {
+			c.gaps = append(c.gaps, gap)
+		}
 	}
 	c.begun = true
 	c.items++
@@ -56,11 +63,24 @@ func (t *threadReader) tracerEvents(l *eventLine) {
 	}
 	if l.flushing {
 		if c.flushing {
-			c.flushes = append(c.flushes, trace.Stretch{BeginNS: c.flushingNS, EndNS: l.timeNS})
+			if c.endFlush(l.timeNS) {
+				c.flushes = append(c.flushes, trace.Stretch{BeginNS: c.flushingNS, EndNS: l.timeNS})
+			}
 			c.toNS = max(c.toNS, l.timeNS)
 		}
 		c.flushing, c.flushingNS = l.flushes, l.timeNS
 	}
+}
+
+// endFlush says whether a flush has ended before anything else came. Else its end was lost, and what it was taken for is a gap.
+func (c *cover) endFlush(nowNS int64) bool {
+	gap := c.flushed
+	c.flushed = trace.Stretch{}
+	if gap.EndNS == 0 || nowNS <= gap.EndNS {
+		return true
+	}
+	c.gaps = append(c.gaps, gap)
+	return false
 }
 
 // on ends a stretch without tracing. Mostly a state tells it too.
@@ -78,6 +98,9 @@ func (t *threadReader) on(nowNS int64) {
 // closeCover ends what is open with the thread, or with the run.
 func (t *threadReader) closeCover(runEndNS int64) {
 	t.on(t.endNS)
+	if t.cover.flushing {
+		t.cover.endFlush(openEnd)
+	}
 	for i := range t.pauses {
 		t.pauses[i].EndNS = min(t.pauses[i].EndNS, runEndNS)
 	}
@@ -86,21 +109,23 @@ func (t *threadReader) closeCover(runEndNS int64) {
 	}
 }
 
-// A gap counts from leastGap of the run's time on, and where the states and calls of its thread are gapsEach times as many as gaps: else the
-// trace was written so, with computing alone as a state, say.
+// Gaps count where the states and calls of their thread are over gapsEach times as many: else the trace was written so, with computing alone as
+// a state, say. And they count where together they are leastGaps of the thread's time.
 const (
-	leastGap = 1000
-	gapsEach = 10
+	leastGaps = 1000
+	gapsEach  = 2
 )
 
-// longGaps are the stretches in which a thread should have records and has none.
-func (c *cover) longGaps(runNS int64) []trace.Stretch {
-	long := slices.DeleteFunc(slices.Clone(c.gaps), func(s trace.Stretch) bool { return s.EndNS-s.BeginNS < max(runNS/leastGap, 1) })
-	if gapsEach*len(long) > c.items {
+// missing are the stretches of a thread's time in which it should have records and has none.
+func (c *cover) missing(threadNS int64) []trace.Stretch {
+	if c.sparse() || united(c.gaps) < float64(threadNS)/leastGaps {
 		return nil
 	}
-	return long
+	return c.gaps
 }
+
+// sparse says that the trace was written with gaps.
+func (c *cover) sparse() bool { return gapsEach*len(c.gaps) >= max(c.items, 2) }
 
 // A Missing is time of threads in which the trace does not tell what they did.
 type Missing struct {

@@ -8,11 +8,20 @@ import (
 	"moriens/trace"
 )
 
+// runEnd is where the header says, where that is later than the records, else where these end. A header that says more than farTimes their time is
+// wrong, or of a longer trace: they decide.
+func runEnd(headerNS, lastNS int64, trueEnd bool) int64 {
+	if headerNS >= lastNS && (trueEnd || lastNS == 0 || headerNS/farTimes <= lastNS) {
+		return headerNS
+	}
+	return lastNS
+}
+
 // run makes the model of what was read. Windows that do not fit what is there are a fault, or skipped.
 func (r *reader) run(result *Result) error {
 	h, n := r.header, r.names
 	run := &trace.Run{
-		Start: h.start, DurationNS: max(h.endNS, r.endNS),
+		Start: h.start, DurationNS: runEnd(h.endNS, r.endNS, r.trueEnd),
 		CallPaths: r.callPaths(), Communicators: r.comms, Messages: r.messages,
 	}
 	for i, cpus := range h.cpus {
@@ -36,12 +45,14 @@ func (r *reader) run(result *Result) error {
 	}
 	result.Applications = r.applications(run.Threads)
 	otherMessages := int64(0)
-	if one := choose(result.Applications, r.application); one >= 0 {
+	one := choose(result.Applications, r.application)
+	if one >= 0 {
 		r.threads = slices.DeleteFunc(r.threads, func(t *threadReader) bool { return t.world != one })
 		otherMessages = keepOnly(run, one, place)
 	}
 	result.Reading = r.reading(run, r.threads)
 	result.Reading.OtherMessages = otherMessages
+	result.Reading.KeptRecords, result.Reading.KeptLost = r.shares(result.Applications, one)
 	r.threads = nil
 	for i := range run.Messages {
 		m := &run.Messages[i]
@@ -53,7 +64,7 @@ func (r *reader) run(result *Result) error {
 		if !r.lenient {
 			return err
 		}
-		r.skip(err)
+		r.skip(err, unknownWorld)
 	}
 	run.SummariseClusters()
 	result.Run = run

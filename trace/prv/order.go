@@ -97,7 +97,7 @@ func (r *reader) release(t *threadReader) error {
 func (r *reader) releaseAll() error {
 	for _, t := range r.threads {
 		for t.heldFirst < len(t.held) {
-			if err := r.fault(r.release(t), 0); err != nil {
+			if err := r.fault(r.release(t), 0, t.world); err != nil {
 				return err
 			}
 		}

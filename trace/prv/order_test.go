@@ -138,10 +138,11 @@ func TestFarTime(t *testing.T) {
 	}
 }
 
-// Open states end with the records where these go on behind the header's end, else with the header.
+// Open states end with the records where these go on behind the header's end, else with the header, if that is not far behind them.
 func TestOpenStates(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"the header is late", "1:1:1:1:1:20:-1:1\n2:1:1:1:1:50:42000050:7\n", "20+80 [7] 0 ?-?"},
+		{"the header is far too late", "1:1:1:1:1:20:-1:1\n2:1:1:1:1:49:42000050:7\n", "20+29 [7] 0 ?-?"},
 		{"the header is early", "1:1:1:1:1:20:-1:1\n2:1:1:1:1:150:42000050:7\n3:1:1:1:1:5:5:1:1:1:1:5:170:1:1\n", "20+150 [7] 0 ?-?"},
 	} {
 		r, err := Read(strings.NewReader("#Paraver (x):100_ns:1(1):1:1(1:1)\n"+c.body), Options{})

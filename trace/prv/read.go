@@ -21,6 +21,9 @@ type Options struct {
 	CallPaths []trace.CallPath
 	Lenient   bool // skip and count the malformed lines of the body; a compressed file that is cut short stays an error
 
+	// TrueEnd: the run ends where the header says, however far that lies behind the last record, as in a trace of one's own.
+	TrueEnd bool
+
 	// Which application to keep: its number from 1 on, Busiest, or all of them.
 	Application int
 }
@@ -123,7 +126,7 @@ func readOnce(in io.Reader, o Options, labels *labels, names *names, way pass) (
 		}
 		in = packed.limit(z)
 	}
-	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application}
+	r := &reader{lines: newLines(in), labels: labels, names: names, lenient: o.Lenient, commsByID: make(commsByID), sorting: way.sorting, near: way.near, application: o.Application, trueEnd: o.TrueEnd}
 	r.paths.init()
 	if o.CallPaths != nil {
 		r.numbered = &numberedPaths{paths: o.CallPaths, known: make(map[numberedCall]bool)}
@@ -173,6 +176,9 @@ type reader struct {
 	columns     map[uint32]int // counter columns by event type
 	counters    []uint32       // event types by column
 	endNS       int64          // of the last record
+	trueEnd     bool
+	lost        []int64 // lines that were skipped, by 1 + application; 0 = of which nobody knows
+	late        []int64 // records that were left out, by application
 	event       eventLine
 	kinds       []eventKind // by place in the line, of the line before
 	pathOfEvent func(callEvent) uint32
@@ -206,6 +212,7 @@ func (r *reader) read() error {
 		r.farNS = farTimes * end
 	}
 	r.columns = make(map[uint32]int)
+	r.lost, r.late = make([]int64, 1+len(r.header.tasks)), make([]int64, len(r.header.tasks))
 	r.pathOfEvent = func(e callEvent) uint32 { return r.paths.of(e, r.event.callers, r.labels) }
 	if r.numbered != nil {
 		r.pathOfEvent = func(callEvent) uint32 { return uint32(r.event.path) }
@@ -217,13 +224,13 @@ func (r *reader) read() error {
 		}
 		if errors.Is(err, errCut) && r.lenient {
 			r.records++
-			r.skip(err)
+			r.skip(err, unknownWorld)
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if err := r.fault(r.record(line), r.lines.number); err != nil {
+		if err := r.fault(r.record(line), r.lines.number, r.worldOf(line)); err != nil {
 			return err
 		}
 	}
@@ -239,8 +246,8 @@ func (r *reader) read() error {
 	return nil
 }
 
-// fault is what becomes of an error of a line.
-func (r *reader) fault(err error, number int) error {
+// fault is what becomes of an error of a line, in which an application of a world was told of.
+func (r *reader) fault(err error, number, world int) error {
 	if err == nil {
 		return nil
 	}
@@ -250,14 +257,27 @@ func (r *reader) fault(err error, number int) error {
 	if !r.lenient || errors.Is(err, errDisorder) {
 		return err
 	}
-	r.skip(err)
+	r.skip(err, world)
 	return nil
 }
 
-func (r *reader) skip(err error) {
+func (r *reader) skip(err error, world int) {
 	if r.skipped++; r.firstSkipped == nil {
 		r.firstSkipped = err
 	}
+	r.lost[world+1]++
+}
+
+// unknownWorld is the application that a line is of which says none.
+const unknownWorld = -1
+
+// worldOf is the application that a line names, whatever else is wrong with it.
+func (r *reader) worldOf(line []byte) int {
+	var v [2]int64 // cpu, appl
+	if len(line) < 2 || line[0] < '1' || line[0] > '3' || fields(line, 1, v[:]) < 0 || v[1] < 1 || v[1] > int64(len(r.header.tasks)) {
+		return unknownWorld
+	}
+	return int(v[1] - 1)
 }
 
 var (

@@ -1,6 +1,8 @@
 package prv
 
 import (
+	"strings"
+
 	"moriens/trace"
 )
 
@@ -8,7 +10,10 @@ import (
 type Reading struct {
 	Records int64     // states, events and messages of all applications, those left out too
 	LeftOut []LeftOut // of them
-	Sorted  int64     // a little out of order
+	// Of what is kept: its records, and how many of these were skipped or left out. Those of which nobody knows whose they are count here.
+	KeptRecords, KeptLost int64
+
+	Sorted int64 // a little out of order
 	// Messages between the application that is kept and others.
 	OtherMessages int64
 
@@ -54,7 +59,20 @@ func (r *reader) leaveOut(t *threadReader, why int) {
 	if l.Records++; l.Records == 1 {
 		*l = LeftOut{leftOutTexts[why], 1, r.number}
 	}
+	r.late[t.world]++
 	t.records++
+}
+
+// shares are the records of what is kept, of one application or of all, and how many of them do not count.
+func (r *reader) shares(list []Application, one int) (records, lost int64) {
+	records, lost = r.lost[0], r.lost[0]
+	for i, a := range list {
+		if one < 0 || i == one {
+			records += a.Records + r.lost[i+1] // skipped lines are not among the threads' records
+			lost += r.lost[i+1] + r.late[i]
+		}
+	}
+	return records, lost
 }
 
 // reading sums up the threads that are kept; readers are theirs.
@@ -67,6 +85,7 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 	}
 	several := severalThreads(run)
 	x.Callless = callless(run, several)
+	spans := spansOf(run)
 	off, empty, dropped := Missing{What: MissingOff}, Missing{What: MissingRecords}, Missing{What: MissingDetail}
 	for i, reader := range readers {
 		t := &run.Threads[i]
@@ -81,7 +100,16 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 		for _, p := range t.Pauses {
 			pauses = append(pauses, trace.Stretch(p))
 		}
-		gaps := reader.cover.longGaps(run.DurationNS)
+		gaps := reader.cover.missing(t.EndNS - t.BeginNS)
+		if !reader.cover.sparse() {
+			before, behind := spans.outside(run, i)
+			x.ThreadNS += float64(before.EndNS - before.BeginNS + behind.EndNS - behind.BeginNS)
+			for _, s := range []trace.Stretch{before, behind} {
+				if s.EndNS > s.BeginNS {
+					gaps = append(gaps[:len(gaps):len(gaps)], s)
+				}
+			}
+		}
 		off.add(t, pauses)
 		empty.add(t, gaps)
 		dropped.add(t, reader.cover.dropped)
@@ -93,6 +121,58 @@ func (r *reader) reading(run *trace.Run, readers []*threadReader) Reading {
 		}
 	}
 	return x
+}
+
+// spans are from the first to the last record of the threads that call MPI, by world; and the first of these threads of each rank.
+type spans struct {
+	world map[int]trace.Stretch
+	first map[[2]int]int
+}
+
+func spansOf(run *trace.Run) spans {
+	s := spans{make(map[int]trace.Stretch), make(map[[2]int]int)}
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		if t.Calls.Len() == 0 {
+			continue
+		}
+		if rank := [2]int{t.World, t.Rank}; !has(s.first, rank) {
+			s.first[rank] = i
+		}
+		span := trace.Stretch{BeginNS: t.BeginNS, EndNS: t.EndNS}
+		if was, known := s.world[t.World]; known {
+			span.BeginNS, span.EndNS = min(span.BeginNS, was.BeginNS), max(span.EndNS, was.EndNS)
+		}
+		s.world[t.World] = span
+	}
+	return s
+}
+
+// outsideShare is the part of a world's time by which a rank may begin later or end earlier than others without that anything is missing.
+const outsideShare = .01
+
+// outside is the time in which other ranks of its world have records, and a rank has none though it has not called MPI_Init first, or MPI_Finalize
+// last. Of a rank with several threads the first one with MPI calls counts.
+func (s spans) outside(run *trace.Run, thread int) (before, behind trace.Stretch) {
+	t := &run.Threads[thread]
+	if first, known := s.first[[2]int{t.World, t.Rank}]; !known || first != thread {
+		return before, behind
+	}
+	world := s.world[t.World]
+	least := int64(outsideShare * float64(world.EndNS-world.BeginNS))
+	function := func(call int) string { return run.CallPaths[t.Calls.Path[call]].Function }
+	if t.BeginNS-world.BeginNS > least && !strings.HasPrefix(function(0), "MPI_Init") {
+		before = trace.Stretch{BeginNS: world.BeginNS, EndNS: t.BeginNS}
+	}
+	if world.EndNS-t.EndNS > least && function(t.Calls.Len()-1) != "MPI_Finalize" {
+		behind = trace.Stretch{BeginNS: t.EndNS, EndNS: world.EndNS}
+	}
+	return before, behind
+}
+
+func has[K comparable, V any](m map[K]V, key K) bool {
+	_, is := m[key]
+	return is
 }
 
 // severalThreads says whether the rank of a thread has others with a record.

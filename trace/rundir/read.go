@@ -177,7 +177,7 @@ func (r *restorer) readTrace(dir fs.FS) error {
 		defer f.Close()
 		files[i] = f
 	}
-	options := prv.Options{Labels: files[1], Names: files[2]}
+	options := prv.Options{Labels: files[1], Names: files[2], TrueEnd: true}
 	if r.numbered != nil {
 		options.CallPaths = r.numbered.CallPaths
 	}
