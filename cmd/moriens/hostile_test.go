@@ -81,3 +81,36 @@ func TestHostileNames(t *testing.T) {
 		}
 	}
 }
+
+// What report and view leave out is one line, whatever the names in it.
+func TestHostileNameLeftOut(t *testing.T) {
+	t.Parallel()
+	dir := everything(t)
+	clusters := filepath.Join(dir, rundir.ClustersFile)
+	text, err := os.ReadFile(clusters)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.Replace(string(text), `"name": "MPI_Finalize"`, `"name": "MPI_Fi\nlize"`, 1) // of the same size
+	if changed == string(text) {
+		t.Fatal("clusters.json names no MPI_Finalize")
+	}
+	if err := os.WriteFile(clusters, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"report", dir}, {"view", "--no-browser", "--listen", "192.0.2.1:0", dir}} {
+		told := 0
+		o := bounded(t, args...)
+		for line := range strings.Lines(o.stderr) {
+			if !strings.HasPrefix(line, "moriens: ") && !strings.HasPrefix(line, "hint: ") {
+				t.Errorf("%s: a line of its own: %q", args[0], line)
+			}
+			if strings.HasPrefix(line, "moriens: left out: ") && strings.Contains(line, `MPI_Fi\nlize`) {
+				told++
+			}
+		}
+		if told == 0 {
+			t.Errorf("%s does not say what is left out: %+v", args[0], o)
+		}
+	}
+}

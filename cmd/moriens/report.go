@@ -19,7 +19,7 @@ func (r *reportCommand) Run(to words) error {
 		return err
 	}
 	for _, p := range problems {
-		fmt.Fprintf(to, "moriens: left out: %s\n", p)
+		fmt.Fprintf(to, "moriens: left out: %s\n", plain.Line(p))
 	}
 	_, err = fmt.Fprintln(plain.Writer(os.Stdout), filepath.Join(r.Dir, file.Name))
 	return err

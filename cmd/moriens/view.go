@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"moriens/internal/hint"
+	"moriens/internal/plain"
 	"moriens/internal/rendezvous"
 	"moriens/internal/report"
 )
@@ -29,7 +30,7 @@ func (v *viewCommand) Run(log *slog.Logger, to words) error {
 	defer stop()
 	err := report.View(ctx, report.ViewConfig{
 		Dir: v.Dir, Listen: v.Listen, Token: rendezvous.NewSecret(32), Browser: !v.NoBrowser, Most: v.Most, Stdout: os.Stdout,
-		Tell: func(text string) { fmt.Fprintf(to, "moriens: %s\n", text) }, Log: log,
+		Tell: func(text string) { fmt.Fprintf(to, "moriens: %s\n", plain.Line(text)) }, Log: log,
 	})
 	if errors.Is(err, report.ErrNotLoopback) {
 		return usage(err, hint.Of(err))

@@ -67,14 +67,16 @@ func find(text string, lines bool) int {
 }
 
 // obeyed says whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
-// lines, and what turns the direction of text round.
+// lines, what turns the direction of text round, and what has no width, so that two names would look alike.
 func obeyed(r rune) bool {
 	switch {
 	case r < ' ', r >= 0x7f && r < 0xa0:
 		return true
 	case r == 0x2028, r == 0x2029: // ends of a line and of a paragraph
 		return true
-	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // direction
+	case r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // direction
+		return true
+	case r == 0x200b, r == 0x2060, r == 0xfeff: // of no width; U+200C and U+200D are letters' own, and spell words
 		return true
 	}
 	return false

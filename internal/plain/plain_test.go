@@ -23,6 +23,9 @@ func TestLine(t *testing.T) {
 		"csi \u009b2J":                `csi \u009b2J`,
 		"\u2028 \u2029":               `\u2028 \u2029`,
 		"\u202e \u202a \u2066 \u2069": `\u202e \u202a \u2066 \u2069`,
+		"\u200e \u200f \u061c":        `\u200e \u200f \u061c`,
+		"a\u200bb \u2060 \ufeff":      `a\u200bb \u2060 \ufeff`,
+		"می\u200cخواهم 👩\u200d💻":      "می\u200cخواهم 👩\u200d💻", // letters' own
 		"\xff\xc3":                    `\xff\xc3`,
 		"\xed\xa0\x80":                `\xed\xa0\x80`, // half of a pair
 		"\ufffd":                      "\ufffd",
@@ -42,7 +45,7 @@ func TestNothingObeyed(t *testing.T) {
 		text := string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) + rapid.String().Draw(t, "text")
 		got := Line(text)
 		bad := func(r rune) bool {
-			return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) && (r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069)
+			return unicode.IsControl(r) || r == 0x2028 || r == 0x2029 || unicode.Is(unicode.Bidi_Control, r) || r == 0x200b || r == 0x2060 || r == 0xfeff
 		}
 		if !utf8.ValidString(got) || strings.ContainsFunc(got, bad) {
 			t.Fatalf("%q: %q", text, got)

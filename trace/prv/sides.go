@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,13 +19,14 @@ type labels struct {
 	counters map[uint32]trace.Counter
 	windows  []trace.Window // without their threads
 	windowed bool           // typeWindow is there
+	given    int            // how often a value was given to a type
 }
 
 // readLabels takes the labels of calls and counters. Labels only name things, and traces carry all sorts of .pcf:
 // a line that makes no sense is passed over.
 func readLabels(in io.Reader) (*labels, error) {
 	l := &labels{calls: make(map[callEvent]string), callers: make(map[callEvent]string), counters: make(map[uint32]trace.Counter)}
-	var types []uint32 // of the EVENT_TYPE section, for its values
+	var types []uint32 // of the EVENT_TYPE section, for its values: those that take some, each once
 	inTypes, inValues := false, false
 	err := textLines(in, func(line string) {
 		first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -44,12 +46,15 @@ func readLabels(in io.Reader) (*labels, error) {
 			if err != nil {
 				return
 			}
-			types = append(types, uint32(t))
+			if t, takes := valued(uint32(t)); takes && !slices.Contains(types, t) {
+				types = append(types, t)
+			}
 			l.windowed = l.windowed || t == typeWindow
 			if t >= typePreset && t < typeCountersEnd {
 				l.counters[uint32(t)] = counterOfLabel(label)
 			}
 		case inValues:
+			l.given += len(types)
 			for _, t := range types {
 				if t >= typeMPI && t <= typeMPILast && number != 0 && rest != "" {
 					l.calls[callEvent{t, number}] = rest
@@ -57,13 +62,22 @@ func readLabels(in io.Reader) (*labels, error) {
 				if t == typeWindow && number == int64(len(l.windows))+firstWindow && number <= maxWindow {
 					l.windows = append(l.windows, parseWindow(rest))
 				}
-				if base, _, ok := callerLevel(t); ok && rest != "" {
-					l.callers[callEvent{base, number}] = rest
+				if (t == typeCaller || t == typeCallerLine) && rest != "" {
+					l.callers[callEvent{t, number}] = rest
 				}
 			}
 		}
 	})
 	return l, err
+}
+
+// valued says whether a reader takes the values of a type, and for which one: all levels of callers share theirs. There are eight such types,
+// so that a section costs what it is long, whatever types it names.
+func valued(t uint32) (of uint32, takes bool) {
+	if base, _, is := callerLevel(t); is {
+		return base, true
+	}
+	return t, t >= typeMPI && t <= typeMPILast || t == typeWindow
 }
 
 // counterOfLabel takes "PAPI_TOT_INS [instructions]" apart. Extrae puts a description into the brackets, in parentheses in some

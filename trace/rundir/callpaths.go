@@ -55,9 +55,48 @@ func (p *pathBook) number(r *restorer) error {
 		if !known {
 			return fmt.Errorf("%s names the call path %s, of which %s says nothing", ClustersFile, x.Name, CallPathsFile)
 		}
+		if err := x.agrees(p.paths[number]); err != nil {
+			return err
+		}
 		p.listed = append(p.listed, number)
 	}
 	return nil
+}
+
+// agrees says whether a call path of clusters.json is the one that callpaths.json has under its name.
+func (x CallPath) agrees(numbered trace.CallPath) error {
+	path, err := x.path()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", ClustersFile, err)
+	case path.Function != numbered.Function:
+		return fmt.Errorf("call path %s is one of %q in %s, of %q in %s", x.Name, path.Function, ClustersFile, numbered.Function, CallPathsFile)
+	case len(path.Frames) != len(numbered.Frames):
+		return fmt.Errorf("call path %s has %d frames in %s, %d in %s", x.Name, len(path.Frames), ClustersFile, len(numbered.Frames), CallPathsFile)
+	}
+	for i, f := range numbered.Frames {
+		// clusters.json does not tell where functions begin.
+		f.FirstFile, f.FirstLine, f.Inlined = "", 0, slices.Clone(f.Inlined)
+		for k := range f.Inlined {
+			f.Inlined[k].FirstFile, f.Inlined[k].FirstLine = "", 0
+		}
+		if g := &path.Frames[i]; !g.Same(&f) {
+			return fmt.Errorf("frame %d of call path %s is %s in %s, %s in %s", i, x.Name, described(g), ClustersFile, described(&f), CallPathsFile)
+		}
+	}
+	return nil
+}
+
+// described is all that identifies a frame, on one line.
+func described(f *trace.Frame) string {
+	text := fmt.Sprintf("%s, function %q, file %q, line %d", f.Precise(fmt.Sprintf("%q", f.Module)), f.Function, f.File, f.Line)
+	if f.BuildID != "" {
+		text += ", build id " + f.BuildID
+	}
+	for _, s := range f.Inlined {
+		text += fmt.Sprintf(", in %q at %s:%d", s.Function, s.File, s.Line)
+	}
+	return text
 }
 
 // counts gives the call paths round the bursts of a cluster their numbers.
@@ -80,11 +119,21 @@ func offsetOf(f trace.Frame) string {
 	return fmt.Sprintf("%#x", f.Offset)
 }
 
+// parseOffset reads what offsetOf writes: 0x and hexadecimal digits, no other spelling of Go's.
+func parseOffset(text string) (offset uint64, is bool) {
+	digits, is := strings.CutPrefix(text, "0x")
+	if !is {
+		return 0, false
+	}
+	offset, err := strconv.ParseUint(digits, 16, 64)
+	return offset, err == nil
+}
+
 func (x CallPath) path() (trace.CallPath, error) {
 	p := trace.CallPath{Function: x.Function}
 	for _, f := range x.Frames {
-		offset, err := strconv.ParseUint(cmp.Or(f.Offset, "0"), 0, 64)
-		if err != nil {
+		offset, is := parseOffset(cmp.Or(f.Offset, "0x0"))
+		if !is {
 			return p, fmt.Errorf("call path %q: the offset %q is no number", x.Name, f.Offset)
 		}
 		frame := trace.Frame{Module: f.Module, BuildID: f.BuildID, Offset: offset, Function: f.Function, File: f.File, Line: f.Line}

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strconv"
+	"reflect"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 )
@@ -60,15 +61,23 @@ type Inlining struct {
 
 // A NumberedPath is a call path. Its number is its place.
 type NumberedPath struct {
-	Function string  `json:"function"` // of MPI; empty = unknown
-	Frames   []int32 `json:"frames"`   // indices into Frames, innermost first
-	Name     string  `json:"name"`     // trace.Run.Names
+	Function string     `json:"function"` // of MPI; empty = unknown
+	Frames   PathFrames `json:"frames"`   // indices into Frames, innermost first
+	Name     string     `json:"name"`     // trace.Run.Names
 }
+
+// PathFrames are the frames of a call path.
+type PathFrames []int32
 
 // What a reader takes at most, so that a small file cannot fill the memory.
 const (
 	maxCallPathsBytes = 256 << 20
-	maxInlined        = 1 << 10 // in a frame
+	maxInlined        = 64  // in a frame: maxScopes of agent/symbol
+	maxCallers        = 100 // frames of a call path: levels of callers in a trace of others; --callpath records 64
+
+	// Frames are numbers in the file, and 128 bytes each in the call paths of a run. A call path of 64 takes 40 times
+	// its text at most where a run has enough of them to matter.
+	runBytesPerByte = 40
 )
 
 // Tests change these.
@@ -82,7 +91,7 @@ func CallPathsOf(run *trace.Run) *CallPathTable {
 	t := &CallPathTable{Format: CallPathsFormat, Modules: []PathModule{}, Functions: []PathFunction{}, Frames: []PathFrame{}, Paths: []NumberedPath{}}
 	b := pathBuilder{table: t, modules: make(map[PathModule]int), functions: make(map[PathFunction]int), frames: make(map[frameKey]int32)}
 	for i, name := range run.Names() {
-		p := NumberedPath{Function: run.CallPaths[i].Function, Frames: []int32{}, Name: name}
+		p := NumberedPath{Function: run.CallPaths[i].Function, Frames: PathFrames{}, Name: name}
 		for k := range run.CallPaths[i].Frames {
 			p.Frames = append(p.Frames, b.frame(&run.CallPaths[i].Frames[k]))
 		}
@@ -225,12 +234,23 @@ func listed[T any](d *json.Decoder) (list []T, err error) {
 	return list, err
 }
 
-// UnmarshalJSON reads no longer chains than a reader takes.
+// UnmarshalJSON refuses longer chains than a reader takes.
 func (x *Inlinings) UnmarshalJSON(text []byte) error {
-	if len(text) > 1 && bytes.Count(text, []byte("{")) > maxInlined {
+	if err := json.Unmarshal(text, (*[]Inlining)(x)); err != nil {
+		return err
+	}
+	if len(*x) > maxInlined { // afford has seen what they take
 		return fmt.Errorf("more than %d functions are inlined into each other", maxInlined)
 	}
-	return json.Unmarshal(text, (*[]Inlining)(x))
+	return nil
+}
+
+// UnmarshalJSON reads no longer call paths than a reader takes.
+func (x *PathFrames) UnmarshalJSON(text []byte) error {
+	if bytes.Count(text, []byte(",")) >= maxCallers {
+		return fmt.Errorf("a call path has more than %d frames", maxCallers)
+	}
+	return json.Unmarshal(text, (*[]int32)(x))
 }
 
 // ReadCallPaths reads callpaths.json of a run directory. A directory of an earlier version has none: the error is fs.ErrNotExist.
@@ -253,7 +273,23 @@ func readCallPaths(dir fs.FS) (*CallPathTable, error) {
 	if err := t.check(); err != nil {
 		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
 	}
+	if cost, most := t.cost(), freeBytes+runBytesPerByte*info.Size(); cost > most {
+		err := fmt.Errorf("%w: its call paths would take %d bytes of memory, more than %d for each of its own", files.ErrTooLarge, cost, runBytesPerByte)
+		return nil, hint.With(fmt.Errorf("%s: %w", CallPathsFile, err), adviseDamage)
+	}
 	return t, nil
+}
+
+// cost is what the frames of Run take.
+func (t *CallPathTable) cost() int64 {
+	frames, inlined := len(t.Frames), 0
+	for i := range t.Frames {
+		inlined += len(t.Frames[i].Inlined)
+	}
+	for i := range t.Paths {
+		frames += len(t.Paths[i].Frames)
+	}
+	return int64(frames)*int64(reflect.TypeFor[trace.Frame]().Size()) + int64(inlined)*int64(reflect.TypeFor[trace.Scope]().Size())
 }
 
 // check says whether all numbers name something.
@@ -308,7 +344,7 @@ func (f *PathFrame) check(modules int, function func(int) error) error {
 		}
 	}
 	if f.Offset != nil {
-		if offset, err := strconv.ParseUint(*f.Offset, 0, 64); err != nil || offset == 0 {
+		if offset, is := parseOffset(*f.Offset); !is || offset == 0 {
 			return fmt.Errorf("%q is no offset", *f.Offset)
 		}
 	}
@@ -332,6 +368,9 @@ func (t *CallPathTable) Run() *trace.Run {
 	run := new(trace.Run)
 	for _, p := range t.Paths {
 		path := trace.CallPath{Function: p.Function}
+		if len(p.Frames) > 0 {
+			path.Frames = make([]trace.Frame, 0, len(p.Frames)) // no more than cost says
+		}
 		for _, f := range p.Frames {
 			path.Frames = append(path.Frames, frames[f])
 		}
@@ -347,12 +386,15 @@ func (t *CallPathTable) frame(x *PathFrame) trace.Frame {
 		f.Module, f.BuildID = t.Modules[*x.Module].Name, t.Modules[*x.Module].BuildID
 	}
 	if x.Offset != nil {
-		f.Offset, _ = strconv.ParseUint(*x.Offset, 0, 64) // check has seen it
+		f.Offset, _ = parseOffset(*x.Offset) // check has seen it
 	}
 	if x.Function == nil {
 		return f
 	}
 	at := *x.Function
+	if len(x.Inlined) > 0 {
+		f.Inlined = make([]trace.Scope, 0, len(x.Inlined))
+	}
 	for _, inlined := range x.Inlined {
 		s := trace.Scope{File: inlined.CallFile, Line: inlined.CallLine}
 		s.Function, s.FirstFile, s.FirstLine = t.definition(at)

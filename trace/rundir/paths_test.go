@@ -1,8 +1,10 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
+	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/trace"
 	"moriens/trace/tracetest"
@@ -64,6 +67,7 @@ func TestBadCallPaths(t *testing.T) {
 	listed, frames := maxListed, maxPathFrames
 	maxListed, maxPathFrames = 1000, 5000
 	t.Cleanup(func() { maxListed, maxPathFrames = listed, frames })
+	deep := func(frames int) string { return `"frames": [` + strings.Repeat("0, ", frames-1) + `0]` }
 	many := func(list, element string, n int) [2]string {
 		return [2]string{`"` + list + `": [`, `"` + list + `": [` + strings.Repeat(element+",", n)}
 	}
@@ -91,8 +95,16 @@ func TestBadCallPaths(t *testing.T) {
 		"no list":            {[2]string{`"modules": [{"name": "app", "build_id": ""}]`, `"modules": {}`}, "modules: it is no list"},
 		"many modules":       {many("modules", "{}", maxListed+1), "modules: it has more than"},
 		"many paths":         {many("paths", "{}", maxListed+1), "paths: it has more than"},
-		"many inlined":       {many("inlined", "{}", maxInlined+1), "more than 1024 functions are inlined into each other"},
-		"many frames of all": {[2]string{`"frames": [0]`, `"frames": [` + strings.Repeat("0,", maxPathFrames) + `0]`}, "its call paths have more than"},
+		"many inlined":       {many("inlined", "{}", maxInlined+1), "more than 64 functions are inlined into each other"},
+		"many frames of all": {[2]string{`"frames": [0]`, deep(100) + strings.Repeat(`, "function": "MPI_X", "name": "x"}, {`+deep(100), 50)}, "its call paths have more than"},
+		"many frames of one": {[2]string{`"frames": [0]`, deep(101)}, "paths: a call path has more than 100 frames"},
+		"binary offset":      {[2]string{`"0x10"`, `"0b1"`}, `frame 0: "0b1" is no offset`},
+		"decimal offset":     {[2]string{`"0x10"`, `"16"`}, `frame 0: "16" is no offset`},
+		"grouped offset":     {[2]string{`"0x10"`, `"1_0"`}, `frame 0: "1_0" is no offset`},
+		"grouped digits":     {[2]string{`"0x10"`, `"0x1_0"`}, `frame 0: "0x1_0" is no offset`},
+		"signed offset":      {[2]string{`"0x10"`, `"0x+1"`}, `frame 0: "0x+1" is no offset`},
+		"offset of no digit": {[2]string{`"0x10"`, `"0x"`}, `frame 0: "0x" is no offset`},
+		"offset of 65 bits":  {[2]string{`"0x10"`, `"0x10000000000000000"`}, `is no offset`},
 		"cut off":            {[2]string{`"later": [[]]}`, ``}, "unexpected end"},
 		"another version":    {[2]string{`"format": 1`, `"format": 2`}, "is of format 2, this moriens reads 1"},
 		"no object":          {[2]string{good, `[]`}, "callpaths.json"},
@@ -111,6 +123,53 @@ func TestBadCallPaths(t *testing.T) {
 	}
 	if _, err := readCallPaths(endless{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("has %d bytes, more than", maxCallPathsBytes+1)) {
 		t.Errorf("an endless file: %v", err)
+	}
+}
+
+// What a run is made of it takes no more memory than a few times the file: each frame is a number there, which may be one digit.
+func TestCostOfCallPaths(t *testing.T) {
+	took := func(f func()) int64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		f()
+		runtime.ReadMemStats(&after)
+		return int64(after.TotalAlloc - before.TotalAlloc)
+	}
+	text := func(paths, frames int, comma string) []byte {
+		path := `,{"name":"x","frames":[` + strings.Repeat("0"+comma, frames-1) + `0]}`
+		return []byte(`{"format":1,"frames":[{}],"paths":[{"name":"?"}` + strings.Repeat(path, paths) + `]}`)
+	}
+	long := text(1, 4_000_000, ",")
+	if n := took(func() {
+		if _, err := tabled(t, long); err == nil || !strings.Contains(err.Error(), "more than 100 frames") {
+			t.Error(err)
+		}
+	}); n > 8*int64(len(long)) {
+		t.Errorf("%d bytes taken for %d", n, len(long))
+	}
+	if _, err := tabled(t, text(41_000, 100, ",")); !errors.Is(err, files.ErrTooLarge) || hint.Of(err) == "" {
+		t.Errorf("%v, hint %q", err, hint.Of(err))
+	}
+
+	// The deepest call paths of one frame, with short names, cost most. They are read, and cost what is billed.
+	table := &CallPathTable{Format: CallPathsFormat, Modules: []PathModule{}, Functions: []PathFunction{}, Frames: []PathFrame{{}}, Paths: []NumberedPath{{Name: "?"}}}
+	for i := range 2000 {
+		table.Paths = append(table.Paths, NumberedPath{Function: "MPI_X", Frames: make(PathFrames, maxCallers), Name: fmt.Sprint("MPI_X#", i)})
+	}
+	own, err := encode(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := tabled(t, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := read.cost()
+	if cost < 2000*100*100 || cost > runBytesPerByte*int64(len(own)) {
+		t.Errorf("%d bytes are billed for %d of text", cost, len(own))
+	}
+	if n := took(func() { read.Run() }); n < cost*9/10 || n > cost*5/4 {
+		t.Errorf("%d bytes taken, %d billed", n, cost)
 	}
 }
 
@@ -136,7 +195,7 @@ func FuzzCallPaths(f *testing.F) {
 	}
 	f.Add(text)
 	f.Add([]byte(`{"format": 1, "paths": [{"name": "?"}]}`))
-	f.Add([]byte(`{"format": 1, "functions": [{}, {"first_line": 1}], "frames": [{"offset": "1", "function": 1, "inlined": [{"function": 0}, {"function": 1}]}],
+	f.Add([]byte(`{"format": 1, "functions": [{}, {"first_line": 1}], "frames": [{"offset": "0x1", "function": 1, "inlined": [{"function": 0}, {"function": 1}]}],
 		"paths": [{"name": "?"}, {"function": "MPI_X", "frames": [0, 0], "name": "x"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		table, err := tabled(t, text)

@@ -235,6 +235,21 @@ func TestReadBadDirectories(t *testing.T) {
 		{"too few call paths", from(fewer, CallPathsFile), "trace.prv: line ", "damaged"},
 		{"calls of other functions", edit(TraceFile, ":90000103:1\n", ":90000103:5\n"), `a call of "MPI_Init" has the call path 5, which is one of "MPI_Finalize"`, "damaged"},
 		{"calls of no call path", edit(TraceFile, ":90000103:1\n", ":90000103:-1\n"), "there is no call path -1", "damaged"},
+		{"frames of two call paths swapped", func(d fstest.MapFS) {
+			edit(CallPathsFile, `"frames": [0, 1]`, `"frames": [9, 1]`)(d)
+			edit(CallPathsFile, `"frames": [2, 1]`, `"frames": [0, 1]`)(d)
+			edit(CallPathsFile, `"frames": [9, 1]`, `"frames": [2, 1]`)(d)
+		}, `frame 0 of call path MPI_Send@halo.cc:42 is "app"(+0x1f3c), function "Halo::exchange", file "/src/halo.cc", line 42, build id 8f3c in clusters.json, "app"(+0x1f80)`, "one run"},
+		{"a frame of another line", edit(CallPathsFile, `"line": 42, "inlined": []`, `"line": 43, "inlined": []`), "frame 0 of call path MPI_Send@halo.cc:42 is", "one run"},
+		{"a frame of another offset", edit(CallPathsFile, `"0x2724a"`, `"0x2724b"`), "frame 1 of call path MPI_Send@halo.cc:42 is", "one run"},
+		{"a frame of another file", edit(CallPathsFile, `"file": "/src/halo.cc", "line": 42, "inlined": []`, `"file": "/src/hallo.cc", "line": 42, "inlined": []`), "frame 0 of call path MPI_Send@halo.cc:42 is", "one run"},
+		{"a frame of another function", edit(CallPathsFile, `"name": "norm"`, `"name": "form"`), "frame 0 of call path MPI_Allreduce@norm is", "one run"},
+		{"a frame of another module", edit(CallPathsFile, `"libc.so.6"`, `"libc.so.7"`), "frame 1 of call path MPI_Send@halo.cc:42 is", "one run"},
+		{"a module of another build", edit(CallPathsFile, `"01ab"`, `"01ac"`), "frame 1 of call path MPI_Send@halo.cc:42 is", "one run"},
+		{"inlined elsewhere", edit(CallPathsFile, `"call_line": 90`, `"call_line": 91`), "frame 0 of call path MPI_Recv@halo.cc:42 is", "one run"},
+		{"a frame more", edit(CallPathsFile, `"frames": [0, 1]`, `"frames": [0, 1, 1]`), "call path MPI_Send@halo.cc:42 has 2 frames in clusters.json, 3 in callpaths.json", "one run"},
+		{"an offset in clusters.json", edit(ClustersFile, `"0x1f3c"`, `"0b1"`), `clusters.json: call path "MPI_Send@halo.cc:42": the offset "0b1" is no number`, "one run"},
+		{"another function in clusters.json", edit(ClustersFile, `"function": "MPI_Send"`, `"function": "MPI_Recv"`), `call path MPI_Send@halo.cc:42 is one of "MPI_Recv" in clusters.json, of "MPI_Send" in callpaths.json`, "one run"},
 		{"clusters of other call paths", edit(ClustersFile, `"name": "MPI_Recv@halo.cc:42"`, `"name": "MPI_Recv@halo.cc:1"`), "clusters.json names the call path MPI_Recv@halo.cc:1, of which callpaths.json says nothing", "one run"},
 		{"unknown call path", edit(ClustersFile, `"after": [{"path": 3,`, `"after": [{"path": 99,`), "clusters.json: cluster 1: call path 99: there are ", "one run"},
 		{"negative call path", edit(ClustersFile, `"after": [{"path": 3,`, `"after": [{"path": -1,`), "clusters.json: cluster 1: call path -1: there are ", "one run"},
