@@ -129,7 +129,9 @@ __attribute__((destructor)) static void exiting(void)
 
 	if (loaded_by != moriens_os_pid() || moriens_run_state() != MORIENS_RUN_UNKNOWN || moriens_options_off())
 		return;
-	if (moriens_past_library(true, library, sizeof library) == NULL || moriens_stack_sets_up(text, sizeof text))
+	if (moriens_past_library(true, library, sizeof library) == NULL)
+		return;
+	if (moriens_stack_is_copy() || moriens_stack_sets_up(text, sizeof text))
 		return;
 	explain(library, reason, sizeof reason);
 	rank = moriens_job_rank(&size);

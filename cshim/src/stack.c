@@ -307,6 +307,18 @@ bool moriens_stack_sets_up(char *path, size_t bytes)
 	return others.count > 0;
 }
 
+bool moriens_stack_is_copy(void)
+{
+	struct object self = object_of(pmpi_names);
+
+	for (size_t i = 0; i < SET_UPS; i++) {
+		struct object o = object_of(dlsym(RTLD_DEFAULT, set_ups[i]));
+		if (o.found && ours(&o) && !same(&o, &self))
+			return true;
+	}
+	return false;
+}
+
 /* The candidate of a number, from 0. */
 struct caller {
 	uint32_t number;
