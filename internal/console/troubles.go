@@ -30,7 +30,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	case silent > 0:
 		list = append(list, Trouble{
 			fmt.Sprintf("%d of %d ranks sent nothing", silent, m.Ranks),
-			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
+			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured, docs/limits.md which programs pass the library by",
 		})
 	}
 	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
