@@ -56,6 +56,7 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 		who.Size = 0 // a damaged name
 	}
 	fault := &moriensv1.Fault{Rank: who.Rank, Errno: int32(f.Errno), Who: who, Before: f.Before, Past: f.Past}
+	fault.Reason = f.Reason
 	if f.Before != "" {
 		fault.Reason = f.Before + " comes before libmoriens.so and answered all its MPI calls"
 	}

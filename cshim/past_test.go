@@ -167,3 +167,60 @@ func TestPastPython(t *testing.T) {
 		t.Errorf("faults %+v\n%s", faults, o.stderr)
 	}
 }
+
+// TestPastLinked: a program that is linked to MPI has not found it by dlopen. It is told that it calls PMPI itself, in C or Fortran, or that nothing was called;
+// where a tool before the library answers its call of Fortran, that is said and nothing else.
+func TestPastLinked(t *testing.T) {
+	library := mpitest.Library(t)
+	const past = "MPI was initialized past libmoriens.so, "
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		testenv.Need(t, mpi.FC)
+		dir := t.TempDir()
+		build := func(compiler, name, text string, args ...string) string {
+			t.Helper()
+			source, path := filepath.Join(dir, name), filepath.Join(dir, strings.TrimSuffix(name, filepath.Ext(name)))
+			if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command(compiler, append(args, "-o", path, source)...).CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			return path
+		}
+		fortran := func(prefix string) string {
+			return "      program p\n      integer ierr, got\n      call " + prefix + "mpi_init_thread(0, got, ierr)\n      call " + prefix + "mpi_finalize(ierr)\n      end\n"
+		}
+		const found = "#include <dlfcn.h>\n#include <mpi.h>\nint main(void)\n{\n\tint (*init)(int *, char ***) = (int (*)(int *, char ***))dlsym(RTLD_DEFAULT, \"PMPI_Init\");\n" +
+			"\tinit(0, 0);\n\treturn PMPI_Finalize();\n}\n"
+		const tool = "void pmpi_init_thread_(int *r, int *g, int *e);\nvoid pmpi_finalize_(int *e);\n" +
+			"void mpi_init_thread_(int *r, int *g, int *e) { pmpi_init_thread_(r, g, e); }\nvoid mpi_finalize_(int *e) { pmpi_finalize_(e); }\n"
+		direct, looked := build(mpi.FC, "direct.f", fortran("p")), build(mpi.CC, "looked.c", found, "-w")
+		wrapped, before := build(mpi.FC, "wrapped.f", fortran("")), build(mpi.CC, "before.c", tool, "-shared", "-fPIC")
+		for _, tt := range []struct{ preload, program, past, before string }{
+			{library, direct, past + "and its calls were not recorded: " + direct + " calls pmpi_init_thread_ itself", ""},
+			{library, looked, past + "which was not called, and its calls were not recorded: /", ""},
+			{before + ":" + library, wrapped, "", before},
+		} {
+			if mpi.Name == mpitest.MPICH.Name && tt.program != looked {
+				continue // whose Fortran library goes on to MPI_X of C, which comes to us
+			}
+			o := job{mpi: mpi, preload: tt.preload, program: []string{tt.program}, out: t.TempDir()}.runUncounted(t)
+			if o.err != nil {
+				t.Errorf("%v\n%s", o.err, o.stderr)
+			}
+			ranks, faults := read(t, o.dir)
+			said := 0
+			if tt.past != "" {
+				said = 1
+			}
+			if len(ranks) != 0 || len(faults) != 2 || strings.Count(o.stderr, "moriens: ") != said || strings.Count(o.stderr, "moriens: "+tt.past) != said {
+				t.Errorf("%s: %d recorded, faults %+v\n%s", tt.program, len(ranks), faults, o.stderr)
+			}
+			for _, f := range faults {
+				if (filepath.Base(f.Past) == soName(mpi)) != (tt.past != "") || !strings.HasPrefix(f.Reason, tt.past) || f.Before != tt.before {
+					t.Errorf("%s: %+v", tt.program, f)
+				}
+			}
+		}
+	})
+}

@@ -41,8 +41,10 @@ type Fault struct {
 	Errno syscall.Errno
 	// Before is the library that comes before libmoriens.so and has answered all calls of the rank itself; empty: there is none, and Errno says why.
 	Before string
-	// Past is the path of the MPI library that the rank has found by dlopen and called past the recording; empty: it has not, and Errno says why.
+	// Past is the path of the MPI library that the rank has called past the recording; empty: it has not, and Errno says why.
 	Past string
+	// Reason is how it came to call that, for people; empty: it has found it by dlopen.
+	Reason string
 }
 
 // Found is what a scan has found that no scan before it had.
@@ -192,11 +194,11 @@ func (d *Directory) Scan() (Found, error) {
 			for i := range numbers {
 				numbers[i], _ = strconv.Atoi(past[1+i])
 			}
-			library := d.text(name)
+			library, reason, _ := strings.Cut(d.text(name), "\n")
 			if library == "" {
 				library = "libmpi" // the file cannot be read, or is no longer there
 			}
-			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[1], PID: numbers[2], Past: library})
+			found.Faults = append(found.Faults, Fault{Name: name, Rank: numbers[0], Size: numbers[1], PID: numbers[2], Past: library, Reason: reason})
 		default:
 			continue
 		}

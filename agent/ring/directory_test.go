@@ -65,6 +65,13 @@ func TestDirectory(t *testing.T) {
 	expect(ring.Found{Faults: []ring.Fault{
 		{Name: "past--1-0-12", Rank: -1, PID: 12, Past: "libmpi"}, {Name: "past-1-2-11", Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40"},
 	}})
+	// And one that has not found it by dlopen.
+	if err := os.WriteFile(filepath.Join(path, "past-0-2-13"), []byte("/lib/libmpi.so.40\n/a calls PMPI_Init itself"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect(ring.Found{Faults: []ring.Fault{
+		{Name: "past-0-2-13", Rank: 0, Size: 2, PID: 13, Past: "/lib/libmpi.so.40", Reason: "/a calls PMPI_Init itself"},
+	}})
 	// What is not ours stays, and so does the directory.
 	if err := d.Remove(); err == nil {
 		t.Error("a directory with strangers' files was removed")

@@ -143,3 +143,90 @@ func TestToolBehind(t *testing.T) {
 		}
 	})
 }
+
+// setUpPrograms builds a program that sets MPI up by MPI_Init_thread, the same that calls PMPI itself, the first with wrappers linked into it, and a tool of these wrappers.
+func setUpPrograms(t *testing.T, mpi mpitest.MPI) (plain, direct, own, tool string) {
+	t.Helper()
+	dir := t.TempDir()
+	wrappers, source := filepath.Join(dir, "tool.c"), filepath.Join(dir, "program.c")
+	for path, text := range map[string]string{
+		wrappers: "#include <mpi.h>\nint MPI_Init_thread(int *c, char ***v, int r, int *p) { return PMPI_Init_thread(c, v, r, p); }\n" +
+			"int MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\nint MPI_Finalize(void) { return PMPI_Finalize(); }\n",
+		source: "#include <mpi.h>\n#ifdef DIRECT\n#define DO(f) P##f\n#else\n#define DO(f) f\n#endif\n" +
+			"int main(int c, char **v)\n{\n\tint got;\n\tDO(MPI_Init_thread)(&c, &v, MPI_THREAD_SINGLE, &got);\n\tDO(MPI_Barrier)(MPI_COMM_WORLD);\n\treturn DO(MPI_Finalize)();\n}\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	plain, direct, own, tool = filepath.Join(dir, "plain"), filepath.Join(dir, "direct"), filepath.Join(dir, "own"), filepath.Join(dir, "libtool.so")
+	for _, args := range [][]string{
+		{"-o", plain, source}, {"-DDIRECT", "-o", direct, source}, {"-o", own, source, wrappers}, {"-shared", "-fPIC", "-o", tool, wrappers},
+	} {
+		if out, err := exec.Command(mpi.CC, args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	return plain, direct, own, tool
+}
+
+// Why no call came is said once, and is true: a tool or the program's own wrappers that answer MPI_Init_thread alone, or a program that calls PMPI itself, also
+// beside a tool on either side that it passes by. None of them has found MPI by dlopen.
+func TestSetUpPast(t *testing.T) {
+	mpitest.Each(t, func(t *testing.T, mpi mpitest.MPI) {
+		plain, direct, own, tool := setUpPrograms(t, mpi)
+		library := filepath.Join(filepath.Dir(binary(t)), "libmoriens.so")
+		barrier := barrierTool(t, mpi)
+		const notCalled, answers = "moriens: MPI was initialized past libmoriens.so, and its calls were not recorded: ", " comes before libmoriens.so and answers all MPI calls itself"
+		for _, tt := range []struct{ preload, program, want string }{
+			{tool + ":" + library, plain, "moriens: not recorded: " + tool + answers},
+			{library, own, "moriens: not recorded: " + own + answers},
+			{library, direct, notCalled + direct + " calls PMPI_Init_thread itself"},
+			{library + ":" + tool, direct, notCalled + direct + " calls PMPI_Init_thread itself"},
+			{barrier + ":" + library, direct, notCalled + direct + " calls PMPI_Init_thread itself"},
+		} {
+			o := execute(t, []string{"MORIENS_DIR=" + filepath.Join(t.TempDir(), "run")}, mpi.Args(2, "", "env", "LD_PRELOAD="+tt.preload, tt.program)...)
+			var said []string
+			for line := range strings.Lines(o.stderr) {
+				if strings.HasPrefix(line, "moriens: ") {
+					said = append(said, strings.TrimSpace(line))
+				}
+			}
+			if o.status != 0 || len(said) != 1 || said[0] != tt.want {
+				t.Errorf("%s before %s: status %d, said %q, want %q", tt.preload, tt.program, o.status, said, tt.want)
+			}
+		}
+
+		out := filepath.Join(t.TempDir(), "run")
+		o := execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"}, mpi.Args(2, "", direct)...)...)
+		reason := "MPI was initialized past libmoriens.so, and its calls were not recorded: " + direct + " calls PMPI_Init_thread itself"
+		contains(t, o.stderr, "no bursts: no rank could record: "+reason, "hint: let the program call MPI_Init, not PMPI_Init")
+		if o.status != 3 || strings.Contains(o.stdout+o.stderr, "dlopen") || strings.Contains(o.stderr, "sent nothing") {
+			t.Errorf("status %d\n%s%s", o.status, o.stdout, o.stderr)
+		}
+		checkUnrecorded(t, out, 2, reason)
+
+		// One rank of two.
+		out = filepath.Join(t.TempDir(), "run")
+		o = execute(t, nil, append([]string{binary(t), "run", "--out", out, "--"},
+			mpi.Args(2, "", "sh", "-c", `if test "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 1; then exec `+direct+"; fi; exec "+plain)...)...)
+		contains(t, o.stderr, "1 of 2 ranks could not record", "hint: "+reason)
+		if u := readManifest(t, out).Worlds[0].Unrecorded; o.status != 3 || strings.Contains(o.stderr, "sent nothing") || len(u) != 1 || !slices.Equal(u[0].List, []int{1}) || u[0].Reason != reason {
+			t.Errorf("status %d, unrecorded %+v\n%s", o.status, u, o.stderr)
+		}
+	})
+}
+
+// barrierTool builds a tool that answers MPI_Barrier alone.
+func barrierTool(t *testing.T, mpi mpitest.MPI) string {
+	t.Helper()
+	dir := t.TempDir()
+	tool, source := filepath.Join(dir, "libbarrier.so"), filepath.Join(dir, "barrier.c")
+	if err := os.WriteFile(source, []byte("#include <mpi.h>\nint MPI_Barrier(MPI_Comm comm) { return PMPI_Barrier(comm); }\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(mpi.CC, "-shared", "-fPIC", "-o", tool, source).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return tool
+}

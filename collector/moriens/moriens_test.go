@@ -304,6 +304,11 @@ func TestWhyEmpty(t *testing.T) {
 		{"past", func(f *feeder) {
 			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: 0, Past: "/lib/libmpi.so"}}})
 		}, "no rank could record: an MPI library was loaded past moriens by dlopen, and its calls were not recorded: /lib/libmpi.so"},
+		{"direct", func(f *feeder) {
+			f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{
+				Rank: 0, Past: "/lib/libmpi.so", Reason: "MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself",
+			}}})
+		}, "no rank could record: MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself"},
 		{"one call", func(f *feeder) {
 			f.clock(0, 0)
 			f.process(&moriensv1.Process{Process: 1, Size: 1, Clock: moriensv1.Clock_CLOCK_TSC})
@@ -325,7 +330,10 @@ func TestWhyEmpty(t *testing.T) {
 			if !strings.Contains(r.Manifest.Empty, tt.want) {
 				t.Errorf("empty because %q, want %q", r.Manifest.Empty, tt.want)
 			}
-			if past := strings.Contains(r.Advice, "docs/limits.md"); past != (tt.name == "past") {
+			if past := strings.Contains(r.Advice, "docs/limits.md"); past != (tt.name == "past" || tt.name == "direct") {
+				t.Errorf("advice %q", r.Advice)
+			}
+			if direct := strings.HasPrefix(r.Advice, "let the program call MPI_Init"); direct != (tt.name == "direct") {
 				t.Errorf("advice %q", r.Advice)
 			}
 		})

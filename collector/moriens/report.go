@@ -282,6 +282,9 @@ const adviseBefore = "name libmoriens.so first in LD_PRELOAD, or leave the other
 // pastAdvice is what to do about programs that find MPI by dlopen.
 const pastAdvice = "open the MPI library for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md"
 
+// directAdvice is what to do about programs that call PMPI_Init themselves.
+const directAdvice = "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md"
+
 // whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
 func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 	bursts, err := team.Any(h.team, slices.ContainsFunc(h.own, func(i int) bool { return h.run.Threads[i].Bursts.Len() > 0 }))
@@ -299,10 +302,15 @@ func whyEmpty(h *history, f store.Frozen) (why, advice string, err error) {
 				}
 			}
 		}
-		if slices.ContainsFunc(f.Agents, func(a *store.Agent) bool {
-			return slices.ContainsFunc(a.Faults, func(fault *moriensv1.Fault) bool { return fault.Past != "" })
-		}) {
-			return "no rank could record: " + h.absent[0].Reason, pastAdvice, nil
+		for _, a := range f.Agents {
+			for _, fault := range a.Faults {
+				switch {
+				case fault.Past != "" && fault.Reason != "":
+					return "no rank could record: " + store.Why(fault), directAdvice, nil
+				case fault.Past != "":
+					return "no rank could record: " + store.Why(fault), pastAdvice, nil
+				}
+			}
 		}
 		// What the node's agent says of it, it has said with its own advice.
 		if of := slices.IndexFunc(f.Agents, func(a *store.Agent) bool { return slices.ContainsFunc(a.Faults, ofMemory) }); of < 0 {

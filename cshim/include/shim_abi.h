@@ -11,7 +11,8 @@
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
  *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
  *                              that has answered all its calls
- *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us
+ *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us; where that was not found by dlopen, a line feed
+ *                              and the reason why no call has come to us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and

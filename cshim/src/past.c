@@ -1,10 +1,9 @@
 #include "past.h"
 #include "job.h"
-#include "module.h"
 #include "options.h"
 #include "os.h"
-#include "process.h"
 #include "run.h"
+#include "stack.h"
 
 #include <dlfcn.h>
 #include <inttypes.h>
@@ -81,19 +80,8 @@ void *moriens_past_library(bool set_up, char *path, size_t bytes)
 	}
 }
 
-/* Whether a program that has the loader bind its calls of MPI comes to us first. Another tool that does
- * instead is no matter of how the library was loaded. */
-static bool are_first(void)
-{
-	struct moriens_module first, self;
-	void *function = dlsym(RTLD_DEFAULT, "MPI_Init");
-
-	return function != NULL && moriens_module_find((uintptr_t)function, &first) && moriens_module_find((uintptr_t)&moriens_run, &self) &&
-		first.base == self.base;
-}
-
-/* Tells the agent; false: there is none. */
-static bool leave_word(int rank, int size, const char *library)
+/* Tells the agent. */
+static void leave_word(int rank, int size, const char *why)
 {
 	const char *run = moriens_options_run();
 	struct moriens_options options;
@@ -101,37 +89,60 @@ static bool leave_word(int rank, int size, const char *library)
 	int directory;
 
 	if (run == NULL || !moriens_options_read(&options, run))
-		return false;
+		return;
 	snprintf(text, sizeof text, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), options.run);
 	if (moriens_os_open_directory(text, &directory) != 0)
-		return false;
+		return;
 	snprintf(text, sizeof text, "past-%d-%d-%" PRIu32, rank, size, moriens_os_pid());
-	bool left = moriens_os_leave(directory, text, library) == 0;
+	moriens_os_leave(directory, text, why);
 	moriens_os_close(directory);
-	return left;
 }
 
 static uint32_t loaded_by; /* pid: children that are forked have another, and what MPI they seem to have is their parent's */
+static bool linked; /* MPI was there when the program started, so it need not have been found by dlopen */
 
 __attribute__((constructor)) static void loaded(void)
 {
 	loaded_by = moriens_os_pid();
+	linked = dlsym(RTLD_DEFAULT, "PMPI_Get_library_version") != NULL; /* which no tool has */
+	(void)dlerror(); /* the program does not get to see ours */
+}
+
+/* Why no call of the library has come to us; empty: it was found by dlopen, as far as we know. */
+static void explain(const char *library, char *reason, size_t bytes)
+{
+	char caller[1024];
+	const char *function = moriens_stack_caller(caller, sizeof caller);
+
+	reason[0] = '\0';
+	if (function != NULL)
+		snprintf(reason, bytes, "MPI was initialized past libmoriens.so, and its calls were not recorded: %.700s calls %s itself", caller, function);
+	else if (linked)
+		snprintf(reason, bytes, "MPI was initialized past libmoriens.so, which was not called, and its calls were not recorded: %.700s", library);
 }
 
 /* The process ends. */
 __attribute__((destructor)) static void exiting(void)
 {
-	char library[PATH_MAX], text[PATH_MAX + 128];
+	char library[PATH_MAX], reason[1024], text[PATH_MAX + sizeof reason + 2];
 	int size, rank;
 
 	if (loaded_by != moriens_os_pid() || moriens_run_state() != MORIENS_RUN_UNKNOWN || moriens_options_off())
 		return;
-	if (moriens_past_library(true, library, sizeof library) == NULL || !are_first())
+	if (moriens_past_library(true, library, sizeof library) == NULL)
 		return;
+	if (moriens_stack_is_copy() || moriens_stack_sets_up(text, sizeof text))
+		return;
+	explain(library, reason, sizeof reason);
 	rank = moriens_job_rank(&size);
-	leave_word(rank, size, library);
+	snprintf(text, sizeof text, "%s%s%s", library, reason[0] != '\0' ? "\n" : "", reason);
+	leave_word(rank, size, text);
 	if (rank > 0)
 		return;
+	if (reason[0] != '\0') {
+		moriens_os_warn(reason, "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md");
+		return;
+	}
 	snprintf(text, sizeof text, "an MPI library was loaded past libmoriens.so by dlopen, and its calls were not recorded: %.700s", library);
 	moriens_os_warn(text, "open it for all to see, then look its functions up in the process (Python: keep CDLL(\"libmpi.so\", mode=RTLD_GLOBAL), call through CDLL(None)): docs/limits.md");
 }

@@ -286,6 +286,112 @@ void moriens_stack_behind(const void *site, struct moriens_others *others)
 	}
 }
 
+/* What sets MPI up. */
+static const char *const set_ups[] = {
+	"MPI_Init", "MPI_Init_thread", "MPI_Session_init", "mpi_init_", "mpi_init_thread_", "mpi_session_init_",
+};
+static const char *const hidden_set_ups[] = {
+	"PMPI_Init", "PMPI_Init_thread", "PMPI_Session_init", "pmpi_init_", "pmpi_init_thread_", "pmpi_session_init_",
+};
+
+#define SET_UPS (sizeof set_ups / sizeof set_ups[0])
+
+bool moriens_stack_sets_up(char *path, size_t bytes)
+{
+	struct moriens_others others = {.count = 0};
+
+	for (size_t i = 0; i < SET_UPS && others.count == 0; i++)
+		look_before(set_ups[i], &others);
+	if (others.count > 0)
+		snprintf(path, bytes, "%s", others.other[0].path);
+	return others.count > 0;
+}
+
+bool moriens_stack_is_copy(void)
+{
+	struct object self = object_of(pmpi_names);
+
+	for (size_t i = 0; i < SET_UPS; i++) {
+		struct object o = object_of(dlsym(RTLD_DEFAULT, set_ups[i]));
+		if (o.found && ours(&o) && !same(&o, &self))
+			return true;
+	}
+	return false;
+}
+
+/* The candidate of a number, from 0. */
+struct caller {
+	uint32_t number;
+	uintptr_t base;
+	const char *function;
+	char name[1024]; /* empty: the executable */
+};
+
+static const char *imported_set_up(const struct imports *of)
+{
+	for (size_t k = 1; k < of->count; k++) {
+		const ElfW(Sym) *symbol = &of->symbols[k];
+		for (size_t i = 0; i < SET_UPS && symbol->st_shndx == SHN_UNDEF && symbol->st_name < of->names_bytes; i++)
+			if (strcmp(of->names + symbol->st_name, hidden_set_ups[i]) == 0)
+				return hidden_set_ups[i];
+	}
+	return NULL;
+}
+
+static int look_caller(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	static const char mpi[] = "libmpi", vdso[] = "linux-vdso";
+	struct caller *c = argument;
+	const char *slash = strrchr(info->dlpi_name, '/');
+	const char *name = slash != NULL ? slash + 1 : info->dlpi_name;
+	struct imports of;
+
+	(void)size;
+	if (strncmp(name, vdso, sizeof vdso - 1) == 0 || strncmp(name, mpi, sizeof mpi - 1) == 0)
+		return 0;
+	of = imports_of(info);
+	c->function = imported_set_up(&of);
+	if (c->function == NULL || c->number-- != 0)
+		return 0;
+	c->base = info->dlpi_addr;
+	snprintf(c->name, sizeof c->name, "%s", info->dlpi_name);
+	return 1;
+}
+
+/* Whether an object has a function that sets MPI up itself: a tool, whose calls of PMPI_Init are not the program's. */
+static bool wraps(const struct caller *c)
+{
+	void *library = dlopen(c->name[0] != '\0' ? c->name : NULL, RTLD_LAZY | RTLD_NOLOAD);
+	bool found = false;
+
+	for (size_t i = 0; library != NULL && i < SET_UPS && !found; i++) {
+		void *function = dlsym(library, set_ups[i]);
+		struct object o = object_of(function);
+		found = o.found && o.base == c->base && !is_stub(function);
+	}
+	if (library != NULL)
+		dlclose(library);
+	return found;
+}
+
+const char *moriens_stack_caller(char *path, size_t bytes)
+{
+	struct caller c;
+
+	for (uint32_t number = 0;; number++) {
+		c.number = number;
+		if (dl_iterate_phdr(look_caller, &c) == 0)
+			return NULL;
+		if (wraps(&c)) /* not within dl_iterate_phdr: that holds a lock of the loader's */
+			continue;
+		if (c.name[0] != '\0')
+			snprintf(path, bytes, "%s", c.name);
+		else
+			moriens_os_executable(path, bytes);
+		return c.function;
+	}
+}
+
 static bool initialises; /* atomic */
 
 void moriens_stack_initialises(void)
@@ -343,25 +449,23 @@ static void tell_unseen(void)
 {
 	const char *run = moriens_options_run();
 	struct moriens_options options;
-	struct moriens_others others;
-	char text[1400];
+	char text[1400], tool[1024];
 	int size, directory, rank = moriens_job_rank(&size);
 
-	moriens_stack_before(&others);
-	if (others.count == 0)
-		return;
+	if (!moriens_stack_sets_up(tool, sizeof tool))
+		return; /* past.c says it */
 	if (run != NULL && moriens_options_read(&options, run)) {
 		snprintf(text, sizeof text, "%s/moriens-%" PRIu32 "-%s", options.shm, moriens_os_uid(), run);
 		if (moriens_os_open_directory(text, &directory) != 0)
 			return;
-		int error = moriens_process_outrun(directory, rank, size, moriens_os_pid(), others.other[0].path);
+		int error = moriens_process_outrun(directory, rank, size, moriens_os_pid(), tool);
 		moriens_os_close(directory);
 		if (error == 0)
 			return;
 	}
 	if (rank > 0)
 		return;
-	snprintf(text, sizeof text, "not recorded: %.900s comes before libmoriens.so and answers all MPI calls itself", others.other[0].path);
+	snprintf(text, sizeof text, "not recorded: %.900s comes before libmoriens.so and answers all MPI calls itself", tool);
 	moriens_os_warn(text, "name libmoriens.so first in LD_PRELOAD, or leave the other tool out");
 }
 

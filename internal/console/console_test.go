@@ -125,6 +125,37 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
+// Ranks of which somebody has told why they have no record did not just send nothing, and the hint is for that reason.
+func TestTroublesOfKnownReasons(t *testing.T) {
+	const direct = "MPI was initialized past libmoriens.so, and its calls were not recorded: /a calls PMPI_Init itself"
+	unknown := "nothing came of them: there is no library where they run, or no agent"
+	for _, tt := range []struct {
+		reason     string
+		unrecorded int
+		text, hint string
+	}{
+		{unknown, 0, "1 of 2 ranks sent nothing", "docs/nodes.md"},
+		{"it began to record, and nothing of its calls came", 0, "", ""},
+		{direct, 0, "", ""},
+		{direct, 1, "1 of 2 ranks could not record", direct + ": docs/limits.md"},
+		{"its shared memory says: no space left on device", 1, "1 of 2 ranks could not record", "/dev/shm"},
+	} {
+		m := &rundir.Manifest{Ranks: 2, Losses: rundir.Losses{RanksMissing: 1, RanksUnrecorded: tt.unrecorded}, Worlds: []rundir.World{
+			{Size: 2, MissingRanks: []int{1}, Unrecorded: []rundir.Unrecorded{{Ranks: 1, List: []int{1}, Reason: tt.reason}}},
+		}}
+		list := Troubles(m, "")
+		if tt.text == "" {
+			if len(list) != 0 {
+				t.Errorf("%s: %v", tt.reason, list)
+			}
+			continue
+		}
+		if len(list) != 1 || list[0].Text != tt.text || !strings.Contains(list[0].Hint, tt.hint) {
+			t.Errorf("%s: %v", tt.reason, list)
+		}
+	}
+}
+
 // The line sits in the last row, outside of the region that scrolls, and the cursor is put back.
 func TestStatus(t *testing.T) {
 	var out strings.Builder

@@ -17,6 +17,7 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 	m = plain.Of(m)
 	var list []Trouble
 	l := &m.Losses
+	silent := min(l.RanksMissing-l.RanksUnrecorded-m.DiedFirst(), m.Unexplained()) // of others line 2 of the summary says why
 	if m.Empty != "" {
 		list = append(list, Trouble{"no bursts: " + m.Empty, plain.Line(emptyHint)})
 	}
@@ -26,16 +27,18 @@ func Troubles(m *rundir.Manifest, emptyHint string) []Trouble {
 			fmt.Sprintf("%d of %d ranks have no record in the trace", l.RanksMissing, m.Ranks),
 			"was it cut out of a longer one?",
 		})
-	case l.RanksMissing > l.RanksUnrecorded+m.DiedFirst():
+	case silent > 0:
 		list = append(list, Trouble{
-			fmt.Sprintf("%d of %d ranks sent nothing", l.RanksMissing-l.RanksUnrecorded-m.DiedFirst(), m.Ranks),
-			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured",
+			fmt.Sprintf("%d of %d ranks sent nothing", silent, m.Ranks),
+			"moriens run measures the ranks of its own host; docs/nodes.md says how those of others are measured, docs/limits.md which programs pass the library by",
 		})
 	}
 	if l.RanksUnrecorded > 0 && m.Empty == "" { // else that says it
 		hint := "the notes, and worlds in manifest.json, say why; where shared memory is full make room in it (/dev/shm, or what --shm names)"
 		if tool := toolBefore(m); tool != "" {
 			hint = tool + beforeLibrary + ": name libmoriens.so first in LD_PRELOAD, or link the program without it"
+		} else if reason := past(m); reason != "" {
+			hint = reason + ": docs/limits.md says what to do"
 		}
 		list = append(list, Trouble{fmt.Sprintf("%d of %d ranks could not record", l.RanksUnrecorded, m.Ranks), hint})
 	}
@@ -83,6 +86,18 @@ func toolBefore(m *rundir.Manifest) string {
 	for _, note := range m.Notes {
 		if tool, _, found := strings.Cut(note, beforeLibrary); found && strings.HasPrefix(tool, "/") {
 			return tool
+		}
+	}
+	return ""
+}
+
+// past is why a rank has called MPI past the library: cshim/src/past.c, collector/store. Empty: none has.
+func past(m *rundir.Manifest) string {
+	for _, w := range m.Worlds {
+		for _, u := range w.Unrecorded {
+			if strings.HasPrefix(u.Reason, "MPI was initialized past ") || strings.HasPrefix(u.Reason, "an MPI library was loaded past ") {
+				return u.Reason
+			}
 		}
 	}
 	return ""

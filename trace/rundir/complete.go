@@ -134,6 +134,19 @@ func (m *Manifest) DiedFirst() (ranks int) {
 	return ranks
 }
 
+// Unexplained is how many ranks have no record and nobody has told why, or their worlds do not say.
+func (m *Manifest) Unexplained() int {
+	ranks := m.Losses.RanksMissing
+	for _, w := range m.Worlds {
+		for _, u := range w.Unrecorded {
+			if u.Reason != nothingCame {
+				ranks -= u.Ranks
+			}
+		}
+	}
+	return max(ranks, 0)
+}
+
 // judge finds out what is missing of what the ranks did. What the program has left out itself is not: pauses, calls that it left by longjmp, marks inside of calls; and
 // neither is what was lost on the way and sent again.
 func (m *Manifest) judge() {

@@ -2999,7 +2999,7 @@ type Fault struct {
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`      // why it is unrecorded, where errno does not tell
 	Who           *Process               `protobuf:"bytes,5,opt,name=who,proto3" json:"who,omitempty"`            // as far as the process is known; absent = no more than the rank
 	Before        string                 `protobuf:"bytes,6,opt,name=before,proto3" json:"before,omitempty"`      // the tool that comes before libmoriens.so and answered all calls of the rank, which is why it is unrecorded; empty = there is none
-	Past          string                 `protobuf:"bytes,7,opt,name=past,proto3" json:"past,omitempty"`          // path of the MPI library that it has found by dlopen and called past the recording; empty = it has not, or nothing tells
+	Past          string                 `protobuf:"bytes,7,opt,name=past,proto3" json:"past,omitempty"`          // path of the MPI library that it has called past the recording: found by dlopen, or as reason says; empty = it has not, or nothing tells
 	Figures       uint32                 `protobuf:"varint,168,opt,name=figures,proto3" json:"figures,omitempty"` // counts of losses that cannot be true, and are told as 0; what corrupt says is of them alone. 0 = it is of records
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
