@@ -170,7 +170,7 @@ func (b *pathBuilder) frame(f *trace.Frame) int32 {
 		}
 		x.Inlined = append(x.Inlined, Inlining{CallFile: s.File, CallLine: s.Line})
 	}
-	if len(f.Inlined) > 0 || f.Function != "" {
+	if len(f.Inlined) > 0 || f.Function != "" || f.FirstFile != "" || f.FirstLine != 0 {
 		function := b.function(f.Function, f.File, f.FirstFile, f.FirstLine)
 		if last := len(x.Inlined) - 1; last >= 0 {
 			x.Inlined[last].Function = function

@@ -197,6 +197,7 @@ func FuzzCallPaths(f *testing.F) {
 	f.Add([]byte(`{"format": 1, "paths": [{"name": "?"}]}`))
 	f.Add([]byte(`{"format": 1, "functions": [{}, {"first_line": 1}], "frames": [{"offset": "0x1", "function": 1, "inlined": [{"function": 0}, {"function": 1}]}],
 		"paths": [{"name": "?"}, {"function": "MPI_X", "frames": [0, 0], "name": "x"}]}`))
+	f.Add([]byte(`{"format": 1, "functions": [{}, {"first_line": 1}], "frames": [{"function": 1}], "paths": [{"name": "?"}, {"function": "MPI_X", "frames": [0, 0], "name": "x"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		table, err := tabled(t, text)
 		if err != nil {
