@@ -12,7 +12,7 @@ const SOURCES = join(ROOT, 'viewer/test/callpaths');
 
 let measured: RealRun;
 let db: DuckDBConnection;
-let asked: string; // an example of the documentation
+let asked: string[]; // an example of the documentation
 beforeAll(async () => {
   measured = await measureProgram(async (work) => {
     const [library, app] = [join(work, 'libclosed.so'), join(work, 'open')];
@@ -28,11 +28,9 @@ beforeAll(async () => {
   db = await (await DuckDBInstance.create(':memory:')).connect();
   // The views are those of the documentation.
   const doc = readFileSync(join(ROOT, 'docs/format/callpaths.md'), 'utf8').split('## In DuckDB')[1]?.split('\n## ')[0] ?? '';
-  for (const statement of doc.split(';').slice(0, 2)) await db.run(statement.replaceAll('callpaths.json', at('callpaths.json')));
-  for (const list of ['functions', 'modules']) {
-    await db.run(`create view ${list} as select * from (select generate_subscripts(${list}, 1) - 1 as number, unnest(${list}, max_depth := 2) from '${at('callpaths.json')}')`);
-  }
-  asked = doc.split(';')[2] ?? '';
+  for (const statement of doc.split(';').slice(0, 3)) await db.run(statement.replaceAll('callpaths.json', at('callpaths.json')));
+  await db.run(`create view modules as select * from (select generate_subscripts(modules, 1) - 1 as number, unnest(modules, max_depth := 2) from '${at('callpaths.json')}')`);
+  asked = doc.split(';').slice(3, 5);
 }, 120_000);
 afterAll(() => {
   db.closeSync();
@@ -76,7 +74,8 @@ test('every table joins the call paths, by number and by name', async () => {
       expect([table, Number(different) >= least]).toEqual([table, true]);
     }
   }
-  expect((await rows(asked.replace('bursts.parquet', at('bursts.parquet')))).length).toBeGreaterThan(5);
+  expect(asked).toHaveLength(2);
+  for (const question of asked) expect((await rows(question.replace('bursts.parquet', at('bursts.parquet')))).length).toBeGreaterThan(1);
   // No two tables of calls or of bursts tell of different ones.
   const [files, exported] = [`'${at('bursts.parquet')}'`, `'${at('../parquet')}/bursts.parquet'`];
   const columns = 'world, rank, thread, start_ns, call_path_before, call_path_after, path_before, path_after';
@@ -118,7 +117,7 @@ test('frames lead to modules, functions and what is inlined', async () => {
 
 test('the exported trace labels calls with the same numbers and names', async () => {
   const labels = readFileSync(at('../again.pcf'), 'utf8').split('90000103    Call path\nVALUES\n')[1]?.split('\n\n')[0]?.split('\n') ?? [];
-  const oneLine = (name: string) => name.replaceAll('\n', ' ');
+  const oneLine = (name: string) => name.replaceAll('\n', '\\n');
   const named = await rows('select path, name from paths where path > 0 order by path');
   expect(labels.slice(1).map((l) => l.replace(/^(\d+) +/, '$1 '))).toEqual(named.map(([path, name]) => `${path as number} ${oneLine(name as string)}`));
   const used = new Set(readFileSync(at('../again.prv'), 'utf8').match(/(?<=:90000103:)\d+/g));
