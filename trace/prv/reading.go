@@ -136,7 +136,8 @@ func spansOf(run *trace.Run) spans {
 		if t.Calls.Len() == 0 {
 			continue
 		}
-		if rank := [2]int{t.World, t.Rank}; !has(s.first, rank) {
+		rank := [2]int{t.World, t.Rank}
+		if _, known := s.first[rank]; !known {
 			s.first[rank] = i
 		}
 		span := trace.Stretch{BeginNS: t.BeginNS, EndNS: t.EndNS}
@@ -168,11 +169,6 @@ func (s spans) outside(run *trace.Run, thread int) (before, behind trace.Stretch
 		behind = trace.Stretch{BeginNS: t.EndNS, EndNS: world.EndNS}
 	}
 	return before, behind
-}
-
-func has[K comparable, V any](m map[K]V, key K) bool {
-	_, is := m[key]
-	return is
 }
 
 // severalThreads says whether the rank of a thread has others with a record.
