@@ -83,9 +83,9 @@ demo: ## measure LAMMPS on two ranks and show what came of it
 	@testdata/lammps/demo
 
 # Packages whose tests start programs that take both cores: one after the other.
-STARTS_JOBS = /(cmd/moriens|cshim|cshim/bench|internal/(measure/bench|measure/agentbench|measure/load|mpix|slurmtest))$$
+STARTS_JOBS = /(cmd/moriens|cshim|bench/shim|internal/(measure/bench|measure/agentbench|measure/load|mpix|slurmtest))$$
 # Packages whose tests wait most of the time: they begin first, and take no core from the others.
-WAITING     = ./deploy/slurm ./internal/faults ./internal/measure
+WAITING     = ./deploy/slurm ./app/faults ./app/measure
 
 # Without vet, which check does once for all.
 .PHONY: test
@@ -122,7 +122,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 	@$(MAKE) --no-print-directory check-generated
 	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
 	@$(MAKE) --no-print-directory fuzz
-	go test -vet=off -race -short -parallel 8 -timeout 30m -skip '$(RACE_SKIP)' ./internal/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
+	go test -vet=off -race -short -parallel 8 -timeout 30m -skip '$(RACE_SKIP)' ./app/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
 	@$(MAKE) --no-print-directory test
 
 # Package, function, and how often the gate calls it: 30 s of a core for what comes over the network or from files that a process has left, 5 s for
@@ -131,7 +131,7 @@ check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, test
 FUZZ_TARGETS = \
 	agent/cells.FuzzAnswer/95000x collector/cells.FuzzTake/115000x collector/store.FuzzApply/60000x collector/journal.FuzzJournal/20000x agent/spool.FuzzOutbox/14000x internal/segment.FuzzOpen/30000x internal/rendezvous.FuzzRead/40000x \
 	agent/ring.FuzzRing/10000x agent/ring.FuzzProcess/10000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/1000x agent/symbol.FuzzResolve/30000x \
-	collector/moriens.FuzzMeaning/5000x internal/points.FuzzRead/20000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/1000x trace/prv.FuzzRead/4000x \
+	conclude.FuzzMeaning/5000x app/points.FuzzRead/20000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/1000x trace/prv.FuzzRead/4000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/20000x trace/parquet.FuzzRead/5000x
 FUZZ_CALLS = $(FUZZ_TARGETS:%=fuzz/%)
 
@@ -148,7 +148,7 @@ SOAK_SEED ?= 0
 soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK_SEED=0 on, 20 runs each of programs that call MPI fastest and of one whose kinds are known, into docs/soak.md; with FUZZ=150s also fuzz (an hour or two)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go test -vet=off -count 1 -timeout 24h ./internal/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
+	go test -vet=off -count 1 -timeout 24h ./app/faults -run '^TestSoak$$' -v -soak $(ROUNDS) -soak-seed $(SOAK_SEED) -soak-table $(CURDIR)/docs/soak.md
 	go test -vet=off -count 1 -timeout 24h ./cmd/moriens -run '^(TestNothingLost|TestKindsJob|TestKindsOfCellsJob)$$' -v -runs 20 -runs-table $(CURDIR)/docs/soak.md
 	$(if $(FUZZ),@$(MAKE) --no-print-directory fuzz FUZZ=$(FUZZ))
 
@@ -156,44 +156,44 @@ soak: ## ROUNDS=300 rounds of real jobs to which faults happen, from number SOAK
 bench-shim: ## what the library adds to MPI calls, under both MPIs (minutes)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go run ./cshim/bench
+	go run ./bench/shim
 
 .PHONY: bench-app
 bench-app: ## how much slower LAMMPS and a halo exchange are under moriens (minutes)
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go run ./internal/measure/bench
+	go run ./bench/app
 
 .PHONY: bench-agent
 bench-agent: moriens ## what a node's agent takes, with 1, 4, 16 and 64 ranks (minutes)
-	go run ./internal/measure/agentbench
+	go run ./bench/agent
 
 .PHONY: bench-ingest
 bench-ingest: moriens ## how many bursts a collector takes, from the streams of 1, 100 and 1,000 nodes (minutes)
-	go run ./internal/measure/load
+	go run ./bench/ingest
 
 .PHONY: bench-viewer
 bench-viewer: moriens viewer/node_modules/.package-lock.json ## what the page takes with 1,000,000 bursts, and with a run of 1,024 ranks (minutes)
 	dir=$$(mktemp -d) && trap 'rm -rf '$$dir EXIT && \
-	go run ./internal/measure/endbench -one -bursts 10240000 -ranks 1024 -counters -dir $$dir >/dev/null && \
+	go run ./bench/end -one -bursts 10240000 -ranks 1024 -counters -dir $$dir >/dev/null && \
 	bin/moriens report $$dir && \
 	cd viewer && REPORT=$$dir/report.html npx vitest run --config bench/vitest.config.ts
 
 .PHONY: bench-moriens
 bench-moriens: ## what the end of a run takes, stage by stage, for up to 10,000,000 bursts of 10,000 simulated ranks (minutes)
-	go run ./internal/measure/endbench
+	go run ./bench/end
 
 .PHONY: bench-mpi
 bench-mpi: ## DBSCAN by 1, 2 and 4 members, processes under Open MPI and goroutines: seconds by stage, bytes exchanged (minutes)
 	@$(NEED) test
-	$(call MPI_ENV,ompi) go build -tags mpi -o build/bench-mpi ./internal/mpix/bench
+	$(call MPI_ENV,ompi) go build -tags mpi -o build/bench-mpi ./bench/mpi
 	build/bench-mpi
 
 BENCH_SUITE ?= ../shared/bench
 
 .PHONY: bench-dbscan
 bench-dbscan: moriens ## DBSCAN beside two prototypes, from BENCH_SUITE, on the same points, insertion, several Eps (minutes)
-	go run ./analysis/dbscan/bench -suite $(BENCH_SUITE)
+	go run ./bench/dbscan -suite $(BENCH_SUITE)
 
 .PHONY: bench
 bench: ## the Go benchmarks, in the form benchstat reads

@@ -25,8 +25,8 @@ const (
 	batchWaitLast  = 750 * time.Millisecond
 )
 
-// An Agent looks after one process of the job.
-type Agent struct {
+// A Process is one process of the job, with what the agent has read of it.
+type Process struct {
 	path      string
 	process   *ring.Process
 	modules   map[uint32]ring.Module
@@ -68,12 +68,12 @@ type thread struct {
 	finishes  bool // its last record is a call after which the process waits for the slots of its rings to be given back
 }
 
-func openAgent(path string) (*Agent, error) {
+func openAgent(path string) (*Process, error) {
 	p, err := ring.OpenProcess(path)
 	if err != nil {
 		return nil, err
 	}
-	a := &Agent{
+	a := &Process{
 		path: path, process: p, modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place),
 		defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
@@ -112,7 +112,7 @@ func (t *thread) guard(look func()) {
 }
 
 // read moves records from the ring to what waits to be committed, some at most, and says whether there may be more.
-func (n *Node) read(a *Agent, t *thread) bool {
+func (n *Node) read(a *Process, t *thread) bool {
 	if t.corrupt != nil {
 		return false
 	}
@@ -139,7 +139,7 @@ func (n *Node) read(a *Agent, t *thread) bool {
 
 // take forms calls and marks of records, once the call paths and names that they may name are sent: those
 // are in the process's log before any record that names it is in a ring.
-func (n *Node) take(a *Agent, t *thread, records []ring.Record) {
+func (n *Node) take(a *Process, t *thread, records []ring.Record) {
 	if len(records) == 0 {
 		return
 	}
@@ -164,7 +164,7 @@ const clockSlack = 1 << 28
 
 // sound returns how many records, from the first, can be what they seem. A program that overwrites its
 // own memory may have hit its ring; one such rank must not cost the others of the node theirs.
-func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
+func (n *Node) sound(a *Process, records []ring.Record) (int, error) {
 	if len(records) == 0 {
 		return 0, nil
 	}
@@ -195,7 +195,7 @@ func (n *Node) sound(a *Agent, records []ring.Record) (int, error) {
 }
 
 // flush sends the calls and marks that wait.
-func (a *Agent) flush(t *thread) {
+func (a *Process) flush(t *thread) {
 	if t.marks != nil {
 		a.sendMarks(t.marks)
 		t.marks = nil
@@ -207,21 +207,21 @@ func (a *Agent) flush(t *thread) {
 }
 
 // form makes rows of records, and hands on what those mean.
-func (n *Node) form(a *Agent, t *thread, records []ring.Record) {
+func (n *Node) form(a *Process, t *thread, records []ring.Record) {
 	first := t.former.Calls()
 	t.calls = t.former.Form(t.calls, records)
 	n.addMeaning(a, t, first, records, false)
 }
 
 // sendMeaning sends what rows mean, behind the rows.
-func (a *Agent) sendMeaning(m *moriensv1.ReportRequest) {
+func (a *Process) sendMeaning(m *moriensv1.ReportRequest) {
 	for _, t := range a.threads {
 		a.flush(t)
 	}
 	a.send(m)
 }
 
-func (n *Node) define(a *Agent) {
+func (n *Node) define(a *Process) {
 	if a.logDead {
 		return
 	}
@@ -267,7 +267,7 @@ func (n *Node) define(a *Agent) {
 
 // dropUndefined makes a call path that the log does not define an unknown one. It happens only where the
 // log is corrupt.
-func (a *Agent) dropUndefined(records []ring.Record) {
+func (a *Process) dropUndefined(records []ring.Record) {
 	check := func(path *uint32) {
 		if *path != 0 && !a.defined[*path] {
 			*path = 0
@@ -283,7 +283,7 @@ func (a *Agent) dropUndefined(records []ring.Record) {
 }
 
 // endRing sends the rest of a ring, says that there is no more and has its file removed.
-func (n *Node) endRing(a *Agent, t *thread) {
+func (n *Node) endRing(a *Process, t *thread) {
 	for n.read(a, t) {
 		n.commitIfDue(a)
 	}
@@ -311,7 +311,7 @@ func (n *Node) endRing(a *Agent, t *thread) {
 }
 
 // takeLeft takes what the ring's thread had not published when it ended, if it can be what it seems.
-func (n *Node) takeLeft(a *Agent, t *thread) {
+func (n *Node) takeLeft(a *Process, t *thread) {
 	left, unfinished := t.reader.Left()
 	if t.reader.Head() != t.reader.Tail() {
 		// A thread that outlived MPI_Finalize has published it meanwhile.
@@ -342,7 +342,7 @@ func (n *Node) takeLeft(a *Agent, t *thread) {
 }
 
 // recorded says whether the process has recorded anything since this was asked last: then it need not be asked whether it lives.
-func (a *Agent) recorded() bool {
+func (a *Process) recorded() bool {
 	slots := uint64(0)
 	for _, t := range a.threads {
 		slots += t.reader.Tail()
@@ -353,7 +353,7 @@ func (a *Agent) recorded() bool {
 }
 
 // hasEnded says whether nothing more will come of the process: it is gone, or says so. One that has finalised MPI may open sessions.
-func (a *Agent) hasEnded(log *slog.Logger) bool {
+func (a *Process) hasEnded(log *slog.Logger) bool {
 	alive, err := a.process.Alive()
 	if err != nil {
 		log.Error("is the rank alive?", "rank", a.process.Rank, "error", err)
@@ -362,7 +362,7 @@ func (a *Agent) hasEnded(log *slog.Logger) bool {
 	return !alive || a.process.Over()
 }
 
-func (a *Agent) describe() *moriensv1.Process {
+func (a *Process) describe() *moriensv1.Process {
 	return describeProcess(&a.process.Identity)
 }
 
@@ -375,7 +375,7 @@ func describeProcess(p *ring.Identity) *moriensv1.Process {
 }
 
 // describeEnd says how the process has ended, and, before that, what of what it says cannot be true.
-func (a *Agent) describeEnd(log *slog.Logger) *moriensv1.ProcessEnd {
+func (a *Process) describeEnd(log *slog.Logger) *moriensv1.ProcessEnd {
 	how := moriensv1.ProcessEnd_HOW_DIED
 	if !a.ended {
 		how = moriensv1.ProcessEnd_HOW_RUNS

@@ -6,7 +6,7 @@ import (
 )
 
 // sendNames sends names of phases and events that a process has defined.
-func (a *Agent) sendNames(names []ring.Name) {
+func (a *Process) sendNames(names []ring.Name) {
 	for _, name := range names {
 		if name.Number == 0 || a.names[name.Number] {
 			continue
@@ -19,7 +19,7 @@ func (a *Agent) sendNames(names []ring.Name) {
 }
 
 // sendMarks sends marks. A name that the log does not define, because it was full or is corrupt, becomes an unknown one.
-func (a *Agent) sendMarks(m *moriensv1.Marks) {
+func (a *Process) sendMarks(m *moriensv1.Marks) {
 	for i, name := range m.Name {
 		if name != 0 && !a.names[name] {
 			m.Name[i] = 0

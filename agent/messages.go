@@ -40,7 +40,7 @@ func soundTransfers(r *ring.Record) error {
 
 // addMeaning hands what records mean to the process's matcher, once the rows that they became, from first
 // on, were sent.
-func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Record, unfinished bool) {
+func (n *Node) addMeaning(a *Process, t *thread, first uint64, records []ring.Record, unfinished bool) {
 	if a.process.Unrecorded() {
 		a.messages.Unrecorded()
 	}
@@ -59,13 +59,13 @@ func (n *Node) addMeaning(a *Agent, t *thread, first uint64, records []ring.Reco
 }
 
 // advance has the matcher go on as far as all that was read allows. What comes of it goes out with the next transaction.
-func (a *Agent) advance() {
+func (a *Process) advance() {
 	a.messages.Expect(a.process.Threads())
 	a.messages.Advance()
 }
 
 // defineComms tells of the communicators that a process's log has defined.
-func (n *Node) defineComms(a *Agent, comms []ring.Comm) {
+func (n *Node) defineComms(a *Process, comms []ring.Comm) {
 	for _, c := range comms {
 		if a.messages.Defined(c.Number) {
 			continue
@@ -125,7 +125,7 @@ func (t *thread) look(missed uint64, got int, emptied bool) {
 }
 
 // order tells a process's matcher up to when its rings were read, where it has several and the order among them counts.
-func (n *Node) order(a *Agent, now uint64) {
+func (n *Node) order(a *Process, now uint64) {
 	for _, t := range a.threads {
 		switch {
 		case t.corrupt != nil:
@@ -147,7 +147,7 @@ func (n *Node) order(a *Agent, now uint64) {
 }
 
 // sendTraffic says what the process has moved so far, if there is more than when it was said last, that long ago.
-func (a *Agent) sendTraffic(every time.Duration) {
+func (a *Process) sendTraffic(every time.Duration) {
 	n := a.messages.Stats().Transfers
 	if n == a.told.transfers || time.Since(a.told.at) < every {
 		return
@@ -156,14 +156,14 @@ func (a *Agent) sendTraffic(every time.Duration) {
 	a.send(a.traffic())
 }
 
-func (a *Agent) traffic() *moriensv1.ReportRequest {
+func (a *Process) traffic() *moriensv1.ReportRequest {
 	sums := a.messages.Traffic()
 	sums.Process = a.process.ID
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: sums}}
 }
 
 // endMessages says what became of all that a process has moved.
-func (a *Agent) endMessages() {
+func (a *Process) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()
 	a.sendTraffic(0)

@@ -91,7 +91,7 @@ type Node struct {
 	directory *ring.Directory
 	bell      *ring.Bell        // nil: there is none
 	claim     *files.Lock       // closed when the directory is given up
-	agents    map[uint64]*Agent // by process; those that have not ended
+	agents    map[uint64]*Process // by process; those that have not ended
 	sources   sources
 	// Numbers of the communicators that the collector was told of, by the digests of their contents.
 	communicators map[[sha256.Size]byte]uint32
@@ -136,7 +136,7 @@ func New(config Config) (*Node, error) {
 	n := &Node{
 		config:        config,
 		directory:     ring.NewDirectory(ring.DirectoryIn(config.Shm, config.Rings, os.Getuid(), config.Run)),
-		agents:        make(map[uint64]*Agent),
+		agents:        make(map[uint64]*Process),
 		sources:       make(sources),
 		communicators: make(map[[sha256.Size]byte]uint32),
 		requests:      message.NewRoom(memory() / requestShare),
@@ -485,7 +485,7 @@ func (n *Node) drain() (fullest float64) {
 
 // readThreads reads the rings of a process until they are empty, next always the one that was read up to the earliest time: a transaction that is made meanwhile has of all threads what they
 // did until about the same time, which is in the same windows then; and what they do to each other's requests comes in its order.
-func (n *Node) readThreads(a *Agent, room func() bool) {
+func (n *Node) readThreads(a *Process, room func() bool) {
 	for more := slices.Clone(a.threads); len(more) > 0 && room(); {
 		at, earliest := 0, more[0].former.Until()
 		for i, t := range more[1:] {
@@ -506,7 +506,7 @@ func corruptFile(err error) *moriensv1.ReportRequest {
 }
 
 // end reads what a process has left to the end, says how it ended, and removes its files.
-func (n *Node) end(a *Agent) {
+func (n *Node) end(a *Process) {
 	if !a.out.ended {
 		n.readThreads(a, func() bool { return true })
 		for len(a.threads) > 0 {

@@ -55,7 +55,7 @@ func (n *Node) restore() error {
 
 // restoreProcess takes up a process. Where it has left nothing any more, that is said, and all that can be.
 func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
-	a := &Agent{
+	a := &Process{
 		path: filepath.Join(n.directory.Path(), ring.ProcessFile(process)), logDead: s.LogDead, undefined: s.Undefined, nameless: s.Nameless,
 		modules: make(map[uint32]ring.Module), places: make(map[uint32]ring.Place), defined: make(map[uint32]bool), names: make(map[uint32]bool),
 	}
@@ -91,7 +91,7 @@ func (n *Node) restoreProcess(process uint64, s *moriensv1.ProcessState) error {
 }
 
 // relearn reads what the process's log had defined, and was sent.
-func (a *Agent) relearn(end uint64) {
+func (a *Process) relearn(end uint64) {
 	l, _ := a.process.ReadLogTo(end) // an error comes again with what is behind
 	for _, m := range l.Modules {
 		a.modules[m.ID] = m
@@ -111,7 +111,7 @@ func (a *Agent) relearn(end uint64) {
 }
 
 // restoreThread takes up a ring. One that is not there, or not where it was left, has ended.
-func (n *Node) restoreThread(a *Agent, s *moriensv1.ThreadState, m *message.Thread) {
+func (n *Node) restoreThread(a *Process, s *moriensv1.ThreadState, m *message.Thread) {
 	path := filepath.Join(n.directory.Path(), ring.RingFile(a.process.ID, s.Thread))
 	t, err := openThread(path)
 	if err == nil && t.reader.ID != s.Ring {
@@ -142,7 +142,7 @@ func lostRing(s *moriensv1.ThreadState, err error) *moriensv1.ReportRequest {
 }
 
 // lose says of a process whose file is gone what is known without it.
-func (n *Node) lose(process uint64, s *moriensv1.ProcessState, a *Agent, err error) error {
+func (n *Node) lose(process uint64, s *moriensv1.ProcessState, a *Process, err error) error {
 	n.config.Log.Error("a process has left nothing", "error", err)
 	for _, t := range s.Thread {
 		a.send(lostRing(t, err))

@@ -64,7 +64,7 @@ func faultOf(f ring.Fault) *moriensv1.ReportRequest {
 }
 
 // endThreads gives back the rings of threads that have ended: a program may start thousands of them.
-func (n *Node) endThreads(a *Agent) {
+func (n *Node) endThreads(a *Process) {
 	before := len(a.out.files)
 	if slices.ContainsFunc(a.threads, (*thread).closed) {
 		n.readThreads(a, n.room)

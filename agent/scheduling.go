@@ -31,7 +31,7 @@ func (n *Node) sendScheduling() {
 }
 
 // endScheduling says what is known last of a process.
-func (n *Node) endScheduling(a *Agent) {
+func (n *Node) endScheduling(a *Process) {
 	if f, news := n.scheduling.End(a.process.ID); news {
 		a.send(scheduled(a.process.ID, f))
 	}

@@ -80,7 +80,7 @@ func (o *outgoing) leave(path string, close func()) {
 }
 
 // send has a message of the process go with its next transaction.
-func (a *Agent) send(m *moriensv1.ReportRequest) { a.out.add(m) }
+func (a *Process) send(m *moriensv1.ReportRequest) { a.out.add(m) }
 
 // send has a message of the node go with the next transaction.
 func (n *Node) send(m *moriensv1.ReportRequest) { n.out.add(m) }
@@ -95,7 +95,7 @@ func (o *outgoing) wait() time.Duration {
 }
 
 // due says whether it is time for a transaction.
-func (a *Agent) due(now time.Time) bool {
+func (a *Process) due(now time.Time) bool {
 	if a.out.since.IsZero() {
 		return false
 	}
@@ -114,12 +114,12 @@ func (a *Agent) due(now time.Time) bool {
 }
 
 // soonDue says whether more than half of the time until the next transaction is over.
-func (a *Agent) soonDue(now time.Time) bool {
+func (a *Process) soonDue(now time.Time) bool {
 	return !a.out.since.IsZero() && now.Sub(a.out.since) > a.out.wait()/2
 }
 
 // commit makes a transaction of all that was read of a process.
-func (n *Node) commit(a *Agent) error {
+func (n *Node) commit(a *Process) error {
 	for _, t := range a.threads {
 		a.flush(t)
 	}
@@ -147,7 +147,7 @@ func (n *Node) commit(a *Agent) error {
 }
 
 // reuse gives back the memory of messages that are committed.
-func (a *Agent) reuse(messages []*moriensv1.ReportRequest) {
+func (a *Process) reuse(messages []*moriensv1.ReportRequest) {
 	for _, t := range a.threads {
 		for _, m := range messages {
 			if c := m.GetCalls(); c != nil && c.Ring == t.reader.ID {
@@ -217,7 +217,7 @@ func removeFile(path string, log *slog.Logger) {
 }
 
 // snapshot is what the next life of this agent would need to go on behind what waits to be committed.
-func (a *Agent) snapshot() *moriensv1.ProcessState {
+func (a *Process) snapshot() *moriensv1.ProcessState {
 	s := &moriensv1.ProcessState{
 		LogBytes: a.process.LogRead(), LogDead: a.logDead, Undefined: a.undefined, Nameless: a.nameless, Matcher: a.messages.Snapshot(),
 	}
@@ -307,7 +307,7 @@ func (n *Node) retry(now time.Time) {
 	}
 }
 
-func (n *Node) commitIfDue(a *Agent) {
+func (n *Node) commitIfDue(a *Process) {
 	if n.stalled == nil && !a.out.ended && a.due(time.Now()) {
 		n.commit(a) // what fails is tried again
 	}

@@ -24,8 +24,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
-	"moriens/analysis/partition"
-	"moriens/analysis/team"
+	"moriens/analysis/grouping"
 	"moriens/collector/gate"
 	"moriens/collector/health"
 	"moriens/collector/ingest"
@@ -37,6 +36,7 @@ import (
 	"moriens/collector/windows"
 	"moriens/internal/rendezvous"
 	"moriens/internal/stage"
+	"moriens/internal/team"
 	"moriens/internal/ticks"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -45,15 +45,15 @@ import (
 type Config struct {
 	// Team is the collectors of the run, each of which is started with the same Config; nil: this is the only one. Start, Join, Freeze and Discard are collective then.
 	Team     team.Team
-	Journal  string            // directory; where it holds a run that has not been concluded, this is the collector of that
-	Run      string            // MORIENS_RUN of the job, where it does not
-	Launcher []string          // command line of the job's launcher, likewise; empty where the job is started elsewhere
-	Listen   string            // host:port, or unix:PATH, or unix:@NAME
-	Web      string            // host:port of the page for browsers and Prometheus; empty = none
-	Agents   int               // that are known to come; 0 = not known how many
-	Command  string            // of moriens, for the rendezvous
-	Version  string            // of moriens
-	Options  partition.Options // of the provisional clusters
+	Journal  string           // directory; where it holds a run that has not been concluded, this is the collector of that
+	Run      string           // MORIENS_RUN of the job, where it does not
+	Launcher []string         // command line of the job's launcher, likewise; empty where the job is started elsewhere
+	Listen   string           // host:port, or unix:PATH, or unix:@NAME
+	Web      string           // host:port of the page for browsers and Prometheus; empty = none
+	Agents   int              // that are known to come; 0 = not known how many
+	Command  string           // of moriens, for the rendezvous
+	Version  string           // of moriens
+	Options  grouping.Options // of the provisional clusters
 	// Cells says how the run's agents keep their bursts as micro-cells, as in Hello; empty: they send them. Agents that do otherwise are refused.
 	Cells  string
 	Given  []string // options of the command line, for who goes on with the run: --name=value
@@ -274,7 +274,7 @@ func (c *Collector) listen(config Config, host string) error {
 }
 
 // checkDims tells the user, while the job can still be started again, that its first process does not count what the dimensions need.
-func (c *Collector) checkDims(ctx context.Context, o partition.Options, tell func(text, advice string)) {
+func (c *Collector) checkDims(ctx context.Context, o grouping.Options, tell func(text, advice string)) {
 	select {
 	case events := <-c.store.FirstEvents():
 		_, notes := o.Choose(events)

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"time"
 
-	"moriens/analysis/team"
 	"moriens/collector/health"
 	"moriens/collector/live"
 	"moriens/collector/windows"
 	"moriens/internal/anchor"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -80,7 +80,7 @@ type orders struct {
 type keep struct {
 	Why       moriensv1.Keep_Why
 	Reason    string
-	Windows   []anchor.Window
+	Windows   []anchor.ID
 	Processes []uint64 // none: all
 }
 
@@ -332,7 +332,7 @@ const keepGrace = 10 * time.Second
 type crewDesk struct{ *Collector }
 
 // Keep has the agents of all collectors hold on to windows, and says what became of them at those of this one.
-func (d crewDesk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.Window, processes ...uint64) []windows.Kept {
+func (d crewDesk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.ID, processes ...uint64) []windows.Kept {
 	if d.crew != nil {
 		d.crew.order(func(o *orders) { o.Keep = append(o.Keep, keep{why, reason, list, processes}) })
 	}

@@ -48,7 +48,7 @@ func TestKeepReachesAll(t *testing.T) {
 	wake := make(chan bool, 1)
 	line := all[2].desk.Join(42, func() { wake <- true })
 	defer line.Leave()
-	wanted := []anchor.Window{3, 5}
+	wanted := []anchor.ID{3, 5}
 	if kept := (crewDesk{all[0]}).Keep(t.Context(), moriensv1.Keep_WHY_PINNED, "a test", wanted, 7, 9); len(kept) != 0 {
 		t.Errorf("the first has no agents, and %v have kept windows", kept)
 	}

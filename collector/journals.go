@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"moriens/analysis/team"
 	"moriens/collector/journal"
 	"moriens/internal/rendezvous"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 

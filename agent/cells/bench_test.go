@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/agent/cells"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -77,7 +77,7 @@ func iterations(b *testing.B, k *cells.Keeper, rings, rows int, events ...string
 }
 
 func benchKeeper(b *testing.B, points int64) *cells.Keeper {
-	k, err := cells.New(cells.Config{By: partition.ByAuto, PointsMax: points})
+	k, err := cells.New(cells.Config{By: grouping.ByAuto, PointsMax: points})
 	if err != nil {
 		b.Fatal(err)
 	}

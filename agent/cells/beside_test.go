@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"moriens/agent/cells"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -17,7 +17,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	cells.Small(t, 16, 100)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const rings, segments = 8, 5000 // more than one block
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add([]*moriensv1.ReportRequest{
 		sample(1), sample(2), request(&moriensv1.Communicator{Communicator: 7, Size: rings, First: []int32{0}, Stride: []int32{1}, Count: []uint32{rings}}),
 	})
@@ -69,7 +69,7 @@ func TestProcessorsThatCome(t *testing.T) {
 // TestBeside asks while messages come. What is told in the end is all that came.
 func TestBeside(t *testing.T) {
 	cells.Small(t, 16, 1000)
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	const messages = 300
 	var wg sync.WaitGroup
@@ -117,7 +117,7 @@ func TestBeside(t *testing.T) {
 
 // When an agent goes on with what it has kept, rows come that were there, and others are gone: these count once, and the calls before those are not known.
 func TestGoingOn(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByCalls, Side: .1})
+	k := newKeeper(t, cells.Config{By: grouping.ByCalls, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{
 		request(rows(2, 0, 100, 100)), request(rows(2, 1, 100, 100, 100)), // row 1 is there
@@ -152,7 +152,7 @@ func TestGoingOn(t *testing.T) {
 // Sequences are those of the latest labelling, whatever has been split and has come since.
 func TestWantBehindSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
-	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: .1})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: .1})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1000, 1001, 5000, 1001))}) // whole chunks
 	c := &centre{t: t, keeper: k, sites: unnamed}

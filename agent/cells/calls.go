@@ -8,8 +8,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
-	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -195,7 +195,7 @@ func eachCount(c *moriensv1.Calls, event int, rows []int32, visit func(v int64))
 func (k *Keeper) place(r *ring, c *moriensv1.Calls, from int, status []space.Status) {
 	b := &k.columns
 	b.gatherValues(r, c)
-	sites := k.by == partition.ByNone
+	sites := k.by == grouping.ByNone
 	next, complete := from, 0
 	for i, row := range b.rows {
 		for ; next < int(row); next++ {
@@ -265,7 +265,7 @@ func (k *Keeper) unitOf(p *process, before, after uint32, at []float64) uint32 {
 		return unitMissing
 	}
 	group := uint32(0)
-	if k.by == partition.ByCalls {
+	if k.by == grouping.ByCalls {
 		group = k.groups.of(p, sitePair{before, after})
 	}
 	return k.units.of(group, key, at)

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -35,8 +35,8 @@ const memoryShare = 128
 
 // Config says what micro-cells are.
 type Config struct {
-	Dims []space.Dim  // as partition.Options.Choose takes them, by the events of the first process; nil: what it finds best
-	By   partition.By // likewise; ByAuto: what it finds best
+	Dims []space.Dim // as partition.Options.Choose takes them, by the events of the first process; nil: what it finds best
+	By   grouping.By // likewise; ByAuto: what it finds best
 	// Side is that of a micro-cell, in units of the coordinates. 0: such that an Eps can be as low as the resolution: resolution / (4·√dimensions).
 	Side float64
 	// Resolution is the smallest Eps that may be wanted, where there is no side. 0: the default resolution of the dimensions.
@@ -62,7 +62,7 @@ type Keeper struct {
 	mu sync.Mutex // guards what follows
 	// From the first process on: the dimensions, and how bursts are split by call paths.
 	dims  []space.Dim
-	by    partition.By
+	by    grouping.By
 	side  float64
 	cells *cell.Set // of no cells: it knows the key of a point
 
@@ -118,7 +118,7 @@ func New(config Config) (*Keeper, error) {
 	if config.Side > 0 && config.Side < leastSide && (config.Dims == nil || slices.ContainsFunc(config.Dims, func(d space.Dim) bool { return d.Scale == space.Log })) {
 		return nil, fmt.Errorf("cells: side %v of logarithmic dimensions: want at least %.3g, so that there are cells for all that can be measured", config.Side, leastSide)
 	}
-	if config.By > partition.ByAuto {
+	if config.By > grouping.ByAuto {
 		return nil, fmt.Errorf("cells: no way %d to split bursts", config.By)
 	}
 	if config.Log == nil {
@@ -152,9 +152,9 @@ func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 	switch {
 	case side > 0:
 	case !c.Kinds:
-		side = cmp.Or(c.Resolution, partition.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
-	case !slices.ContainsFunc(dims, partition.Plain):
-		side = partition.MostSide(dims, c.Resolution)
+		side = cmp.Or(c.Resolution, grouping.DefaultResolution(dims)) / (4 * math.Sqrt(float64(len(dims))))
+	case !slices.ContainsFunc(dims, grouping.Plain):
+		side = grouping.MostSide(dims, c.Resolution)
 	}
 	if side == 0 {
 		return nil, fmt.Errorf("cells: dimensions %s have no default resolution: want a side", specOf(dims))
@@ -164,7 +164,7 @@ func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 
 // choose finds the dimensions by the events of the first process.
 func (k *Keeper) choose(events []string) error {
-	chosen, notes := partition.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
+	chosen, notes := grouping.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
 	set, err := k.config.cells(chosen.Dims)
 	if err != nil {
 		return err

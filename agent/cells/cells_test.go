@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/agent/cells"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -33,14 +33,14 @@ func TestKeeper(t *testing.T) {
 		events := [][]string{nil, {"X"}}
 		switch rapid.IntRange(0, 2).Draw(t, "space") {
 		case 0: // what is found best without counters
-			p.dims, p.byCalls, config.By = dimsOf(t, "duration:log"), true, partition.ByAuto
+			p.dims, p.byCalls, config.By = dimsOf(t, "duration:log"), true, grouping.ByAuto
 		case 1:
 			p.dims, p.side = dimsOf(t, "PAPI_TOT_INS:log,IPC"), .01
-			config.Dims, config.By, config.Side = p.dims, partition.ByNone, p.side
+			config.Dims, config.By, config.Side = p.dims, grouping.ByNone, p.side
 			events = [][]string{{"PAPI_TOT_INS", "PAPI_TOT_CYC"}, {"X", "PAPI_TOT_CYC", "PAPI_TOT_INS"}}
 		case 2:
 			p.dims, p.byCalls, p.side = dimsOf(t, "duration:log,X:log"), true, .1
-			config.Dims, config.By, config.Side = p.dims, partition.ByCalls, p.side
+			config.Dims, config.By, config.Side = p.dims, grouping.ByCalls, p.side
 			events = [][]string{{"X"}, {"Y", "X"}}
 		}
 		j := &job{t: t, gaps: rapid.Bool().Draw(t, "gaps")}

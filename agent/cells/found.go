@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
 // Labels of rows in CellsLabels, besides clusters.
 const (
 	rowEmpty = 0
-	rowNoise = partition.LabelNoise
-	rowShort = partition.LabelFiltered
+	rowNoise = grouping.LabelNoise
+	rowShort = grouping.LabelFiltered
 )
 
 // each gives the rows of a ring, by its number among the member's, as they are now, with the cluster and the kind of their bursts.
@@ -103,7 +103,7 @@ func (f *outcome) sumUp(ring, counters int) []sumRow {
 	rows := newSumRows(r, counters)
 	for i, own := range r.sums.keys {
 		key := own
-		if f.by == partition.ByCalls { // its unit tells the site
+		if f.by == grouping.ByCalls { // its unit tells the site
 			key.site = 0
 		}
 		s := of[key]
@@ -143,7 +143,7 @@ func sumLabelOf(unit uint32) int32 {
 
 // siteOf is the site of a row's sums, where units do not tell it.
 func (f *outcome) siteOf(x rowOf) uint32 {
-	if f.by == partition.ByCalls {
+	if f.by == grouping.ByCalls {
 		return 0
 	}
 	return x.site

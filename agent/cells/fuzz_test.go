@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/cells"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -32,7 +32,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add(text, text)
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte) {
-		k := newKeeper(t, cells.Config{By: partition.ByNone})
+		k := newKeeper(t, cells.Config{By: grouping.ByNone})
 		k.Add(one("X"))
 		calls := rows(2, 0, 100, 101, 5000, 100, 9000)
 		calls.Counts = []*moriensv1.Counts{{Value: []int64{1, 2, 3, 4, 5}}}

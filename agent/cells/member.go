@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/microcell"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/internal/relay"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -29,7 +29,7 @@ type member struct {
 	views  []view  // likewise
 	short  []bool  // by unit
 	group  []int32 // by the agent's number: the run's
-	by     partition.By
+	by     grouping.By
 
 	bursts microcell.Member
 	pairs  []uint32 // per burst, where bursts of all calls are together: index into pairOf
@@ -53,7 +53,7 @@ type event struct {
 // An outcome is what a team has found of the bursts here.
 type outcome struct {
 	*member
-	result *partition.Result
+	result *grouping.Result
 	first  []int // by ring: its first burst
 }
 
@@ -165,10 +165,10 @@ func (m *member) clustered(unit uint32) bool {
 func (m *member) collect() error {
 	k, to := m.keeper, &m.bursts
 	b := &to.Bursts
-	b.Dims, b.Timed, b.Side, b.Steady = len(k.dims), partition.Timed(k.dims), k.side, partition.Steady(k.dims)
+	b.Dims, b.Timed, b.Side, b.Steady = len(k.dims), grouping.Timed(k.dims), k.side, grouping.Steady(k.dims)
 	b.Groups, b.Nodes = len(m.begin.Bursts), m.team.Of
 	for i, n := range m.begin.Bursts {
-		to.Groups = append(to.Groups, &partition.Found{Group: partition.Group{Before: m.begin.Before[i], After: m.begin.After[i], Bursts: int(n)}})
+		to.Groups = append(to.Groups, &grouping.Clustered{Group: grouping.Group{Before: m.begin.Before[i], After: m.begin.After[i], Bursts: int(n)}})
 	}
 	b.Ends, b.Gaps = make([]int, len(m.team.Of)), make([][]int32, len(m.team.Of))
 	number := make(map[callPair]uint32)
@@ -192,7 +192,7 @@ func (m *member) collect() error {
 			}
 			b.Cell, b.Group = append(b.Cell, k.units.keyOf(unit)...), append(b.Group, group)
 			to.Step, rows = append(to.Step, x.step), append(rows, row)
-			if m.by == partition.ByNone {
+			if m.by == grouping.ByNone {
 				pair := callPair{r.process, sitePair{last, x.site}}
 				at, known := number[pair]
 				if !known {
@@ -222,7 +222,7 @@ func (m *member) collect() error {
 	if b.Length = b.Cell; !b.Timed {
 		b.Length = make([]int32, len(to.Step))
 		for i, step := range to.Step {
-			b.Length[i] = partition.LengthCell(kinds.OfStep(int32(step)), b.Side)
+			b.Length[i] = grouping.LengthCell(kinds.OfStep(int32(step)), b.Side)
 		}
 	}
 	return nil
@@ -238,18 +238,18 @@ func (m *member) find(by relay.Caller) (*outcome, error) {
 			return nil, err
 		}
 	}
-	if m.by == partition.ByNone {
+	if m.by == grouping.ByNone {
 		if err := m.numberCalls(); err != nil {
 			return nil, err
 		}
 	}
 	m.bursts.Units = m.units
-	o := partition.Options{
+	o := grouping.Options{
 		Dims: m.keeper.dims, By: m.by, Unaligned: m.begin.Unaligned, Unstrated: m.begin.Unstrated, Crowded: m.begin.Crowded, Resolution: m.begin.Resolution,
 		MinPts: int(m.begin.MinPoints), JobThreads: int(m.begin.JobThreads), Workers: runtime.GOMAXPROCS(0),
 	}
 	if m.begin.Density {
-		o.Kinds = partition.KindsByDensity
+		o.Kinds = grouping.KindsByDensity
 	}
 	if err := o.Check(); err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"moriens/agent/cells"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -53,7 +53,7 @@ func unnamed(uint64, uint32, uint32) string { return "" }
 
 // Bursts of 100, 200, 100 and 400 ns, cut by two anchors; then one is lost, and there are 300 more ns.
 func TestByHand(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: .1})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: .1})
 	if want := "dims=auto by=auto side=auto min=0s"; k.Spec() != want {
 		t.Errorf("%s, want %s", k.Spec(), want)
 	}
@@ -107,7 +107,7 @@ func TestByHand(t *testing.T) {
 
 // Where there is no room for all points those of the largest units go, and these cannot be split; their sums and sequences are what they were.
 func TestPointsForgotten(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 1, PointsMax: 4000})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: 1, PointsMax: 4000})
 	k.Add(one())
 	row := uint64(0)
 	for i := range int64(2000) {
@@ -148,7 +148,7 @@ func TestPointsForgotten(t *testing.T) {
 
 // Whoever breaks off an answer does not know what it told: the next survey tells everything. Numbers of units from another life of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
 	c := &centre{t: t, keeper: k, sites: unnamed}
@@ -187,7 +187,7 @@ func TestBrokenAnswers(t *testing.T) {
 
 // What an ask has wrong is said; nothing changes.
 func TestWrongAsks(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 100, 200, 300))})
 	c := &centre{t: t, keeper: k, sites: unnamed}
@@ -231,7 +231,7 @@ func TestWrongAsks(t *testing.T) {
 
 func TestWrongConfig(t *testing.T) {
 	for _, config := range []cells.Config{
-		{Side: -1}, {Side: math.NaN()}, {Side: math.Inf(1)}, {MinNS: -1}, {PointsMax: -1}, {By: partition.ByAuto + 1}, {Dims: dimsOf(t, "duration:lin")},
+		{Side: -1}, {Side: math.NaN()}, {Side: math.Inf(1)}, {MinNS: -1}, {PointsMax: -1}, {By: grouping.ByAuto + 1}, {Dims: dimsOf(t, "duration:lin")},
 		{Side: 1e-9}, {Side: 2.04e-8}, {Side: 1e-9, Dims: dimsOf(t, "duration:lin,IPC:log")},
 	} {
 		if _, err := cells.New(config); err == nil {
@@ -244,7 +244,7 @@ func TestWrongConfig(t *testing.T) {
 		}
 	}
 	// The longest burst has a cell of the least side that is allowed.
-	k := newKeeper(t, cells.Config{By: partition.ByNone, Side: 2.05e-8})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone, Side: 2.05e-8})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, 1<<52))})
 	if s := k.Stats(); s.Units != 1 {
@@ -265,7 +265,7 @@ func TestOutside(t *testing.T) {
 		}
 	}
 	sums := asked(c, &moriensv1.CellsSum{})[0].GetSums()
-	if i := slices.Index(sums.Label, partition.LabelMissing); i < 0 || sums.Count[i] != 3 {
+	if i := slices.Index(sums.Label, grouping.LabelMissing); i < 0 || sums.Count[i] != 3 {
 		t.Errorf("%v: want 3 bursts that lack data", sums)
 	}
 }
@@ -303,7 +303,7 @@ func TestRefused(t *testing.T) {
 		"rows of anchors that go back": request(&moriensv1.Collectives{
 			Ring: 2, Row: []int64{5, -1}, Comm: []uint32{1, 1}, Ordinal: []uint64{5, 6}}),
 	} {
-		k := newKeeper(t, cells.Config{By: partition.ByNone})
+		k := newKeeper(t, cells.Config{By: grouping.ByNone})
 		k.Add(one())
 		k.Add([]*moriensv1.ReportRequest{m, request(rows(2, 0, 1, 2))})
 		if s := k.Stats(); s.Refused != 1 || s.Bursts != 2 {
@@ -314,7 +314,7 @@ func TestRefused(t *testing.T) {
 
 // Ticks of half a nanosecond are rounded to nanoseconds, as the collector rounds times: one alone is no burst without a duration.
 func TestRounded(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
 	k.Add([]*moriensv1.ReportRequest{request(&moriensv1.Calls{Ring: 2, BurstTicks: []uint64{1, 3, 4, 0}, CallTicks: make([]uint64, 4), Function: []uint32{1, 1, 1, 1}, Path: make([]uint32, 4)})})
 	c := &centre{t: t, keeper: k, sites: unnamed}
@@ -326,7 +326,7 @@ func TestRounded(t *testing.T) {
 
 // Calls wait until their clock's rate is known; for all there is no room, and that is counted.
 func TestWaiting(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	many := make([]int64, 1<<19)
 	k.Add([]*moriensv1.ReportRequest{request(rows(2, 0, many...)), request(rows(2, 1<<19, many...))})
@@ -345,7 +345,7 @@ func TestWaiting(t *testing.T) {
 
 // Each message that has waited in vain counts as refused.
 func TestWaitedInVain(t *testing.T) {
-	k := newKeeper(t, cells.Config{By: partition.ByNone})
+	k := newKeeper(t, cells.Config{By: grouping.ByNone})
 	k.Add(one()[:5])
 	for i := range uint64(3) {
 		c := rows(2, i, 100)

@@ -47,8 +47,8 @@ type Fault struct {
 	Reason string
 }
 
-// Found is what a scan has found that no scan before it had.
-type Found struct {
+// Scanned is what a scan found that no scan before it had.
+type Scanned struct {
 	Processes []string // paths
 	Rings     []string
 	Faults    []Fault
@@ -147,8 +147,8 @@ var (
 // Scan lists what is new, by name. A directory that does not exist holds nothing. A ring may turn up
 // one scan before its process. A rank that is about to record is one that starts until its process or its fault is found. Start files of ranks that died are
 // removed. Other files are ignored: some are being written, under a leading dot.
-func (d *Directory) Scan() (Found, error) {
-	var found Found
+func (d *Directory) Scan() (Scanned, error) {
+	var found Scanned
 	var changed time.Time
 	if info, err := os.Stat(d.path); err == nil {
 		changed = info.ModTime()

@@ -21,7 +21,7 @@ func TestDirectory(t *testing.T) {
 		t.Error(path)
 	}
 	d := ring.NewDirectory(path)
-	expect := func(want ring.Found) {
+	expect := func(want ring.Scanned) {
 		t.Helper()
 		got, err := d.Scan()
 		if err != nil {
@@ -31,13 +31,13 @@ func TestDirectory(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	expect(ring.Found{})
+	expect(ring.Scanned{})
 	w, err := ringwriter.New(path, ringwriter.Identity{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Exit()
-	expect(ring.Found{Processes: []string{filepath.Join(path, w.FileName())}})
+	expect(ring.Scanned{Processes: []string{filepath.Join(path, w.FileName())}})
 	thread, err := w.Thread(2)
 	if err != nil {
 		t.Fatal(err)
@@ -50,11 +50,11 @@ func TestDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	expect(ring.Found{
+	expect(ring.Scanned{
 		Rings:  []string{filepath.Join(path, thread.FileName())},
 		Faults: []ring.Fault{{Name: "fault-5-28-8-4711", Rank: 5, Size: 8, PID: 4711, Errno: syscall.ENOSPC}},
 	})
-	expect(ring.Found{})
+	expect(ring.Scanned{})
 	// Ranks that have called MPI past us: one names the library, the file of another cannot be read as one.
 	if err := os.WriteFile(filepath.Join(path, "past-1-2-11"), []byte("/lib/libmpi.so.40"), 0o600); err != nil {
 		t.Fatal(err)
@@ -62,14 +62,14 @@ func TestDirectory(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(path, "past--1-0-12"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect(ring.Found{Faults: []ring.Fault{
+	expect(ring.Scanned{Faults: []ring.Fault{
 		{Name: "past--1-0-12", Rank: -1, PID: 12, Past: "libmpi"}, {Name: "past-1-2-11", Rank: 1, Size: 2, PID: 11, Past: "/lib/libmpi.so.40"},
 	}})
 	// And one that has not found it by dlopen.
 	if err := os.WriteFile(filepath.Join(path, "past-0-2-13"), []byte("/lib/libmpi.so.40\n/a calls PMPI_Init itself"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	expect(ring.Found{Faults: []ring.Fault{
+	expect(ring.Scanned{Faults: []ring.Fault{
 		{Name: "past-0-2-13", Rank: 0, Size: 2, PID: 13, Past: "/lib/libmpi.so.40", Reason: "/a calls PMPI_Init itself"},
 	}})
 	// What is not ours stays, and so does the directory.

@@ -45,7 +45,7 @@ func TestAgain(t *testing.T) {
 					t.Errorf("%d gone of %d, %+v, %v; windows differ (-want +got):\n%s", len(gone), before, s.Stats(), s.Failed(), d)
 				}
 				for _, w := range gone {
-					if anchor.Window(w) >= anchor.After(before) {
+					if anchor.ID(w) >= anchor.After(before) {
 						t.Errorf("window %d is gone", w)
 					}
 				}

@@ -9,7 +9,7 @@ import (
 type span struct {
 	from, to int    // from ≤ entry < to
 	row      uint64 // of the first
-	window   anchor.Window
+	window   anchor.ID
 }
 
 // spans cuts a column of rows where the window changes, and says whether no window comes twice.
@@ -32,8 +32,8 @@ func (r *ring) spans(differences []int64) (list []span, once bool) {
 }
 
 // grouped sorts the entries of spans by their windows, which it lists in the order of their first ones; rows are the column summed up.
-func grouped(differences []int64, spans []span) (windows []anchor.Window, entries map[anchor.Window][]int, rows []uint64) {
-	entries = make(map[anchor.Window][]int)
+func grouped(differences []int64, spans []span) (windows []anchor.ID, entries map[anchor.ID][]int, rows []uint64) {
+	entries = make(map[anchor.ID][]int)
 	for _, x := range spans {
 		if entries[x.window] == nil {
 			windows = append(windows, x.window)
@@ -166,8 +166,8 @@ func (s *Store) splitGaps(b *batch, g *moriensv1.Gaps) error {
 	if err != nil {
 		return err
 	}
-	at := make(map[anchor.Window]*moriensv1.Gaps)
-	var windows []anchor.Window
+	at := make(map[anchor.ID]*moriensv1.Gaps)
+	var windows []anchor.ID
 	of := func(row uint64) *moriensv1.Gaps {
 		w := r.of(row)
 		if at[w] == nil {

@@ -18,9 +18,9 @@ import (
 )
 
 // play appends iterations of a job, a few a commit, and returns what they say by window.
-func play(t tester, s *window.Store, j *job, first uint64, commits, slow int) map[anchor.Window]map[flat]int {
+func play(t tester, s *window.Store, j *job, first uint64, commits, slow int) map[anchor.ID]map[flat]int {
 	t.Helper()
-	said := make(map[anchor.Window]map[flat]int)
+	said := make(map[anchor.ID]map[flat]int)
 	for i := range commits {
 		at := -1
 		if i == slow {
@@ -47,7 +47,7 @@ func play(t tester, s *window.Store, j *job, first uint64, commits, slow int) ma
 }
 
 // windowOf is where a line of play is: 21 calls an iteration, marks one.
-func windowOf(line flat) anchor.Window {
+func windowOf(line flat) anchor.ID {
 	if line.what == "mark" {
 		return anchor.After(line.row)
 	}
@@ -113,7 +113,7 @@ func TestRoomToWriteAnew(t *testing.T) {
 // Nodes with room for more or less keep the windows of the lowest hashes, whole, and those that more than one keeps are the same.
 func TestNodesKeepTheSame(t *testing.T) {
 	const commits = 300
-	var kept []map[anchor.Window]map[flat]int
+	var kept []map[anchor.ID]map[flat]int
 	for node, ranks := range []int{1, 2, 4} {
 		max := int64(96<<10 + node*32<<10)
 		dir := t.TempDir()
@@ -140,10 +140,10 @@ func TestNodesKeepTheSame(t *testing.T) {
 		list = sorted(list[:len(list)-1]) // behind the last anchor there is nothing yet
 		n := len(windows)
 		for i, w := range list {
-			if held := windows[anchor.Window(w)] != nil; held != (i < n) {
+			if held := windows[anchor.ID(w)] != nil; held != (i < n) {
 				t.Fatalf("node %d: %d windows, held is number %d by hash: %v", node, n, i, held)
 			}
-			if below := anchor.Window(w).Hash(run) <= stats.Below; below != (i < n) {
+			if below := anchor.ID(w).Hash(run) <= stats.Below; below != (i < n) {
 				t.Fatalf("node %d: window %d by hash, below %x: %v", node, i, stats.Below, below)
 			}
 		}
@@ -156,7 +156,7 @@ func TestNodesKeepTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	slices.SortFunc(kept, func(a, b map[anchor.Window]map[flat]int) int { return len(a) - len(b) })
+	slices.SortFunc(kept, func(a, b map[anchor.ID]map[flat]int) int { return len(a) - len(b) })
 	for i := range kept[1:] {
 		for w := range kept[i] {
 			if kept[i+1][w] == nil {
@@ -200,10 +200,10 @@ func TestMarkedStayLongest(t *testing.T) {
 	}
 	windows, gone := fetch(t, s, append(slices.Clone(wanted), uint64(slow)))
 	for _, w := range wanted {
-		if anchor.Window(w) >= anchor.After(j.meets) {
+		if anchor.ID(w) >= anchor.After(j.meets) {
 			continue
 		}
-		if d := gocmp.Diff(said[anchor.Window(w)], windows[anchor.Window(w)]); d != "" {
+		if d := gocmp.Diff(said[anchor.ID(w)], windows[anchor.ID(w)]); d != "" {
 			t.Fatalf("window %d, pinned, differs (-want +got):\n%s", w, d)
 		}
 	}
@@ -327,7 +327,7 @@ func TestRestart(t *testing.T) {
 		if bound == 0 && (len(got) != len(want) || len(gone) > 0) {
 			t.Fatalf("%d lines of %d, %v gone", len(got), len(want), gone)
 		}
-		if len(windows[anchor.Window(pinnedWindow)]) == 0 {
+		if len(windows[anchor.ID(pinnedWindow)]) == 0 {
 			t.Fatal("the pinned window is gone")
 		}
 		if bytes := s.Stats().Bytes; bound > 0 && bytes > bound {

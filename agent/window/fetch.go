@@ -86,7 +86,7 @@ func (s *Store) wanted(f *moriensv1.Fetch) (wanted map[key]bool, hashes []uint64
 	if len(f.Window) > 0 {
 		for _, p := range s.asked(f.Process) {
 			for _, w := range f.Window {
-				want(key{p.id, anchor.Window(w)})
+				want(key{p.id, anchor.ID(w)})
 			}
 		}
 	}

@@ -162,7 +162,7 @@ func TestSlowFetchLosesNothing(t *testing.T) {
 			}
 			_, gone := fetch(t, s, numbered(int(j.meets)))
 			for _, w := range gone {
-				if hash := anchor.Window(w).Hash(run); hash <= stats.Below {
+				if hash := anchor.ID(w).Hash(run); hash <= stats.Below {
 					t.Errorf("window %d is gone with hash %x, all up to %x should be here", w, hash, stats.Below)
 				}
 			}

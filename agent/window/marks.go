@@ -34,7 +34,7 @@ func (s *Store) class(k key) class {
 	return max(s.marks[k].class, s.marks[key{0, k.window}].class)
 }
 
-func (s *Store) hash(w anchor.Window) uint64 { return w.Hash(s.config.Run) }
+func (s *Store) hash(w anchor.ID) uint64 { return w.Hash(s.config.Run) }
 
 // stays says whether a window is not to be evicted.
 func (s *Store) stays(k key) bool {
@@ -51,9 +51,9 @@ func (s *Store) gone(k key) bool {
 }
 
 // had says whether a process has been in a window.
-func (p *process) had(w anchor.Window) bool {
+func (p *process) had(w anchor.ID) bool {
 	for _, r := range p.rings {
-		if _, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.Window) int { return cmp.Compare(e.window, w) }); found {
+		if _, found := slices.BinarySearchFunc(r.edges, w, func(e edge, w anchor.ID) int { return cmp.Compare(e.window, w) }); found {
 			return true
 		}
 	}
@@ -61,7 +61,7 @@ func (p *process) had(w anchor.Window) bool {
 }
 
 func (s *Store) mark(m *moriensv1.WindowMark) {
-	k := key{m.Process, anchor.Window(m.Window)}
+	k := key{m.Process, anchor.ID(m.Window)}
 	c := classOf[m.Why]
 	if c == ordinary {
 		s.torn[k] = true
@@ -103,7 +103,7 @@ func (s *Store) Keep(k *moriensv1.Keep) *moriensv1.Kept {
 		whole := len(k.Process) == 0
 		var list []*moriensv1.WindowMark
 		for _, p := range processes {
-			switch at := (key{p.id, anchor.Window(w)}); {
+			switch at := (key{p.id, anchor.ID(w)}); {
 			case s.gone(at):
 				whole = false
 				answer.GoneProcess, answer.GoneWindow = append(answer.GoneProcess, p.id), append(answer.GoneWindow, w)

@@ -11,7 +11,7 @@ import (
 func TestLower(t *testing.T) {
 	s := &Store{config: Config{Run: "run"}, marks: make(map[key]mark), below: [classes]uint64{math.MaxUint64, math.MaxUint64, math.MaxUint64}}
 	const windows = 100
-	for w := range anchor.Window(windows) {
+	for w := range anchor.ID(windows) {
 		s.marks[key{1, w}] = mark{class: classes - 1}
 		s.marks[key{2, w}] = mark{class: classes - 2} // whose bound stays
 	}

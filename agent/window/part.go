@@ -110,7 +110,7 @@ func (f *foresight) shares(of *ring, column []int64, run string) (list []share) 
 			if row >= of.rows {
 				at = ahead
 			}
-			var w anchor.Window
+			var w anchor.ID
 			w, first, behind = at.stretch(row)
 			if at == of {
 				behind = min(behind, of.rows)

@@ -50,7 +50,7 @@ func (s *Store) Disordered() (n int) {
 }
 
 // Tear is what a commit does that cannot be written.
-func (s *Store) Tear(process uint64, w anchor.Window) {
+func (s *Store) Tear(process uint64, w anchor.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.torn[key{process, w}] = true

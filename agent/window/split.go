@@ -32,7 +32,7 @@ type piece struct {
 // A key is a window of a process.
 type key struct {
 	process uint64
-	window  anchor.Window
+	window  anchor.ID
 }
 
 // An anchored row is a collective call on a communicator of all ranks.
@@ -107,7 +107,7 @@ func (s *Store) ring(b *batch, id uint64) (*ring, error) {
 }
 
 // add gives what was encoded since the last time to a window.
-func (b *batch) add(r *ring, w anchor.Window) {
+func (b *batch) add(r *ring, w anchor.ID) {
 	k, from := key{r.process.id, w}, 0
 	if last := len(b.pieces) - 1; last >= 0 {
 		from = b.pieces[last].to

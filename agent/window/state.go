@@ -82,14 +82,14 @@ func (s *Store) apply(n *moriensv1.WindowState) {
 	for _, e := range n.Edges {
 		if r := s.rings[e.Ring]; r != nil {
 			for i, row := range e.Row {
-				r.begin(row, 0, anchor.Window(e.Window[i]))
+				r.begin(row, 0, anchor.ID(e.Window[i]))
 			}
 			r.times = nil
 		}
 	}
 	for _, p := range n.Passed {
 		if at := s.processes[p.Process]; at != nil {
-			at.out, at.passed = true, max(at.passed, anchor.Window(p.Window))
+			at.out, at.passed = true, max(at.passed, anchor.ID(p.Window))
 		}
 	}
 	for i, below := range n.Below {
@@ -168,7 +168,7 @@ func (s *Store) beginAgain(b *moriensv1.WindowBatch) {
 		for _, m := range p.Messages {
 			if c := m.GetCalls(); c != nil && s.rings[c.Ring] != nil {
 				r := s.rings[c.Ring]
-				begins[r] = append(begins[r], edge{c.First, anchor.Window(p.Window)})
+				begins[r] = append(begins[r], edge{c.First, anchor.ID(p.Window)})
 			}
 		}
 	}

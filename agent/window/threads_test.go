@@ -64,9 +64,9 @@ func drawThreads(t *rapid.T) (byRing [][]threadCall, inOrder []*threadCall) {
 }
 
 // windowsOfCalls says in which window each call is, by its ring and row: in the one that was open when it ended, of which parts begin with a call that begins late enough.
-func windowsOfCalls(inOrder []*threadCall) map[[2]uint64]anchor.Window {
-	of := make(map[[2]uint64]anchor.Window)
-	var now anchor.Window
+func windowsOfCalls(inOrder []*threadCall) map[[2]uint64]anchor.ID {
+	of := make(map[[2]uint64]anchor.ID)
+	var now anchor.ID
 	anchors, since := uint64(0), uint64(0)
 	for i, c := range inOrder {
 		if i == 0 {
@@ -132,13 +132,13 @@ func tellThread(calls []threadCall, before uint64) (told []*moriensv1.ReportRequ
 }
 
 // fetchCalls returns what a store has of the windows of some calls of a ring, by window.
-func fetchCalls(t tester, s *window.Store, f *moriensv1.Fetch) map[anchor.Window]map[flat]int {
+func fetchCalls(t tester, s *window.Store, f *moriensv1.Fetch) map[anchor.ID]map[flat]int {
 	t.Helper()
-	got := make(map[anchor.Window]map[flat]int)
+	got := make(map[anchor.ID]map[flat]int)
 	f.Number = 9
 	parts := uint64(0)
 	end := s.Fetch(f, func(p *moriensv1.WindowPart) error {
-		w := anchor.Window(p.Window)
+		w := anchor.ID(p.Window)
 		if got[w] == nil {
 			got[w] = make(map[flat]int)
 		}
@@ -239,7 +239,7 @@ func TestThreads(t *testing.T) {
 		if d := gocmp.Diff(want, total(windows), gocmp.AllowUnexported(flat{})); d != "" {
 			t.Fatalf("lines differ (-want +got):\n%s", d)
 		}
-		filed := make(map[[2]uint64]anchor.Window)
+		filed := make(map[[2]uint64]anchor.ID)
 		for w, lines := range windows {
 			for line := range lines {
 				at := [2]uint64{line.ring, line.row}
@@ -255,7 +255,7 @@ func TestThreads(t *testing.T) {
 		// Each call by itself.
 		for at, w := range filed {
 			got := fetchCalls(t, s, &moriensv1.Fetch{Ring: []uint64{at[0]}, FirstRow: []uint64{at[1]}, BehindRow: []uint64{at[1] + 1}})
-			if d := gocmp.Diff(map[anchor.Window]map[flat]int{w: windows[w]}, got, gocmp.AllowUnexported(flat{})); d != "" {
+			if d := gocmp.Diff(map[anchor.ID]map[flat]int{w: windows[w]}, got, gocmp.AllowUnexported(flat{})); d != "" {
 				t.Fatalf("asked for row %d of ring %d (-want +got):\n%s", at[1], at[0], d)
 			}
 		}

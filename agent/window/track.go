@@ -16,11 +16,11 @@ type process struct {
 	size    int32
 	clock   moriensv1.Clock
 	anchors map[uint32]uint64 // how many each communicator of all ranks has had, by the process's own number
-	window  anchor.Window     // now
+	window  anchor.ID     // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
 	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
-	passed  anchor.Window     // latest of which something has left the fresh log
+	passed  anchor.ID     // latest of which something has left the fresh log
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring
@@ -44,13 +44,13 @@ type ring struct {
 // belongs to its window.
 type edge struct {
 	row    uint64
-	window anchor.Window
+	window anchor.ID
 }
 
 // A timeEdge is the time from which a window holds for marks.
 type timeEdge struct {
 	ticks  uint64
-	window anchor.Window
+	window anchor.ID
 }
 
 // A reading is what a clock showed beside the node's.
@@ -128,7 +128,7 @@ func (s *Store) measure(p *process) {
 }
 
 // enter begins a part of the window where the last anchor is long ago, and returns the window of a call that begins now.
-func (s *Store) enter(p *process, ticks uint64) anchor.Window {
+func (s *Store) enter(p *process, ticks uint64) anchor.ID {
 	if !p.began {
 		p.since, p.began = ticks, true
 	}
@@ -154,7 +154,7 @@ func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
 }
 
 // begin notes the window of the next row.
-func (r *ring) begin(row, ticks uint64, w anchor.Window) {
+func (r *ring) begin(row, ticks uint64, w anchor.ID) {
 	if n := len(r.edges); n == 0 || r.edges[n-1].window != w {
 		r.edges = append(r.edges, edge{row, w})
 		r.times = append(r.times, timeEdge{ticks, w})
@@ -168,13 +168,13 @@ func (r *ring) cut(row uint64) {
 }
 
 // of returns the window of a row.
-func (r *ring) of(row uint64) anchor.Window {
+func (r *ring) of(row uint64) anchor.ID {
 	w, _, _ := r.stretch(row)
 	return w
 }
 
 // stretch returns the window of a row, and the rows around it that are of that window: first ≤ row < behind.
-func (r *ring) stretch(row uint64) (w anchor.Window, first, behind uint64) {
+func (r *ring) stretch(row uint64) (w anchor.ID, first, behind uint64) {
 	i, found := slices.BinarySearchFunc(r.edges, row, func(e edge, row uint64) int { return cmp.Compare(e.row, row) })
 	if found {
 		i++
@@ -190,7 +190,7 @@ func (r *ring) stretch(row uint64) (w anchor.Window, first, behind uint64) {
 }
 
 // at returns the window of a mark.
-func (r *ring) at(ticks uint64) anchor.Window {
+func (r *ring) at(ticks uint64) anchor.ID {
 	for i := len(r.times) - 1; i >= 0; i-- {
 		if r.times[i].ticks <= ticks {
 			return r.times[i].window
@@ -223,7 +223,7 @@ func (s *Store) resume(t *moriensv1.WindowTrack) {
 	}
 	p := r.process
 	r.rows, r.marks = max(r.rows, t.Rows), max(r.marks, t.Marks)
-	if w := anchor.Window(t.Window); w >= p.window {
+	if w := anchor.ID(t.Window); w >= p.window {
 		p.window, p.since, p.began = w, t.SinceTicks, t.SinceTicks != 0
 	}
 	for i, comm := range t.Comm {

@@ -13,7 +13,7 @@ import (
 type stretch struct {
 	from, to    int    // from ≤ row < to
 	before, end uint64 // ticks when the call before the first one ended, and the last one
-	window      anchor.Window
+	window      anchor.ID
 	ends        bool // the window ends with the last one
 }
 

@@ -114,7 +114,7 @@ func (s *Store) fetchEverything(f *moriensv1.Fetch, end *moriensv1.WindowsEnd, e
 }
 
 // windows lists the windows that a process has been in.
-func (p *process) windows() (list []anchor.Window) {
+func (p *process) windows() (list []anchor.ID) {
 	for _, r := range p.rings {
 		for _, e := range r.edges {
 			list = append(list, e.window)
@@ -150,7 +150,7 @@ func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart)
 		defer s.mu.Unlock()
 		return wanted(k)
 	}
-	at := make(map[anchor.Window][]place)
+	at := make(map[anchor.ID][]place)
 	for _, f := range files {
 		for i := range f.runs {
 			err := s.readParts(f, i, 1, func(p part) error {
@@ -174,7 +174,7 @@ func (s *Store) inOrder(wanted func(key) bool, visit func(*moriensv1.WindowPart)
 }
 
 // visitWindow calls visit for each process of a window.
-func (s *Store) visitWindow(w anchor.Window, at []place, wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
+func (s *Store) visitWindow(w anchor.ID, at []place, wanted func(key) bool, visit func(*moriensv1.WindowPart) error) error {
 	of := make(map[uint64]*moriensv1.WindowPart)
 	for _, x := range at {
 		err := s.readParts(x.file, x.run, 1, func(p part) error {

@@ -229,11 +229,11 @@ func flatten(messages []*moriensv1.ReportRequest, to map[flat]int) {
 }
 
 // fetch returns what a store has of windows, by window, and those that are gone.
-func fetch(t tester, s *window.Store, windows []uint64, processes ...uint64) (map[anchor.Window]map[flat]int, []uint64) {
+func fetch(t tester, s *window.Store, windows []uint64, processes ...uint64) (map[anchor.ID]map[flat]int, []uint64) {
 	t.Helper()
-	got := make(map[anchor.Window]map[flat]int)
+	got := make(map[anchor.ID]map[flat]int)
 	end := s.Fetch(&moriensv1.Fetch{Number: 9, Window: windows, Process: processes}, func(p *moriensv1.WindowPart) error {
-		w := anchor.Window(p.Window)
+		w := anchor.ID(p.Window)
 		if got[w] == nil {
 			got[w] = make(map[flat]int)
 		}
@@ -258,7 +258,7 @@ func numbered(anchors int) (list []uint64) {
 	return list
 }
 
-func total(windows map[anchor.Window]map[flat]int) map[flat]int {
+func total(windows map[anchor.ID]map[flat]int) map[flat]int {
 	all := make(map[flat]int)
 	for _, lines := range windows {
 		for line, n := range lines {
@@ -340,7 +340,7 @@ func TestSplitMessagesAreTheCallers(t *testing.T) {
 
 func sorted(list []uint64) []uint64 {
 	slices.SortFunc(list, func(a, b uint64) int {
-		return cmp.Compare(anchor.Window(a).Hash(run), anchor.Window(b).Hash(run))
+		return cmp.Compare(anchor.ID(a).Hash(run), anchor.ID(b).Hash(run))
 	})
 	return list
 }

@@ -362,7 +362,7 @@ func partOf(bytes []byte) (p part, err error) {
 		case partProcess:
 			p.process = number
 		case partWindow:
-			p.window = anchor.Window(number)
+			p.window = anchor.ID(number)
 		case partContinued:
 			p.continued = number != 0
 		case partMessages:

@@ -184,7 +184,7 @@ func TestWireBatch(t *testing.T) {
 			w := &moriensv1.WindowPart{
 				Process: rapid.Uint64().Draw(t, "process"), Window: rapid.Uint64().Draw(t, "window"), Continued: rapid.Bool().Draw(t, "continued"),
 			}
-			p := part{key: key{w.Process, anchor.Window(w.Window)}, continued: w.Continued}
+			p := part{key: key{w.Process, anchor.ID(w.Window)}, continued: w.Continued}
 			for row := range rapid.Uint64Range(1, 4).Draw(t, "messages") {
 				m := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 1, Before: []uint64{row}}}}
 				w.Messages = append(w.Messages, m)

@@ -3,8 +3,8 @@ package clock
 import (
 	"fmt"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A Thread is the MPI calls of one thread, one a row, in time order.

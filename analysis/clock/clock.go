@@ -19,7 +19,7 @@ import (
 	"iter"
 	"math"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 const (

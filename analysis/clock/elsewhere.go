@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // away stands in the place of a thread for what another member of the team tells: the row is the number of its slot.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // An Ordered says what Order had to do.

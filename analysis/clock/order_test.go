@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 func own(_ int, ns int64) int64 { return ns }

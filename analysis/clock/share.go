@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // What the members of a team tell each other while they solve: of a bound no more than what would count if one of them had all.

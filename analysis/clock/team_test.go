@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 )
 
 // together has each member of a team do the same, and returns the first error.

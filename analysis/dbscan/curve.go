@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Curve is a k-distance curve, distances in descending order, of a Shared. Where it is of all points of several members, each has a

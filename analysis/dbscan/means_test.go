@@ -10,7 +10,7 @@ import (
 
 	"moriens/analysis/cell"
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Cells of one place each have the curve of the points themselves.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A StageCost is what one stage of shared work has cost a member so far.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Shared answers questions about points of which each member of a team has a share, as an Index of all of them would:

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Members in one process, one thread each, beside an index on as many threads.

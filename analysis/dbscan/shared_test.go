@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 )
 
 // together runs f at all members of a team.

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 )
 
 // A frail member breaks down in one of its calls.

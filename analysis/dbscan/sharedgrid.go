@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A sharedGrid is a grid whose cells have owners, one member of the team each. An owner knows of its cells, and of those within reach of them

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A pile is places of a halo that are core points of one cluster.

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // The curve is that of an index of all points in the order of their rows.

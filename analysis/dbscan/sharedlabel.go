@@ -3,7 +3,7 @@ package dbscan
 import (
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // partOf is what all know the cluster of a root as.

@@ -3,8 +3,8 @@ package dbscan
 import (
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // What an owner wants of the points of a cell: some number of them, or:

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A limit cuts a part of space in two: below is who has what is below at along the axis, above who has the rest, each a member, or the complement

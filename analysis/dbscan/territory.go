@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A territory says which member of a team owns which cells of a frame: those between two places on the curve that Morton

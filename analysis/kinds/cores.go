@@ -4,7 +4,7 @@ import (
 	"math"
 	"math/bits"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Cores are by cluster the median of its bursts' durations, ns, and half their quartile range over that: what a single long burst does not change. Both are right to a

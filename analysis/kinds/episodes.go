@@ -1,8 +1,8 @@
 package kinds
 
 import (
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 const (

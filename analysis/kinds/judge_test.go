@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A planting makes threads of bursts by ordinal: which leaf, how long, how scattered.

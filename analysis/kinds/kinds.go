@@ -17,7 +17,7 @@ import (
 	"math"
 
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // None is the group of a burst that is not clustered, and the leaf of one that is noise.

@@ -3,8 +3,8 @@ package kinds
 import (
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A local is the bursts that are here: what each step knows of them.

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 )
 
 // labelled gives bursts their leaves and counts what is round them.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // How bursts get the kind of their place: kinds.md, step 7.

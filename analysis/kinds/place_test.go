@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // decided has planted leaves of one group decided.

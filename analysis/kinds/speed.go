@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // How speeds are compared: kinds.md, step 1.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // How groups are cut by what surrounds their bursts: kinds.md, step 2.

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // A Table says how often keys were met: rows of Width words each, ascending, all different.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 )
 

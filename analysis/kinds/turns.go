@@ -5,8 +5,8 @@ import (
 	"math/bits"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // How kinds that take turns are told apart: kinds.md, step 6.

@@ -8,8 +8,8 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // Compress finds the loops. Columns of unequal length and symbols from 2^31 on are errors that name the thread. It is collective.

@@ -12,7 +12,7 @@ package loops
 
 import (
 	"moriens/analysis/moment"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Thread is what one thread did; the columns have one length.

@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // Whoever has which threads, all members of a team get the structure that one process gets, summed up and blurred parts included.

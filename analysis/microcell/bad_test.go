@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 )
@@ -67,7 +67,7 @@ func TestBadSources(t *testing.T) {
 		{"they differ in counters", change(func(u *microcell.Unit) { u.Counters[0] = moment.Exact{} })},
 	} {
 		b, o := byA(100, 0, 2, 11, 12)
-		o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+		o.Fixed = &grouping.Density{Eps: 10, MinPts: 2}
 		s, m := summed(t, b, o, 2.5, nil)
 		c.source.memory = m
 		if _, err := microcell.Compute(s, c.source, o); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -79,39 +79,39 @@ func TestBadSources(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	for _, c := range []struct {
 		want   string
-		change func(s *microcell.Set, o *partition.Options)
+		change func(s *microcell.Set, o *grouping.Options)
 	}{
-		{"0 dimensions", func(s *microcell.Set, o *partition.Options) { s.Dims = nil }},
-		{"side 0", func(s *microcell.Set, o *partition.Options) { s.Side = 0 }},
-		{"side NaN", func(s *microcell.Set, o *partition.Options) { s.Side = math.NaN() }},
-		{"side +Inf", func(s *microcell.Set, o *partition.Options) { s.Side = math.Inf(1) }},
-		{"have the dimensions [A:lin]: want these, not [A:log]", func(s *microcell.Set, o *partition.Options) {
+		{"0 dimensions", func(s *microcell.Set, o *grouping.Options) { s.Dims = nil }},
+		{"side 0", func(s *microcell.Set, o *grouping.Options) { s.Side = 0 }},
+		{"side NaN", func(s *microcell.Set, o *grouping.Options) { s.Side = math.NaN() }},
+		{"side +Inf", func(s *microcell.Set, o *grouping.Options) { s.Side = math.Inf(1) }},
+		{"have the dimensions [A:lin]: want these, not [A:log]", func(s *microcell.Set, o *grouping.Options) {
 			o.Dims = []space.Dim{{Num: "A", Scale: space.Log}}
 		}},
-		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Normalise = true }},
-		{"the same from the first burst on", func(s *microcell.Set, o *partition.Options) { o.Strict = true }},
-		{"the range A=1..2", func(s *microcell.Set, o *partition.Options) {
+		{"the same from the first burst on", func(s *microcell.Set, o *grouping.Options) { o.Normalise = true }},
+		{"the same from the first burst on", func(s *microcell.Set, o *grouping.Options) { o.Strict = true }},
+		{"the range A=1..2", func(s *microcell.Set, o *grouping.Options) {
 			o.Filter.Ranges = []space.Range{{Num: "A", Min: 1, Max: 2}}
 		}},
-		{"minimal duration -1", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS = -1 }},
-		{"want one of them", func(s *microcell.Set, o *partition.Options) { o.Filter.MinNS, o.Filter.Auto = 1, true }},
-		{"MinPts -1", func(s *microcell.Set, o *partition.Options) { o.MinPts = -1 }},
-		{"no way 2", func(s *microcell.Set, o *partition.Options) { o.By = partition.ByAuto }},
-		{"are of 1 groups by call paths", func(s *microcell.Set, o *partition.Options) { s.Groups[0].After = 3 }},
-		{"as one before it", func(s *microcell.Set, o *partition.Options) { s.Groups = append(s.Groups, s.Groups[0]) }},
-		{"-1 threads", func(s *microcell.Set, o *partition.Options) { s.Threads = -1 }},
-		{"5 bursts of 0 ns are set aside, of all 4", func(s *microcell.Set, o *partition.Options) { s.Missing.Bursts = 5 }},
-		{"0 bursts of 401 ns are set aside", func(s *microcell.Set, o *partition.Options) { s.Short.TimeNS = 401 }},
-		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.Bursts-- }},
-		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *partition.Options) { s.TimeNS-- }},
-		{"unit 0 is of group 7 of 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Group = 7 }},
-		{"unit 0 has -1 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Count = -1 }},
-		{"unit 0 lasts over 292 years", func(s *microcell.Set, o *partition.Options) { s.Units[0].Duration.Total[1] = 1 }},
-		{"unit 0 has 0 counters: want 1", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters = nil }},
-		{"unit 0 has A of 3 bursts, and 2 bursts", func(s *microcell.Set, o *partition.Options) { s.Units[0].Counters[0].N = 3 }},
-		{"unit 0 is from 0 to NaN in dimension A:lin", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Hi[0] = math.NaN() }},
-		{"unit 0 is from -Inf to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Cell.Lo[0] = math.Inf(-1) }},
-		{"unit 0 is from 0 to 2", func(s *microcell.Set, o *partition.Options) { s.Units[0].Place = true }},
+		{"minimal duration -1", func(s *microcell.Set, o *grouping.Options) { o.Filter.MinNS = -1 }},
+		{"want one of them", func(s *microcell.Set, o *grouping.Options) { o.Filter.MinNS, o.Filter.Auto = 1, true }},
+		{"MinPts -1", func(s *microcell.Set, o *grouping.Options) { o.MinPts = -1 }},
+		{"no way 2", func(s *microcell.Set, o *grouping.Options) { o.By = grouping.ByAuto }},
+		{"are of 1 groups by call paths", func(s *microcell.Set, o *grouping.Options) { s.Groups[0].After = 3 }},
+		{"as one before it", func(s *microcell.Set, o *grouping.Options) { s.Groups = append(s.Groups, s.Groups[0]) }},
+		{"-1 threads", func(s *microcell.Set, o *grouping.Options) { s.Threads = -1 }},
+		{"5 bursts of 0 ns are set aside, of all 4", func(s *microcell.Set, o *grouping.Options) { s.Missing.Bursts = 5 }},
+		{"0 bursts of 401 ns are set aside", func(s *microcell.Set, o *grouping.Options) { s.Short.TimeNS = 401 }},
+		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *grouping.Options) { s.Bursts-- }},
+		{"unit 1 has 2 bursts of 200 ns, which are more than all", func(s *microcell.Set, o *grouping.Options) { s.TimeNS-- }},
+		{"unit 0 is of group 7 of 1", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Group = 7 }},
+		{"unit 0 has -1 bursts", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Cell.Count = -1 }},
+		{"unit 0 lasts over 292 years", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Duration.Total[1] = 1 }},
+		{"unit 0 has 0 counters: want 1", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Counters = nil }},
+		{"unit 0 has A of 3 bursts, and 2 bursts", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Counters[0].N = 3 }},
+		{"unit 0 is from 0 to NaN in dimension A:lin", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Cell.Hi[0] = math.NaN() }},
+		{"unit 0 is from -Inf to 2", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Cell.Lo[0] = math.Inf(-1) }},
+		{"unit 0 is from 0 to 2", func(s *microcell.Set, o *grouping.Options) { s.Units[0].Place = true }},
 	} {
 		b, o := byA(100, 0, 2, 11, 12)
 		s, m := summed(t, b, o, 2.5, nil)

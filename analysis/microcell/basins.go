@@ -10,12 +10,12 @@ import (
 
 	"moriens/analysis/cell"
 	"moriens/analysis/dbscan"
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // Kinds finds the kinds of a run at the first member of a team, which knows the units of all.
@@ -57,11 +57,11 @@ type weighed struct {
 }
 
 // NewKinds filters the units of a run, and puts those that are clustered into groups. What it refuses is what Compute refuses.
-func NewKinds(s Set, from Source, o partition.Options) (*Kinds, error) {
+func NewKinds(s Set, from Source, o grouping.Options) (*Kinds, error) {
 	if err := s.check(&o, from); err != nil {
 		return nil, err
 	}
-	if err := partition.CheckCells(s.Dims, o.Resolution, s.Side); err != nil {
+	if err := grouping.CheckCells(s.Dims, o.Resolution, s.Side); err != nil {
 		return nil, fmt.Errorf("microcell: %w", err)
 	}
 	k := &Kinds{computation: newComputation(&s, from, o)}
@@ -70,10 +70,10 @@ func NewKinds(s Set, from Source, o partition.Options) (*Kinds, error) {
 }
 
 // Groups are those of the run that have bursts to cluster, and of is, by group of the set, its number among them or kinds.None.
-func (k *Kinds) Groups() (list []*partition.Found, of []int32) {
+func (k *Kinds) Groups() (list []*grouping.Clustered, of []int32) {
 	of = slices.Repeat([]int32{kinds.None}, len(k.set.Groups))
 	for i, g := range k.groups {
-		list = append(list, &g.Found)
+		list = append(list, &g.Clustered)
 		of[k.units[g.units[0]].Group] = int32(i)
 	}
 	return list, of
@@ -87,7 +87,7 @@ func (k *Kinds) Find(t team.Threads) (*Result, error) {
 	groups, _ := k.Groups()
 	m := &Member{
 		Bursts: kinds.Bursts{
-			Dims: len(k.set.Dims), Timed: partition.Timed(k.set.Dims), Side: k.set.Side, Steady: partition.Steady(k.set.Dims), Groups: len(groups),
+			Dims: len(k.set.Dims), Timed: grouping.Timed(k.set.Dims), Side: k.set.Side, Steady: grouping.Steady(k.set.Dims), Groups: len(groups),
 			Ends: make([]int, len(t.Of)), Nodes: t.Of, Team: t,
 		},
 		Groups: groups, Units: func() ([]int32, []Unit) { return nil, nil },
@@ -160,7 +160,7 @@ func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err err
 		return false, err
 	}
 	k.told = tell(k.found(), refined.Nodes)
-	_, leaf := partition.Leaves(p, refined.Nodes)
+	_, leaf := grouping.Leaves(p, refined.Nodes)
 	k.leafOf = make([]int32, len(k.rows))
 	for at, node := range refined.Labels {
 		k.leafOf[k.order[at]] = leaf[node]
@@ -168,16 +168,16 @@ func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err err
 	return false, nil
 }
 
-func (k *Kinds) found() (list []*partition.Found) {
+func (k *Kinds) found() (list []*grouping.Clustered) {
 	for _, b := range k.basins {
-		list = append(list, &b.Found)
+		list = append(list, &b.Clustered)
 	}
 	return list
 }
 
 // groupOf is the group of a basin.
-func (k *Kinds) groupOf(p *kinds.Proposal, basin int) *partition.Found {
-	return &k.groups[p.Basins[basin].Group].Found
+func (k *Kinds) groupOf(p *kinds.Proposal, basin int) *grouping.Clustered {
+	return &k.groups[p.Basins[basin].Group].Clustered
 }
 
 // refineBasins clusters each basin by one density.
@@ -229,7 +229,7 @@ func (k *Kinds) gather(p *kinds.Proposal, lists [][]int64) error {
 	if k.basins == nil {
 		for i := range p.Basins {
 			of := k.groupOf(p, i)
-			b := &basin{group: group{Found: partition.Found{Group: partition.Group{Before: of.Before, After: of.After, Bursts: int(p.Basins[i].Bursts)}}}}
+			b := &basin{group: group{Clustered: grouping.Clustered{Group: grouping.Group{Before: of.Before, After: of.After, Bursts: int(p.Basins[i].Bursts)}}}}
 			k.basins = append(k.basins, b)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
@@ -18,7 +18,7 @@ import (
 // nodes' work, is left out of the time.
 func BenchmarkUnits(b *testing.B) {
 	random := rand.New(rand.NewPCG(1, 1))
-	bursts := partition.Bursts{Columns: space.Columns{CounterNames: []string{"A", "B"}, Counters: make([][]int64, 2)}}
+	bursts := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A", "B"}, Counters: make([][]int64, 2)}}
 	for range 100 {
 		for i := range 10_000 {
 			for j := range bursts.Counters {
@@ -32,8 +32,8 @@ func BenchmarkUnits(b *testing.B) {
 		}
 		bursts.ThreadEnds = append(bursts.ThreadEnds, bursts.Len())
 	}
-	o := partition.Options{By: partition.ByNone, JobThreads: 100, Workers: 2, Dims: []space.Dim{{Num: "A", Scale: space.Log}, {Num: "B", Scale: space.Log}}}
-	o.Fixed = &partition.Density{Eps: .025, MinPts: 5_000}
+	o := grouping.Options{By: grouping.ByNone, JobThreads: 100, Workers: 2, Dims: []space.Dim{{Num: "A", Scale: space.Log}, {Num: "B", Scale: space.Log}}}
+	o.Fixed = &grouping.Density{Eps: .025, MinPts: 5_000}
 	set, m := summed(b, bursts, o, .02/(4*math.Sqrt2), nil)
 	for _, most := range []int{-1, bursts.Len()} {
 		set.MostSplit = most
@@ -52,8 +52,8 @@ func BenchmarkUnits(b *testing.B) {
 }
 
 // report says how much was asked for, and how many bursts are in other clusters than those of the bursts themselves.
-func report(b *testing.B, set microcell.Set, m *memory, r *microcell.Result, o partition.Options) {
-	want, err := partition.Compute(m.bursts, o)
+func report(b *testing.B, set microcell.Set, m *memory, r *microcell.Result, o grouping.Options) {
+	want, err := grouping.Compute(m.bursts, o)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 )
 
 // floor is the least Eps that is clustered with. Points of cells that are next to each other by their corners are then well within Eps, so that most cells decide by themselves.
 func (s *Set) floor() float64 { return 4 * s.Side * math.Sqrt(float64(len(s.Dims))) }
 
-func (s *Set) check(o *partition.Options, from Source) error {
+func (s *Set) check(o *grouping.Options, from Source) error {
 	if from == nil {
 		return errors.New("microcell: no source of sequences and places")
 	}
@@ -33,7 +33,7 @@ func (s *Set) check(o *partition.Options, from Source) error {
 }
 
 // checkOptions refuses what units cannot tell.
-func (s *Set) checkOptions(o *partition.Options) error {
+func (s *Set) checkOptions(o *grouping.Options) error {
 	switch err := o.Check(); {
 	case err != nil:
 		return err
@@ -53,7 +53,7 @@ func (s *Set) checkOptions(o *partition.Options) error {
 	return nil
 }
 
-func (s *Set) checkGroups(by partition.By) error {
+func (s *Set) checkGroups(by grouping.By) error {
 	seen := make(map[Group]bool)
 	for i, g := range s.Groups {
 		if seen[g] {
@@ -61,7 +61,7 @@ func (s *Set) checkGroups(by partition.By) error {
 		}
 		seen[g] = true
 	}
-	if by == partition.ByNone && (len(s.Groups) > 1 || len(s.Groups) == 1 && s.Groups[0] != Group{}) {
+	if by == grouping.ByNone && (len(s.Groups) > 1 || len(s.Groups) == 1 && s.Groups[0] != Group{}) {
 		return fmt.Errorf("microcell: all bursts together, but the units are of %d groups by call paths", len(s.Groups))
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *Set) checkUnits() error {
 		return fmt.Errorf("microcell: %d threads", s.Threads)
 	}
 	bursts, left := s.Bursts, s.TimeNS
-	for _, t := range []partition.Tally{s.Missing, s.Short} {
+	for _, t := range []grouping.Tally{s.Missing, s.Short} {
 		if t.Bursts < 0 || t.TimeNS < 0 || t.Bursts > bursts || t.TimeNS > left {
 			return fmt.Errorf("microcell: %d bursts of %d ns are set aside, of all %d of %d ns", t.Bursts, t.TimeNS, s.Bursts, s.TimeNS)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	"moriens/analysis/workers"
@@ -19,7 +19,7 @@ import (
 // are too many, count as if all were at the mean of their unit; Result.Certificate says which steps that touches.
 //
 // The answer depends neither on the order of units and groups nor on the number of workers.
-func Compute(s Set, from Source, o partition.Options) (*Result, error) {
+func Compute(s Set, from Source, o grouping.Options) (*Result, error) {
 	if err := s.check(&o, from); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func Compute(s Set, from Source, o partition.Options) (*Result, error) {
 type computation struct {
 	set     *Set
 	source  Source
-	options partition.Options
+	options grouping.Options
 	workers int
 	floor   float64
 	minNS   int64
@@ -59,7 +59,7 @@ type computation struct {
 
 // A group is one at work.
 type group struct {
-	partition.Found
+	grouping.Clustered
 	units   []int32 // that have bursts and are clustered, in an order of their own
 	threads int     // to cluster it with
 	first   int     // of its rows in order
@@ -69,7 +69,7 @@ type group struct {
 	doubts  []doubt
 }
 
-func newComputation(s *Set, from Source, o partition.Options) *computation {
+func newComputation(s *Set, from Source, o grouping.Options) *computation {
 	o.Dims = s.Dims
 	c := &computation{
 		set: s, source: from, options: o, workers: max(1, o.Workers), floor: s.floor(), minNS: o.Filter.MinNS,
@@ -93,7 +93,7 @@ func newComputation(s *Set, from Source, o partition.Options) *computation {
 func (c *computation) filter() {
 	all := make([]*group, len(c.set.Groups))
 	for i, g := range c.set.Groups {
-		all[i] = &group{Found: partition.Found{Group: partition.Group{Before: g.Before, After: g.After}}}
+		all[i] = &group{Clustered: grouping.Clustered{Group: grouping.Group{Before: g.Before, After: g.After}}}
 	}
 	for i := range c.units {
 		if u := &c.units[i]; u.Cell.Count > 0 {
@@ -110,7 +110,7 @@ func (c *computation) filter() {
 			c.groups = append(c.groups, g)
 		}
 	}
-	slices.SortFunc(c.groups, func(a, b *group) int { return partition.ByTime(&a.Found, &b.Found) })
+	slices.SortFunc(c.groups, func(a, b *group) int { return grouping.ByTime(&a.Clustered, &b.Clustered) })
 }
 
 // findShort finds the units that the automatic filter leaves out.
@@ -121,14 +121,14 @@ func (c *computation) findShort(groups []*group) {
 			h.AddAlike(u.Cell.Count, u.timeNS())
 		}
 	}
-	for _, aside := range []partition.Tally{c.set.Missing, c.set.Short} {
+	for _, aside := range []grouping.Tally{c.set.Missing, c.set.Short} {
 		if aside.Bursts > 0 {
 			h.AddAlike(int64(aside.Bursts), aside.TimeNS)
 		}
 	}
 	c.minNS = h.AutoMinNS()
 	for _, g := range groups {
-		kinds := partition.NewKinds()
+		kinds := grouping.NewKinds()
 		for _, i := range g.units {
 			u := &c.units[i]
 			kinds.Add(u.meanNS(), u.Cell.Count, u.meanNS() >= c.minNS)
@@ -136,7 +136,7 @@ func (c *computation) findShort(groups []*group) {
 		limit := kinds.Limit()
 		for _, i := range g.units {
 			mean := c.units[i].meanNS()
-			c.short[i] = mean < c.minNS && partition.Step(mean) < limit
+			c.short[i] = mean < c.minNS && grouping.Step(mean) < limit
 		}
 	}
 }
@@ -174,7 +174,7 @@ func (c *computation) findDensities() error {
 	resolution := c.raise(c.options.Floor())
 	o := c.options
 	if o.Fixed != nil {
-		o.Fixed = &partition.Density{Eps: c.raise(o.Fixed.Eps), MinPts: o.Fixed.MinPts}
+		o.Fixed = &grouping.Density{Eps: c.raise(o.Fixed.Eps), MinPts: o.Fixed.MinPts}
 	}
 	sizes := make([]int, len(c.groups))
 	for i, g := range c.groups {
@@ -184,7 +184,7 @@ func (c *computation) findDensities() error {
 		g := c.groups[i]
 		g.threads = threads
 		cells := c.cellsOf(g.units)
-		d, err := o.FindDensities(g.Bursts, resolution, func(k, queries int) (partition.Curve, error) {
+		d, err := o.FindDensities(g.Bursts, resolution, func(k, queries int) (grouping.Curve, error) {
 			return dbscan.WeightedCurve(len(c.set.Dims), cells, k, queries, threads)
 		})
 		g.SetDensities(&d)
@@ -202,9 +202,9 @@ func (c *computation) findDensities() error {
 func (c *computation) noteWanted(g *group) {
 	wanted := max(g.Knee, c.options.Floor())
 	switch g.From {
-	case partition.FromNone:
+	case grouping.FromNone:
 		return
-	case partition.FromFixed:
+	case grouping.FromFixed:
 		wanted = c.options.Fixed.Eps
 	}
 	if to := &c.certificate; c.raise(wanted) > wanted && (!to.Bound || wanted < to.Wanted) {

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/dbscan"
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/space"
 )
@@ -26,7 +26,7 @@ func momentOf(column []int64, rows []int32) (e moment.Exact) {
 	return e
 }
 
-func compute(t rapid.TB, s microcell.Set, m microcell.Source, o partition.Options) *microcell.Result {
+func compute(t rapid.TB, s microcell.Set, m microcell.Source, o grouping.Options) *microcell.Result {
 	t.Helper()
 	r, err := microcell.Compute(s, m, o)
 	if err != nil {
@@ -36,14 +36,14 @@ func compute(t rapid.TB, s microcell.Set, m microcell.Source, o partition.Option
 }
 
 // same fails where a clustering of units is not that of their bursts.
-func same(t rapid.TB, m *memory, r *microcell.Result, want *partition.Result) {
+func same(t rapid.TB, m *memory, r *microcell.Result, want *grouping.Result) {
 	t.Helper()
 	if len(r.Units) != len(m.units) || len(r.Labels) != len(m.units) || len(r.Lineage) != len(m.units) {
 		t.Fatalf("%d units, %d labels, %d lineages, want %d", len(r.Units), len(r.Labels), len(r.Lineage), len(m.units))
 	}
 	for row, i := range m.unit {
 		switch {
-		case i < 0 && want.Labels[row] > partition.LabelFiltered:
+		case i < 0 && want.Labels[row] > grouping.LabelFiltered:
 			t.Fatalf("burst %d is in no unit, and has label %d", row, want.Labels[row])
 		case i >= 0 && r.Labels[i] != want.Labels[row]:
 			t.Fatalf("burst %d in unit %d (%v): label %d, want %d; %+v", row, i, m.coords[row], r.Labels[i], want.Labels[row], r.Certificate)
@@ -91,13 +91,13 @@ func TestComputeIsThatOfTheBursts(t *testing.T) {
 		eps := rapid.SampledFrom([]int{7, 40, 80}).Draw(t, "eps")
 		b := drawRun(t, dims, eps)
 		o := drawOptions(t, &b, dims)
-		o.Fixed = &partition.Density{Eps: float64(eps), MinPts: rapid.SampledFrom([]int{6, 3, 10, 20, 1}).Draw(t, "minPts")}
+		o.Fixed = &grouping.Density{Eps: float64(eps), MinPts: rapid.SampledFrom([]int{6, 3, 10, 20, 1}).Draw(t, "minPts")}
 		s, m := summedInParts(t, b, o, sideOf(t, o.Fixed.Eps, dims), nil, rapid.IntRange(1, 2).Draw(t, "parts"))
 		r := compute(t, s, m, o)
 		if !r.Certificate.Exact || r.Certificate.Bound {
 			t.Fatalf("%+v", r.Certificate)
 		}
-		want, err := partition.Compute(b, o)
+		want, err := grouping.Compute(b, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,8 +118,8 @@ func TestComputeAtTheFloor(t *testing.T) {
 		if !r.Certificate.Exact {
 			t.Fatalf("%+v", r.Certificate)
 		}
-		o.Resolution, o.Kinds = r.Resolution, partition.KindsByScore // cells have nothing to judge kinds by
-		want, err := partition.Compute(b, o)
+		o.Resolution, o.Kinds = r.Resolution, grouping.KindsByScore // cells have nothing to judge kinds by
+		want, err := grouping.Compute(b, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,8 +143,8 @@ func sameEps(a, b *refine.Tree) bool {
 	return slices.EqualFunc(a.Levels, b.Levels, func(x, y refine.Level) bool { return slices.Equal(x.Eps, y.Eps) })
 }
 
-func sameKnees(a, b []partition.Group) bool {
-	return slices.EqualFunc(a, b, func(x, y partition.Group) bool { return x.Knee == y.Knee && x.MinPts == y.MinPts })
+func sameKnees(a, b []grouping.Group) bool {
+	return slices.EqualFunc(a, b, func(x, y grouping.Group) bool { return x.Knee == y.Knee && x.MinPts == y.MinPts })
 }
 
 // With a ladder of densities, the refinement is that of the bursts with the same ladder: labels, scores and all that the tree says.
@@ -196,9 +196,9 @@ func TestManyBursts(t *testing.T) {
 }
 
 // manyBursts are loops of 3 threads over kinds of several sizes, of which some are about a tenth from each other, with bursts that are like no others, and what all do once.
-func manyBursts(seed uint64) (partition.Bursts, partition.Options) {
+func manyBursts(seed uint64) (grouping.Bursts, grouping.Options) {
 	random := rand.New(rand.NewPCG(seed, 3))
-	b := partition.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: make([][]int64, 1)}}
+	b := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: make([][]int64, 1)}}
 	add := func(x, spread float64, ns int64) {
 		b.Counters[0] = append(b.Counters[0], int64(1e6*math.Exp(x+spread*random.NormFloat64())))
 		b.DurationNS = append(b.DurationNS, ns)
@@ -221,11 +221,11 @@ func manyBursts(seed uint64) (partition.Bursts, partition.Options) {
 		}
 		b.ThreadEnds = append(b.ThreadEnds, b.Len())
 	}
-	return b, partition.Options{By: partition.ByNone, Dims: []space.Dim{{Num: "A", Scale: space.Log}}, JobThreads: 3, Resolution: .1}
+	return b, grouping.Options{By: grouping.ByNone, Dims: []space.Dim{{Num: "A", Scale: space.Log}}, JobThreads: 3, Resolution: .1}
 }
 
 // sameRefinement fails where a refinement of the bursts themselves gives another tree, or puts a burst elsewhere.
-func sameRefinement(t rapid.TB, s microcell.Set, m *memory, o partition.Options, r *microcell.Result) {
+func sameRefinement(t rapid.TB, s microcell.Set, m *memory, o grouping.Options, r *microcell.Result) {
 	t.Helper()
 	ladders, err := microcell.Ladders(s, o)
 	if err != nil {
@@ -235,7 +235,7 @@ func sameRefinement(t rapid.TB, s microcell.Set, m *memory, o partition.Options,
 	for i, g := range r.Groups {
 		x := refine.Group{Eps: ladders[i], MinPts: g.MinPts, Points: dbscan.Points{Dims: len(o.Dims)}}
 		for row, unit := range m.unit {
-			if unit >= 0 && (o.By == partition.ByNone || m.bursts.Before[row] == g.Before && m.bursts.After[row] == g.After) {
+			if unit >= 0 && (o.By == grouping.ByNone || m.bursts.Before[row] == g.Before && m.bursts.After[row] == g.After) {
 				x.Rows, x.Points.Coords = append(x.Rows, int32(row)), append(x.Points.Coords, m.coords[row]...)
 			}
 		}

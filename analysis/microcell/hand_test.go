@@ -11,23 +11,23 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/space"
 )
 
 // byA are bursts with this counter, on one thread, as one group, and the options to cluster them by it.
-func byA(ns int64, values ...int64) (partition.Bursts, partition.Options) {
-	b := partition.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: [][]int64{values}}}
+func byA(ns int64, values ...int64) (grouping.Bursts, grouping.Options) {
+	b := grouping.Bursts{Columns: space.Columns{CounterNames: []string{"A"}, Counters: [][]int64{values}}}
 	b.DurationNS = slices.Repeat([]int64{ns}, len(values))
 	b.ThreadEnds = []int{len(values)}
-	return b, partition.Options{Dims: []space.Dim{{Num: "A"}}, By: partition.ByNone}
+	return b, grouping.Options{Dims: []space.Dim{{Num: "A"}}, By: grouping.ByNone}
 }
 
 // Two cells of which the nearest bursts are within Eps, and the means are not.
 func TestPlacesThatCannotBeHad(t *testing.T) {
 	b, o := byA(100, 0, 2, 11, 12)
-	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+	o.Fixed = &grouping.Density{Eps: 10, MinPts: 2}
 	never := func() bool { return true }
 	for _, c := range []struct {
 		name      string
@@ -72,11 +72,11 @@ func TestPlacesThatCannotBeHad(t *testing.T) {
 func TestQuestionsBehindDoubts(t *testing.T) {
 	// It depends on the places of the first whether there is a cluster at all, and on those of the last which of them are near another cluster.
 	b, o := byA(100, 100, 102, 111, 111, 111, 0, 0, 0, 5, 5, 15, 17)
-	o.Fixed = &partition.Density{Eps: 10, MinPts: 5}
+	o.Fixed = &grouping.Density{Eps: 10, MinPts: 5}
 	s, m := summed(t, b, o, 2.5, nil)
 	m.gone = func(unit int32) bool { return unit == 0 }
 	r := compute(t, s, m, o)
-	for row, want := range []int32{2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, partition.LabelNoise} {
+	for row, want := range []int32{2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, grouping.LabelNoise} {
 		if got := r.Labels[m.unit[row]]; got != want {
 			t.Errorf("burst %d has label %d, want %d", row, got, want)
 		}
@@ -91,7 +91,7 @@ func TestGroupsShareWhatMayBeAskedFor(t *testing.T) {
 	b, o := byA(100, 0, 0, 2, 11, 12, 0, 2, 11, 12, 0, 2, 11, 12, 12)
 	b.Before = []uint32{1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 3}
 	b.After, b.DurationNS[0], b.DurationNS[9] = b.Before, 1000, 10
-	o.By, o.Fixed = partition.ByCalls, &partition.Density{Eps: 10, MinPts: 2}
+	o.By, o.Fixed = grouping.ByCalls, &grouping.Density{Eps: 10, MinPts: 2}
 	for most, want := range map[int][]int{3: nil, 4: {2}, 8: {1}, 9: {1, 2}, 10: {1, 3}, 13: {1, 3}, 14: {1, 2, 3}} {
 		s, m := summed(t, b, o, 2.5, nil)
 		s.MostSplit = most
@@ -116,7 +116,7 @@ func TestDoubtsOfGroups(t *testing.T) {
 		b.DurationNS, b.Before = append(b.DurationNS, 100), append(b.Before, 1)
 	}
 	b.After, b.ThreadEnds = b.Before, append(b.ThreadEnds, b.Len())
-	o.By = partition.ByCalls
+	o.By = grouping.ByCalls
 	s, m := summed(t, b, o, .1/4, nil)
 	m.gone = func(unit int32) bool { return m.units[unit].Group == 1 }
 	r := compute(t, s, m, o)
@@ -216,27 +216,27 @@ func TestFloor(t *testing.T) {
 		values = append(values, 10_000+i%4*1000+i%7)
 	}
 	b, o := byA(100, values...)
-	fixed := func(eps float64) func(*partition.Options) {
-		return func(o *partition.Options) { o.Fixed = &partition.Density{Eps: eps, MinPts: 3} }
+	fixed := func(eps float64) func(*grouping.Options) {
+		return func(o *grouping.Options) { o.Fixed = &grouping.Density{Eps: eps, MinPts: 3} }
 	}
-	resolution := func(r float64) func(*partition.Options) {
-		return func(o *partition.Options) { o.Resolution = r }
+	resolution := func(r float64) func(*grouping.Options) {
+		return func(o *grouping.Options) { o.Resolution = r }
 	}
 	for _, c := range []struct {
 		name   string
 		side   float64
-		change func(*partition.Options)
+		change func(*grouping.Options)
 		eps    float64
-		from   partition.EpsFrom
+		from   grouping.EpsFrom
 		wanted float64 // 0 = the floor does not bind
 	}{
-		{"fixed above", 5, fixed(21), 21, partition.FromFixed, 0},
-		{"fixed at the floor", 5, fixed(20), 20, partition.FromFixed, 0},
-		{"fixed below", 5, fixed(19), 20, partition.FromFixed, 19},
-		{"resolution above the knee", 5, resolution(30), 30, partition.FromFloor, 0},
-		{"resolution below the floor, and the knee too", 5, resolution(7), 20, partition.FromFloor, 7},
-		{"nothing asked for", 5, resolution(-1), 20, partition.FromFloor, 1},
-		{"a side that was rounded", .3 / 4, fixed(.3), .3, partition.FromFixed, 0},
+		{"fixed above", 5, fixed(21), 21, grouping.FromFixed, 0},
+		{"fixed at the floor", 5, fixed(20), 20, grouping.FromFixed, 0},
+		{"fixed below", 5, fixed(19), 20, grouping.FromFixed, 19},
+		{"resolution above the knee", 5, resolution(30), 30, grouping.FromFloor, 0},
+		{"resolution below the floor, and the knee too", 5, resolution(7), 20, grouping.FromFloor, 7},
+		{"nothing asked for", 5, resolution(-1), 20, grouping.FromFloor, 1},
+		{"a side that was rounded", .3 / 4, fixed(.3), .3, grouping.FromFixed, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := o
@@ -265,7 +265,7 @@ func TestWantedIsTheLeast(t *testing.T) {
 		b.DurationNS, b.Before = append(b.DurationNS, b.DurationNS[row]/2), append(b.Before, 1)
 	}
 	b.After, b.ThreadEnds = b.Before, []int{b.Len()}
-	o.By, o.Resolution = partition.ByCalls, -1
+	o.By, o.Resolution = grouping.ByCalls, -1
 	s, m := summed(t, b, o, .001, nil)
 	s.Side = 100
 	r := compute(t, s, m, o)
@@ -276,7 +276,7 @@ func TestWantedIsTheLeast(t *testing.T) {
 
 // The automatic filter leaves out what is short, but no part of a kind, as for bursts.
 func TestAutoFilter(t *testing.T) {
-	var b partition.Bursts
+	var b grouping.Bursts
 	add := func(n int, path uint32, from, to int64) {
 		for i := range n {
 			b.DurationNS = append(b.DurationNS, from+int64(i)*(to-from)/int64(n))
@@ -293,20 +293,20 @@ func TestAutoFilter(t *testing.T) {
 	for row := measured; row < b.Len(); row++ {
 		b.Counters[0][row] = space.NotRead
 	}
-	o := partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}, {Num: "A"}}, Filter: space.Filter{Auto: true}}
+	o := grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}, {Num: "A"}}, Filter: space.Filter{Auto: true}}
 	s, m := summed(t, b, o, .1/4, nil)
 	r := compute(t, s, m, o)
-	want, err := partition.Compute(b, o)
+	want, err := grouping.Compute(b, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for row, label := range want.Labels[:measured] {
-		if got := r.Labels[m.unit[row]]; (got == partition.LabelFiltered) != (label == partition.LabelFiltered) {
+		if got := r.Labels[m.unit[row]]; (got == grouping.LabelFiltered) != (label == grouping.LabelFiltered) {
 			t.Fatalf("burst %d of %d ns: label %d, want %d", row, b.DurationNS[row], got, label)
 		}
 	}
 	short := want.Selection.Bursts[space.Short]
-	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != partition.Share(r.Filtered.TimeNS, want.Selection.TotalNS()) {
+	if r.Filtered.Bursts != short || short != 50 || r.Filtered.TimeNS != want.Selection.TimeNS[space.Short] || r.Filtered.Share != grouping.Share(r.Filtered.TimeNS, want.Selection.TotalNS()) {
 		t.Errorf("%+v are filtered, want %d", r.Filtered, short)
 	}
 	// The limit is within a kind that stays whole; units are two and a half hundredths wide.
@@ -318,19 +318,19 @@ func TestAutoFilter(t *testing.T) {
 func TestWithoutMuch(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		bursts  func() (partition.Bursts, partition.Options)
+		bursts  func() (grouping.Bursts, grouping.Options)
 		warning string
 		labels  []int32
 	}{
-		{"nothing", func() (partition.Bursts, partition.Options) { return byA(1) }, "there are no bursts", nil},
-		{"missing", func() (partition.Bursts, partition.Options) { return byA(1, -1, -1) }, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
-		{"short", func() (partition.Bursts, partition.Options) {
+		{"nothing", func() (grouping.Bursts, grouping.Options) { return byA(1) }, "there are no bursts", nil},
+		{"missing", func() (grouping.Bursts, grouping.Options) { return byA(1, -1, -1) }, "no burst is left to cluster: 2 lack data for the dimensions, 0 are filtered", nil},
+		{"short", func() (grouping.Bursts, grouping.Options) {
 			b, o := byA(1, 5, 5)
 			o.Filter.MinNS = 2
 			return b, o
 		}, "0 lack data for the dimensions, 2 are filtered", nil},
-		{"one burst", func() (partition.Bursts, partition.Options) { return byA(0, 7) }, "", []int32{1}},
-		{"one cell", func() (partition.Bursts, partition.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin tells no bursts apart: it is 7 in all of them", []int32{1}},
+		{"one burst", func() (grouping.Bursts, grouping.Options) { return byA(0, 7) }, "", []int32{1}},
+		{"one cell", func() (grouping.Bursts, grouping.Options) { return byA(3, 7, 7, 7, 7, 7, 7) }, "dimension A:lin tells no bursts apart: it is 7 in all of them", []int32{1}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b, o := c.bursts()
@@ -374,7 +374,7 @@ func TestWithoutThreads(t *testing.T) {
 // Units that were split before, and places of them, are units like others.
 func TestWhatWasSplitBefore(t *testing.T) {
 	b, o := manyBursts(1)
-	o.Fixed = &partition.Density{Eps: .1, MinPts: 6} // a knee that is sought sees that units are smaller now
+	o.Fixed = &grouping.Density{Eps: .1, MinPts: 6} // a knee that is sought sees that units are smaller now
 	s, m := summed(t, b, o, .1/4, nil)
 	first := compute(t, s, m, o)
 	s.Units, m.scored = m.units, make(map[string]bool)
@@ -392,7 +392,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 		o := drawOptions(t, &b, dims)
 		o.Filter = space.Filter{Auto: rapid.Bool().Draw(t, "auto")}
 		if rapid.Bool().Draw(t, "isFixed") {
-			o.Fixed = &partition.Density{Eps: 40, MinPts: 4}
+			o.Fixed = &grouping.Density{Eps: 40, MinPts: 4}
 		}
 		gone := rapid.SampledFrom([]int{0, 2, 1}).Draw(t, "gone") // every so many-th cell
 		run := func(shuffle func([]int) []int) (*memory, *microcell.Result) {
@@ -433,7 +433,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 // Compute leaves the set as it is.
 func TestSetStays(t *testing.T) {
 	b, o := byA(100, 0, 2, 11, 12)
-	o.Fixed = &partition.Density{Eps: 10, MinPts: 2}
+	o.Fixed = &grouping.Density{Eps: 10, MinPts: 2}
 	s, m := summed(t, b, o, 2.5, nil)
 	s.Units = slices.Grow(s.Units, 10) // room to be written to
 	before := slices.Clone(s.Units)

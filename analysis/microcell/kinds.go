@@ -5,29 +5,29 @@ import (
 	"math"
 	"slices"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Member has the bursts of some threads, as far as micro-cells tell them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
 type Member struct {
-	Bursts kinds.Bursts       // all that are clustered; Group counts Groups
-	Groups []*partition.Found // of the run: Before, After, Bursts
-	Step   []uint16           // per burst: kinds.Step of its duration
+	Bursts kinds.Bursts      // all that are clustered; Group counts Groups
+	Groups []*grouping.Clustered // of the run: Before, After, Bursts
+	Step   []uint16          // per burst: kinds.Step of its duration
 	// Units are the bursts' units as they are now, which is otherwise after a split: per burst the number of its unit, and what the member has in each.
 	Units func() (of []int32, units []Unit)
 }
 
 // Find finds the kinds of a run whose other members do likewise. It is collective. Labels, kinds and ways are of the bursts here; what is said of clusters and groups is the same at all members, but for
 // what their own description needs of the run: Share is not known.
-func (m *Member) Find(o partition.Options) (*partition.Result, error) {
+func (m *Member) Find(o grouping.Options) (*grouping.Result, error) {
 	return m.find(o, nil)
 }
 
-func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, err error) {
+func (m *Member) find(o grouping.Options, first *Kinds) (r *grouping.Result, err error) {
 	if err := team.Explain(m.Bursts.Team, m.check()); err != nil {
 		return nil, err
 	}
@@ -37,11 +37,11 @@ func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, e
 	if err != nil {
 		return nil, err
 	}
-	proposed := &partition.Proposed{Options: &o, Bursts: &m.Bursts, Groups: m.Groups, Proposal: p}
+	proposed := &grouping.Proposed{Options: &o, Bursts: &m.Bursts, Groups: m.Groups, Proposal: p}
 	l := m.propose(proposed, first)
 	proposed.DurationNS = func(i int) int64 { return kinds.OfStep(int32(m.Step[i])) }
 	proposed.TimeNS = l.timeNS
-	r = &partition.Result{Score: math.NaN(), NoiseScore: math.NaN()}
+	r = &grouping.Result{Score: math.NaN(), NoiseScore: math.NaN()}
 	if first != nil {
 		r.TotalNS = first.set.TimeNS
 	}
@@ -55,7 +55,7 @@ func (m *Member) find(o partition.Options, first *Kinds) (r *partition.Result, e
 	if err != nil {
 		return nil, err
 	}
-	if err := partition.Describe(m.Bursts.Team, m.Groups, tallies); err != nil {
+	if err := grouping.Describe(m.Bursts.Team, m.Groups, tallies); err != nil {
 		return nil, err
 	}
 	ids := r.Assemble(m.Groups)
@@ -109,7 +109,7 @@ const (
 )
 
 // propose has the first member cluster the basins by the pieces of all members. It gives the bursts here their leaves.
-func (m *Member) propose(to *partition.Proposed, first *Kinds) *ledger {
+func (m *Member) propose(to *grouping.Proposed, first *Kinds) *ledger {
 	c := team.Crew{Threads: m.Bursts.Team}
 	for {
 		of, units := m.Units()
@@ -210,7 +210,7 @@ func (m *Member) countEven(c team.Crew, pieceOf []int32, count int, columns [][]
 }
 
 // tell puts into words what all members are to know of the basins and their clusters.
-func tell(basins []*partition.Found, nodes []refine.Node) []int64 {
+func tell(basins []*grouping.Clustered, nodes []refine.Node) []int64 {
 	words := []int64{int64(len(basins))}
 	for _, b := range basins {
 		words = append(words, int64(b.MinPts), int64(b.From), int64(math.Float64bits(b.Knee)), int64(math.Float64bits(b.Ladder[0])))
@@ -222,23 +222,23 @@ func tell(basins []*partition.Found, nodes []refine.Node) []int64 {
 }
 
 // take takes it.
-func take(to *partition.Proposed, words []int64) {
+func take(to *grouping.Proposed, words []int64) {
 	n := int(words[0])
 	words = words[1:]
 	real := func(i int) float64 { return math.Float64frombits(uint64(words[i])) }
 	for range n {
-		b := &partition.Found{Group: partition.Group{MinPts: int(words[0]), From: partition.EpsFrom(words[1]), Knee: real(2)}, Ladder: []float64{real(3)}}
+		b := &grouping.Clustered{Group: grouping.Group{MinPts: int(words[0]), From: grouping.EpsFrom(words[1]), Knee: real(2)}, Ladder: []float64{real(3)}}
 		to.Basins = append(to.Basins, b)
 		words = words[4:]
 	}
 	for ; len(words) > 0; words = words[5:] {
 		to.Nodes = append(to.Nodes, refine.Node{ID: int32(words[0]), Group: int(words[1]), Bursts: int(words[2]), Eps: real(3), MinPts: int(words[4])})
 	}
-	to.Leaves, _ = partition.Leaves(to.Proposal, to.Nodes)
+	to.Leaves, _ = grouping.Leaves(to.Proposal, to.Nodes)
 }
 
 // tally counts and measures the clusters by the labels of the bursts here.
-func (m *Member) tally(l *ledger, labels []int32, first *Kinds) ([]*partition.GroupTally, error) {
+func (m *Member) tally(l *ledger, labels []int32, first *Kinds) ([]*grouping.GroupTally, error) {
 	counters := 0
 	if first != nil {
 		counters = len(first.set.Counters)
@@ -250,11 +250,11 @@ func (m *Member) tally(l *ledger, labels []int32, first *Kinds) ([]*partition.Gr
 		return nil, err
 	}
 	counters = int(most[0])
-	tallies := make([]*partition.GroupTally, len(m.Groups))
+	tallies := make([]*grouping.GroupTally, len(m.Groups))
 	calls := make([]map[[2]int64]int, len(m.Groups)) // bursts, by cluster and call
 	for i, g := range m.Groups {
 		n := len(g.Clusters)
-		t := &partition.GroupTally{Columns: make([][]moment.Exact, n), Before: make([][]partition.PathCount, n), After: make([][]partition.PathCount, n)}
+		t := &grouping.GroupTally{Columns: make([][]moment.Exact, n), Before: make([][]grouping.PathCount, n), After: make([][]grouping.PathCount, n)}
 		for k := range t.Columns {
 			t.Columns[k] = make([]moment.Exact, 1+counters)
 		}
@@ -300,8 +300,8 @@ func (m *Member) tally(l *ledger, labels []int32, first *Kinds) ([]*partition.Gr
 				before, after = uint32(key[1]>>32), uint32(key[1])
 			}
 			t := tallies[i]
-			t.Before[key[0]] = append(t.Before[key[0]], partition.PathCount{Path: before, Bursts: n})
-			t.After[key[0]] = append(t.After[key[0]], partition.PathCount{Path: after, Bursts: n})
+			t.Before[key[0]] = append(t.Before[key[0]], grouping.PathCount{Path: before, Bursts: n})
+			t.After[key[0]] = append(t.After[key[0]], grouping.PathCount{Path: after, Bursts: n})
 		}
 	}
 	return tallies, nil

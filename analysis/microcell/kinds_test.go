@@ -6,14 +6,14 @@ import (
 	"sync"
 	"testing"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 )
 
@@ -23,11 +23,11 @@ type nodes struct {
 	memory *memory
 	set    microcell.Set
 	of     []int32 // by thread: its node, from 0
-	o      partition.Options
+	o      grouping.Options
 }
 
-func newNodes(t testing.TB, b partition.Bursts, o partition.Options, members int) *nodes {
-	side := partition.MostSide(o.Dims, o.Resolution)
+func newNodes(t testing.TB, b grouping.Bursts, o grouping.Options, members int) *nodes {
+	side := grouping.MostSide(o.Dims, o.Resolution)
 	n := &nodes{o: o}
 	n.set, n.memory = summed(t, b, o, side, nil)
 	for thread := range b.ThreadEnds {
@@ -92,7 +92,7 @@ func (n *nodes) member(k *microcell.Kinds, all team.Threads) (*microcell.Member,
 	groups, groupOf := k.Groups()
 	short := k.Short()
 	m := &microcell.Member{Bursts: kinds.Bursts{
-		Dims: len(n.o.Dims), Timed: partition.Timed(n.o.Dims), Side: n.set.Side, Steady: partition.Steady(n.o.Dims), Groups: len(groups), Nodes: all.Of, Team: all,
+		Dims: len(n.o.Dims), Timed: grouping.Timed(n.o.Dims), Side: n.set.Side, Steady: grouping.Steady(n.o.Dims), Groups: len(groups), Nodes: all.Of, Team: all,
 	}}
 	for _, g := range groups {
 		own := *g
@@ -127,9 +127,9 @@ func (n *nodes) member(k *microcell.Kinds, all team.Threads) (*microcell.Member,
 		m.Bursts.Group = append(m.Bursts.Group, groupOf[u.Group])
 		m.Step = append(m.Step, uint16(kinds.Step(b.DurationNS[row])))
 		if !m.Bursts.Timed {
-			m.Bursts.Length = append(m.Bursts.Length, partition.LengthCell(b.DurationNS[row], n.set.Side))
+			m.Bursts.Length = append(m.Bursts.Length, grouping.LengthCell(b.DurationNS[row], n.set.Side))
 		}
-		if n.o.By == partition.ByNone && b.Before != nil {
+		if n.o.By == grouping.ByNone && b.Before != nil {
 			m.Bursts.Call = append(m.Bursts.Call, int64(b.Before[row])<<32|int64(b.After[row]))
 		}
 	}
@@ -165,19 +165,19 @@ func TestKindsOfCells(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		run     plant.Params
-		by      partition.By
-		o       partition.Options
+		by      grouping.By
+		o       grouping.Options
 		members []int
 	}{
-		{"four kinds, a slow rank", plant.FourKinds(seed, 120, plant.Load4), partition.ByCalls, partition.Options{}, []int{1, 2, 3, 4, 5}},
-		{"four kinds under load", plant.FourKinds(seed+1, 120, plant.Load20), partition.ByCalls, partition.Options{}, []int{2}},
-		{"classes of ranks", plant.Classes(seed+2, 150, plant.Quiet), partition.ByCalls, partition.Options{}, []int{2}},
-		{"a rare kind", plant.Rare(seed+3, 6, 20, 1.5, plant.Quiet), partition.ByCalls, partition.Options{}, []int{2}},
-		{"turns", plant.Turns(seed+4, 150), partition.ByCalls, partition.Options{}, []int{2}},
-		{"all calls together", plant.FourKinds(seed+5, 60, plant.Load4), partition.ByNone, partition.Options{}, []int{3}},
-		{"counters", plant.ByCounters(seed+6, 60, plant.Load20), partition.ByNone, partition.Options{}, []int{1, 5}},
-		{"density alone", plant.FourKinds(seed+7, 100, plant.Load4), partition.ByCalls, partition.Options{Kinds: partition.KindsByDensity}, []int{4}},
-		{"unaligned", plant.FourKinds(seed+8, 60, plant.Load4), partition.ByCalls, partition.Options{Unaligned: true, Unstrated: true}, []int{5}},
+		{"four kinds, a slow rank", plant.FourKinds(seed, 120, plant.Load4), grouping.ByCalls, grouping.Options{}, []int{1, 2, 3, 4, 5}},
+		{"four kinds under load", plant.FourKinds(seed+1, 120, plant.Load20), grouping.ByCalls, grouping.Options{}, []int{2}},
+		{"classes of ranks", plant.Classes(seed+2, 150, plant.Quiet), grouping.ByCalls, grouping.Options{}, []int{2}},
+		{"a rare kind", plant.Rare(seed+3, 6, 20, 1.5, plant.Quiet), grouping.ByCalls, grouping.Options{}, []int{2}},
+		{"turns", plant.Turns(seed+4, 150), grouping.ByCalls, grouping.Options{}, []int{2}},
+		{"all calls together", plant.FourKinds(seed+5, 60, plant.Load4), grouping.ByNone, grouping.Options{}, []int{3}},
+		{"counters", plant.ByCounters(seed+6, 60, plant.Load20), grouping.ByNone, grouping.Options{}, []int{1, 5}},
+		{"density alone", plant.FourKinds(seed+7, 100, plant.Load4), grouping.ByCalls, grouping.Options{Kinds: grouping.KindsByDensity}, []int{4}},
+		{"unaligned", plant.FourKinds(seed+8, 60, plant.Load4), grouping.ByCalls, grouping.Options{Unaligned: true, Unstrated: true}, []int{5}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.run.Anchors = true
@@ -191,7 +191,7 @@ func TestKindsOfCells(t *testing.T) {
 				n := newNodes(t, run.Bursts(), o, members)
 				b := run.Bursts()
 				b.Nodes = n.of
-				want, err := partition.Compute(b, o)
+				want, err := grouping.Compute(b, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -203,7 +203,7 @@ func TestKindsOfCells(t *testing.T) {
 }
 
 // sameKinds compares.
-func sameKinds(t *testing.T, want *partition.Result, got *microcell.Result, bursts []perBurst) {
+func sameKinds(t *testing.T, want *grouping.Result, got *microcell.Result, bursts []perBurst) {
 	t.Helper()
 	if !got.Certificate.Exact {
 		t.Logf("%d bursts in question", got.Certificate.Bursts)

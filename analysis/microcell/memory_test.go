@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
@@ -19,7 +19,7 @@ import (
 // memory is a source that has all bursts, and what is asked of it.
 type memory struct {
 	t      rapid.TB
-	bursts partition.Bursts
+	bursts grouping.Bursts
 	coords [][]float64 // per burst; nil for one in no unit
 	unit   []int32     // per burst: the one that it is in, or -1
 	units  []microcell.Unit
@@ -31,17 +31,17 @@ type memory struct {
 }
 
 // summed makes a set, and its source, of bursts. The units come in the order of the cells' first bursts, or as shuffle has it.
-func summed(t rapid.TB, b partition.Bursts, o partition.Options, side float64, shuffle func([]int) []int) (microcell.Set, *memory) {
+func summed(t rapid.TB, b grouping.Bursts, o grouping.Options, side float64, shuffle func([]int) []int) (microcell.Set, *memory) {
 	t.Helper()
 	return summedInParts(t, b, o, side, shuffle, 1)
 }
 
 // summedInParts makes several units of the bursts in one cell.
-func summedInParts(t rapid.TB, b partition.Bursts, o partition.Options, side float64, shuffle func([]int) []int, parts int) (microcell.Set, *memory) {
+func summedInParts(t rapid.TB, b grouping.Bursts, o grouping.Options, side float64, shuffle func([]int) []int, parts int) (microcell.Set, *memory) {
 	t.Helper()
 	m := &memory{t: t, bursts: b, scored: make(map[string]bool)}
 	s := microcell.Set{Dims: o.Dims, Side: side, Counters: b.CounterNames, Threads: len(b.ThreadEnds), Bursts: b.Len()}
-	if o.By == partition.ByNone {
+	if o.By == grouping.ByNone {
 		s.Groups = []microcell.Group{{}}
 	}
 	points, err := space.New(b.Columns, o.Dims)
@@ -75,7 +75,7 @@ func summedInParts(t rapid.TB, b partition.Bursts, o partition.Options, side flo
 			continue
 		}
 		group := 0
-		if o.By == partition.ByCalls {
+		if o.By == grouping.ByCalls {
 			g := microcell.Group{Before: b.Before[row], After: b.After[row]}
 			if group = slices.Index(s.Groups, g); group < 0 {
 				group, s.Groups = len(s.Groups), append(s.Groups, g)
@@ -215,9 +215,9 @@ func (m *memory) Split(units []int32) ([][]microcell.Unit, error) {
 }
 
 // drawRun draws bursts on some threads that do similar things between anchors: kinds about as far apart as a distance and multiples of it, and bursts at a few places round each.
-func drawRun(t *rapid.T, dims, eps int) partition.Bursts {
+func drawRun(t *rapid.T, dims, eps int) grouping.Bursts {
 	names := []string{"A", "B", "C"}[:dims]
-	b := partition.Bursts{Columns: space.Columns{CounterNames: append(names, "D"), Counters: make([][]int64, dims+1)}}
+	b := grouping.Bursts{Columns: space.Columns{CounterNames: append(names, "D"), Counters: make([][]int64, dims+1)}}
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 	one := func(of ...int) int { return of[random.IntN(len(of))] }
 	threads, kinds, reach := 1+random.IntN(4), one(1, 5, 12, 30), one(3, 6, 20) // reach: how many distances kinds are apart
@@ -266,12 +266,12 @@ func drawRun(t *rapid.T, dims, eps int) partition.Bursts {
 	return b
 }
 
-func drawOptions(t *rapid.T, b *partition.Bursts, dims int) partition.Options {
-	o := partition.Options{By: rapid.SampledFrom([]partition.By{partition.ByNone, partition.ByCalls}).Draw(t, "by"), Workers: rapid.IntRange(1, 3).Draw(t, "workers")}
+func drawOptions(t *rapid.T, b *grouping.Bursts, dims int) grouping.Options {
+	o := grouping.Options{By: rapid.SampledFrom([]grouping.By{grouping.ByNone, grouping.ByCalls}).Draw(t, "by"), Workers: rapid.IntRange(1, 3).Draw(t, "workers")}
 	for _, name := range b.CounterNames[:dims] {
 		o.Dims = append(o.Dims, space.Dim{Num: name})
 	}
-	if o.By == partition.ByNone {
+	if o.By == grouping.ByNone {
 		b.Before, b.After = nil, nil
 	}
 	o.Filter.MinNS = rapid.SampledFrom([]int64{0, 0, 50}).Draw(t, "minNS")

@@ -7,8 +7,8 @@ package microcell
 
 import (
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
@@ -37,7 +37,7 @@ type Set struct {
 	// All bursts and their time, those included that are in no unit: Missing lack data for a dimension, Short are shorter than MinNS. Their shares are not used.
 	Bursts         int
 	TimeNS         int64
-	Missing, Short partition.Tally
+	Missing, Short grouping.Tally
 	// MostSplit is how many bursts may be asked for one by one in all, where the answer depends on them: all that a group needs at a step or none. 0 = DefaultMostSplit; negative = none.
 	MostSplit int
 }
@@ -57,22 +57,22 @@ type Source interface {
 
 // A Result is the clustering of all units.
 type Result struct {
-	Units    []Unit              // those of the Set, and the places that came of them
-	Labels   []int32             // per unit: a Cluster's ID, partition.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
-	Lineage  []uint32            // per unit: index into Tree.Lineages
-	Clusters []partition.Cluster // as in partition.Result
-	Groups   []partition.Group   // of units that are clustered, by total time, descending; ties by Before, After
-	TotalNS  int64               // Set.TimeNS
-	Noise    partition.Tally
+	Units    []Unit             // those of the Set, and the places that came of them
+	Labels   []int32            // per unit: a Cluster's ID, partition.LabelNoise or LabelFiltered; LabelNoise for one without bursts; nil by Kinds: each burst has its own, where it is
+	Lineage  []uint32           // per unit: index into Tree.Lineages
+	Clusters []grouping.Cluster // as in partition.Result
+	Groups   []grouping.Group   // of units that are clustered, by total time, descending; ties by Before, After
+	TotalNS  int64              // Set.TimeNS
+	Noise    grouping.Tally
 	// Clustered and Filtered are the bursts in a cluster, and those that were left out as too short, here and before.
-	Clustered, Filtered partition.Tally
+	Clustered, Filtered grouping.Tally
 	MinNS               int64   // units whose bursts last less on average are filtered; 0 = none are
 	Score, NoiseScore   float64 // as in partition.Result
 	Shuffled, Predicted float64
 	Speed               []float64 // by thread
 	Tree                *refine.Tree
-	Basins              []partition.Basin // as in partition.Result
-	Joins               []partition.Join
+	Basins              []grouping.Basin // as in partition.Result
+	Joins               []grouping.Join
 	Resolution          float64 // the least Eps that is chosen by itself
 	Warnings            []string
 	Certificate         Certificate

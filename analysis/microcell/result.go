@@ -4,17 +4,17 @@ import (
 	"fmt"
 	"slices"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/refine"
 )
 
 // result puts together what a refinement has found.
 func (c *computation) result(refined *refine.Result) *Result {
-	p := &partition.Result{TotalNS: c.set.TimeNS}
-	found := make([]*partition.Found, len(c.groups))
+	p := &grouping.Result{TotalNS: c.set.TimeNS}
+	found := make([]*grouping.Clustered, len(c.groups))
 	for i, g := range c.groups {
-		found[i] = &g.Found
+		found[i] = &g.Clustered
 	}
 	number := p.Adopt(found, refined)
 	labels := make([]int32, len(c.order)) // per row: the cluster in its group
@@ -25,7 +25,7 @@ func (c *computation) result(refined *refine.Result) *Result {
 		c.describe(g, labels[g.first:][:len(g.units)])
 	}
 	r := &Result{
-		Units: c.units, Labels: slices.Repeat([]int32{partition.LabelNoise}, len(c.units)), Lineage: make([]uint32, len(c.units)),
+		Units: c.units, Labels: slices.Repeat([]int32{grouping.LabelNoise}, len(c.units)), Lineage: make([]uint32, len(c.units)),
 		TotalNS: p.TotalNS, MinNS: c.minNS, Resolution: c.raise(c.options.Floor()),
 	}
 	for i, ids := range p.Assemble(found) {
@@ -67,18 +67,18 @@ func (c *computation) describe(g *group, labels []int32) {
 		}
 	}
 	g.Describe(noise, columns)
-	if c.options.By == partition.ByNone {
+	if c.options.By == grouping.ByNone {
 		return
 	}
 	for i := range g.Clusters {
 		k := &g.Clusters[i]
-		k.Before, k.After = []partition.PathCount{{Path: g.Before, Bursts: k.Bursts}}, []partition.PathCount{{Path: g.After, Bursts: k.Bursts}}
+		k.Before, k.After = []grouping.PathCount{{Path: g.Before, Bursts: k.Bursts}}, []grouping.PathCount{{Path: g.After, Bursts: k.Bursts}}
 	}
 }
 
 // chosen counts what was clustered and what was not, and gives the units that were filtered their label.
-func (c *computation) chosen(r *Result) *partition.Chosen {
-	x := &partition.Chosen{Missing: c.set.Missing, Filtered: c.set.Short, Dims: c.set.Dims, Unscaled: func(_ int, v float64) float64 { return v }}
+func (c *computation) chosen(r *Result) *grouping.Chosen {
+	x := &grouping.Chosen{Missing: c.set.Missing, Filtered: c.set.Short, Dims: c.set.Dims, Unscaled: func(_ int, v float64) float64 { return v }}
 	for _, g := range c.groups {
 		x.Complete.Bursts += g.Bursts
 		x.Complete.TimeNS += g.TimeNS
@@ -87,11 +87,11 @@ func (c *computation) chosen(r *Result) *partition.Chosen {
 		if short {
 			x.Filtered.Bursts += int(c.units[i].Cell.Count)
 			x.Filtered.TimeNS += c.units[i].timeNS()
-			r.Labels[i] = partition.LabelFiltered
+			r.Labels[i] = grouping.LabelFiltered
 		}
 	}
 	r.Filtered = x.Filtered
-	r.Filtered.Share = partition.Share(r.Filtered.TimeNS, r.TotalNS)
+	r.Filtered.Share = grouping.Share(r.Filtered.TimeNS, r.TotalNS)
 	return x
 }
 
@@ -130,7 +130,7 @@ func (c *computation) burstsOf(units map[int32]bool) int {
 }
 
 // warnings are those that bursts themselves would not ask for.
-func (c *computation) warnings(x *partition.Chosen) []string {
+func (c *computation) warnings(x *grouping.Chosen) []string {
 	var w []string
 	if to := &c.certificate; to.Bound {
 		w = append(w, fmt.Sprintf("Eps %.4g was wanted and %.4g is taken: micro-cells of side %.4g tell nothing finer apart", to.Wanted, to.Floor, to.Side))

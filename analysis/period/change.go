@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A phase of iterations between delimiters ends where what these hold changes and stays changed: where that is so in most of nine iterations behind, compared with most of nine

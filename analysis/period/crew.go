@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // distinct gives the sequences of the run, in the order of their first threads, and for each thread which one it does.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it comes as often on all threads, and what is between two of

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"moriens/analysis/period"
-	"moriens/analysis/team"
-	"moriens/internal/levels"
+	"moriens/conclude/levels"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 )

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 func check(threads []Thread, calls []uint32) error {

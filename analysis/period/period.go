@@ -9,7 +9,7 @@
 // docs/design/periods.md has the method, its sources, and what it cannot see.
 package period
 
-import "moriens/analysis/team"
+import "moriens/internal/team"
 
 // A Thread is what one thread did. Threads may have any number of bursts and of anchors, or none.
 type Thread struct {

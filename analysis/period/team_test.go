@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/period"
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // checkTeam checks that all members of a team find what one process finds.

@@ -12,7 +12,7 @@ import (
 	"math"
 
 	"moriens/analysis/moment"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // NotRead stands in a counter column for a value that was not measured.

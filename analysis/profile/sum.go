@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // Sum sums up a run. Columns of unequal length, negative durations and phases that do not fit the bursts are errors that name the thread. It is collective.

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // sumOn sums up at all members of a team, each with the threads of its own.

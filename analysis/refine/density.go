@@ -2,7 +2,7 @@ package refine
 
 import (
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A density is a clustering of some bursts of a group with one Eps.

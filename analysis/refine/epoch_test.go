@@ -8,7 +8,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 )

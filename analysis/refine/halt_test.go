@@ -11,8 +11,8 @@ import (
 
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // after is true from the n-th time on that it is asked, from 0.

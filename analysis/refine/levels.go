@@ -10,8 +10,8 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // A refinement at work.

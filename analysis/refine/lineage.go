@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // lineages follows the bursts through the levels. Few ways are taken by many bursts, so that each burst needs but a number.

@@ -5,8 +5,8 @@ import (
 	"slices"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // An outcome is what a step did in one group, of all members together.

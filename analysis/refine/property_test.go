@@ -11,7 +11,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 func drawBursts(t *rapid.T) refine.Bursts {

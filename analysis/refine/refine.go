@@ -28,7 +28,7 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Noise is the label and the node of bursts that are in no cluster.

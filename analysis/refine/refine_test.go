@@ -11,7 +11,7 @@ import (
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // line makes one group of bursts at places on a line; those of a thread are together, and each lasts ns.

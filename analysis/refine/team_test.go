@@ -10,8 +10,8 @@ import (
 
 	"moriens/analysis/dbscan"
 	"moriens/analysis/refine"
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // shareOf is what a member has of bursts whose threads it owns by of; all members cluster all groups together.

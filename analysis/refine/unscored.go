@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // leaveUnscored ends the refinement with the clusters of its first step. Nobody asks how bursts came to them.

@@ -30,7 +30,7 @@ type Keeping struct {
 // come first, that of the largest class before others, and outliers are candidates of their own. Anomalies are shown by the threads that have them and their peers, and by exemplars
 // to compare with, of which those that they exchange messages with would explain nothing.
 // Windows for what these leave out have the threads alone that show it. In a run without iterations all threads of all windows are candidates.
-func Candidates(c *Classes, f *Found, k Keeping, name Namer) []Candidate {
+func Candidates(c *Classes, f *Selection, k Keeping, name Namer) []Candidate {
 	b := builder{classes: c, keeping: k, name: name}
 	all := !slices.ContainsFunc(f.Windows, func(w Window) bool { return w.Why == Representative })
 	for i := range f.Windows {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // gather returns what all members have, by rank.

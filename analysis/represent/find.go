@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Find finds the windows that stand for a run's phases, and the anomalies. It is collective.
-func Find(run Run, o FindOptions) (found *Found, err error) {
+func Find(run Run, o FindOptions) (found *Selection, err error) {
 	defer team.Leave("represent", &err)
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -24,7 +24,7 @@ func Find(run Run, o FindOptions) (found *Found, err error) {
 	if err := team.Explain(o.Team, run.check()); err != nil {
 		return nil, err
 	}
-	f := &finder{run: &run, o: o, found: &Found{}}
+	f := &finder{run: &run, o: o, found: &Selection{}}
 	run.countAnchors()
 	f.stretches = run.cut(o)
 	f.all = run.usuals(f.stretches, o.Workers)
@@ -62,7 +62,7 @@ type finder struct {
 	all       []usual
 	iterates  bool
 	computeNS int64 // of all bursts
-	found     *Found
+	found     *Selection
 }
 
 // phases takes the windows of each phase.

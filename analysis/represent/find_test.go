@@ -334,7 +334,7 @@ func TestFoundHolds(t *testing.T) {
 func checkShown(t interface {
 	Helper()
 	Fatalf(string, ...any)
-}, run represent.Run, f *represent.Found, threads []int32) {
+}, run represent.Run, f *represent.Selection, threads []int32) {
 	t.Helper()
 	iterates := slices.ContainsFunc(f.Windows, func(w represent.Window) bool { return w.Why == represent.Representative })
 	for _, th := range threads {

@@ -91,7 +91,7 @@ func anchorsOf(run *represent.Run, w *represent.Window) (from, to int) {
 func find(t interface {
 	Helper()
 	Fatal(...any)
-}, run represent.Run, o represent.FindOptions) *represent.Found {
+}, run represent.Run, o represent.FindOptions) *represent.Selection {
 	t.Helper()
 	f, err := represent.Find(run, o)
 	if err != nil {

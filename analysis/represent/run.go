@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Noise is the Cluster of a burst that was clustered and is like no others.

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A stretch is a phase in the pieces that windows are made of: its iterations, or what lies between anchors.

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"moriens/analysis/represent"
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // checkTeam checks that all members of teams find what one process finds, whoever has which threads.
-func checkTeam(t interface{ Fatal(...any) }, run represent.Run, o represent.FindOptions, want *represent.Found) {
+func checkTeam(t interface{ Fatal(...any) }, run represent.Run, o represent.FindOptions, want *represent.Selection) {
 	const members = 3
 	for _, owner := range []func(thread int) int{
 		func(thread int) int { return members - 1 - thread%members },
@@ -23,7 +23,7 @@ func checkTeam(t interface{ Fatal(...any) }, run represent.Run, o represent.Find
 		for i := range of {
 			of[i] = int32(owner(i))
 		}
-		all, err := mpixtest.Run(members, func(m team.Team) (*represent.Found, error) {
+		all, err := mpixtest.Run(members, func(m team.Team) (*represent.Selection, error) {
 			own := run
 			own.Threads = slices.Clone(run.Threads)
 			for i := range own.Threads {

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 const (

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Window is a stretch of time, the same one on all threads.
@@ -21,8 +21,8 @@ type Window struct {
 	Reason  string
 }
 
-// Found are the windows of a run.
-type Found struct {
+// A Selection is the windows of a run.
+type Selection struct {
 	Windows   []Window // in the order of time: Representative, and Fallback for what these leave out
 	Anomalies []Window // those with most unusual time first
 	More      int      // anomalous stretches that are in no window, because there are so many, or so many of their kind

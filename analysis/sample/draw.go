@@ -9,9 +9,9 @@ import (
 	"slices"
 
 	"moriens/analysis/moment"
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // Draw draws. Columns of unequal length and ranges that overlap or lie outside the bursts are errors that name the thread. It is collective.

@@ -8,7 +8,7 @@
 // Chance is a hash of the thread's key and the burst's number: the same bursts are drawn with any number of workers and in any order of the threads.
 package sample
 
-import "moriens/analysis/team"
+import "moriens/internal/team"
 
 // A Thread is what is known of one thread's bursts, in the order of time.
 type Thread struct {

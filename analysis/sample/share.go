@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"moriens/analysis/moment"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A threadSum is what a thread has of a kind outside what is kept.

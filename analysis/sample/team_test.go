@@ -6,8 +6,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // Whoever has which threads, all members of a team draw the bursts that one process draws, with the same weights.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // commonAnchors returns for each thread here where the anchors are that all threads with bursts have, and finds how many

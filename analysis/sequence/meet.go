@@ -1,8 +1,8 @@
 package sequence
 
 import (
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // A Hash tells lists of numbers apart that are in different places: of 128 bits, so that none are ever taken for each other.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // order puts the pieces of every segment into the order in which they are aligned: those that most threads have first, then the

@@ -3,7 +3,7 @@ package sequence
 import (
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A profile is an alignment in the making.

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // counts are what columns add to a score. All are whole numbers, so that no order of adding matters.

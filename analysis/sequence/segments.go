@@ -6,8 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 type aligner struct {

@@ -28,7 +28,7 @@ import (
 	"fmt"
 	"math"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Threads are the bursts of all threads, thread after thread, each in time order.

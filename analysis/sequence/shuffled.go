@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 const (

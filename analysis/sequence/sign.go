@@ -4,8 +4,8 @@ import (
 	"sort"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 )
 
 // signLabels gives labels signs that tell them apart by what they are, not by their number: their time,

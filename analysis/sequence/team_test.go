@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
 	"moriens/internal/mpix/mpixtest"
+	"moriens/internal/team"
 )
 
 // alignShared is Align by a team, whose members have the threads that of says: their scores, by rank.

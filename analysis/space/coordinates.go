@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Coordinates appends to dst the coordinates of bursts, row-major in the order of rows. The bursts

@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // The histogram finds the limit that the durations themselves give, when these are as coarse as it is.

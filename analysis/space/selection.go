@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 
-	"moriens/analysis/team"
 	"moriens/analysis/workers"
+	"moriens/internal/team"
 )
 
 // Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of

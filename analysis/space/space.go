@@ -21,7 +21,7 @@ import (
 	"strings"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Columns are bursts, one row each. All columns have one length.

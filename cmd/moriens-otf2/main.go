@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"moriens/internal/export"
+	"moriens/app/export"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 	"moriens/internal/units"

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"moriens/internal/measure"
+	"moriens/app/measure"
 	"moriens/internal/units"
 )
 

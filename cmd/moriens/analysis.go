@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 )
 
@@ -34,16 +34,16 @@ type analysisFlags struct {
 }
 
 // space is the part of the options that these flags give.
-func (f *spaceFlags) space() (o partition.Options, err error) {
+func (f *spaceFlags) space() (o grouping.Options, err error) {
 	o.Resolution = f.Resolution
 	if f.Dims != "" {
 		if o.Dims, err = space.Parse(f.Dims); err != nil {
 			return o, usage(fmt.Errorf("--dims: %w", err), "for example --dims duration:log")
 		}
 	}
-	o.By = partition.ByAuto
+	o.By = grouping.ByAuto
 	if f.By != "auto" {
-		if o.By, err = partition.ParseBy(f.By); err != nil {
+		if o.By, err = grouping.ParseBy(f.By); err != nil {
 			return o, usage(fmt.Errorf("--by: %w", err), "--by calls, --by none or --by auto")
 		}
 	}
@@ -60,7 +60,7 @@ func (f *spaceFlags) space() (o partition.Options, err error) {
 	return o, nil
 }
 
-func (a *analysisFlags) options() (partition.Options, error) {
+func (a *analysisFlags) options() (grouping.Options, error) {
 	o, err := a.space()
 	if err != nil {
 		return o, err
@@ -93,20 +93,20 @@ func (a *analysisFlags) options() (partition.Options, error) {
 }
 
 // kinds sets how clusters become kinds of computation.
-func (a *analysisFlags) kinds(o *partition.Options) (err error) {
+func (a *analysisFlags) kinds(o *grouping.Options) (err error) {
 	o.Unaligned, o.Unstrated = !a.Align, !a.Strata
 	if (a.Strict || a.DBSCAN != "") && (a.Kinds != "" || !a.Align || !a.Strata) {
 		return usage(errors.New("--strict and --dbscan do not use kinds"), "leave out --kinds, --align-ranks and --strata")
 	}
 	if a.Kinds != "" {
-		if o.Kinds, err = partition.ParseKinds(a.Kinds); err != nil {
+		if o.Kinds, err = grouping.ParseKinds(a.Kinds); err != nil {
 			return usage(fmt.Errorf("--kinds: %w", err), "--kinds order or --kinds density")
 		}
 	}
 	return nil
 }
 
-func parseDensity(s string) (*partition.Density, error) {
+func parseDensity(s string) (*grouping.Density, error) {
 	epsText, minPtsText, both := strings.Cut(s, ",")
 	if !both {
 		return nil, fmt.Errorf("%q is not EPS,MINPTS", s)
@@ -119,5 +119,5 @@ func parseDensity(s string) (*partition.Density, error) {
 	if err != nil || minPts < 1 {
 		return nil, fmt.Errorf("the MinPts %q is not a whole number from 1 up", minPtsText)
 	}
-	return &partition.Density{Eps: eps, MinPts: minPts}, nil
+	return &grouping.Density{Eps: eps, MinPts: minPts}, nil
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"moriens/analysis/space"
-	"moriens/internal/measure"
+	"moriens/app/measure"
 	"moriens/internal/plain"
 	"moriens/trace/prv"
 )

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"moriens/analysis/partition"
-	"moriens/internal/measure"
-	"moriens/internal/retention"
+	"moriens/analysis/grouping"
+	"moriens/app/measure"
+	"moriens/conclude/retention"
 )
 
 // cellsFlags say whether bursts stay on their nodes.
@@ -35,7 +35,7 @@ func (f *cellsFlags) cells() (*measure.Cells, error) {
 }
 
 // obeyed is cells, of options that can be obeyed where bursts stay on their nodes.
-func (f *cellsFlags) obeyed(o partition.Options, keep retention.Options) (*measure.Cells, error) {
+func (f *cellsFlags) obeyed(o grouping.Options, keep retention.Options) (*measure.Cells, error) {
 	kept, err := f.cells()
 	switch {
 	case err != nil || kept == nil:
@@ -45,7 +45,7 @@ func (f *cellsFlags) obeyed(o partition.Options, keep retention.Options) (*measu
 	case o.Strict:
 		return nil, usage(errors.New("--strict with --cells: ClusteringSuite's rules need all bursts in one place"), "leave one of the two out")
 	case o.Fixed == nil:
-		if err := partition.CheckCells(o.Dims, o.Resolution, kept.Side); err != nil {
+		if err := grouping.CheckCells(o.Dims, o.Resolution, kept.Side); err != nil {
 			return nil, usage(fmt.Errorf("--cells: %w", err), "leave --cell-side out, take logarithms as --dims, or give one density with --dbscan")
 		}
 	}

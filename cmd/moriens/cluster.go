@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/team"
+	"moriens/app/points"
 	"moriens/internal/files"
 	"moriens/internal/hint"
 	"moriens/internal/mpix"
-	"moriens/internal/points"
+	"moriens/internal/team"
 )
 
 type clusterCommand struct {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"moriens/analysis/team"
-	"moriens/internal/measure"
+	"moriens/app/measure"
 	"moriens/internal/mpix"
 	"moriens/internal/plain"
+	"moriens/internal/team"
 )
 
 type collectCommand struct {

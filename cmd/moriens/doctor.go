@@ -10,9 +10,9 @@ import (
 
 	"golang.org/x/term"
 
-	"moriens/internal/doctor"
+	"moriens/app/doctor"
+	"moriens/app/measure"
 	"moriens/internal/hint"
-	"moriens/internal/measure"
 	"moriens/internal/plain"
 )
 

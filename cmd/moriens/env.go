@@ -4,7 +4,7 @@ import (
 	"os"
 	"time"
 
-	"moriens/internal/measure"
+	"moriens/app/measure"
 )
 
 type envCommand struct {

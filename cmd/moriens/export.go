@@ -7,8 +7,8 @@ import (
 	"os/signal"
 	"syscall"
 
-	"moriens/internal/console"
-	"moriens/internal/export"
+	"moriens/app/console"
+	"moriens/app/export"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 )

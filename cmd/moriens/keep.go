@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"moriens/internal/retention"
+	"moriens/conclude/retention"
 	"moriens/internal/units"
 )
 

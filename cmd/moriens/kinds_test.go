@@ -54,7 +54,7 @@ func readKinds(t *testing.T, dir string) []kindRow {
 }
 
 // A real program with four kinds between the same two calls, more ranks than cores and a slow rank among them: all its bursts are there, in order, and have kinds. How well these are
-// told apart depends on what others do to the machine: of several runs nine of ten are to have a purity of .95. internal/clustering has a run that was recorded.
+// told apart depends on what others do to the machine: of several runs nine of ten are to have a purity of .95. conclude/clustering has a run that was recorded.
 func TestKindsJob(t *testing.T) {
 	testenv.Need(t, mpitest.OpenMPI.Launcher)
 	app := mpitest.OpenMPI.App(t, "kinds")

@@ -12,8 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"moriens/app/measure"
 	"moriens/internal/hint"
-	"moriens/internal/measure"
 	"moriens/internal/plain"
 )
 

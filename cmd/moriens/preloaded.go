@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"moriens/agent/ring"
-	"moriens/analysis/partition"
-	"moriens/internal/measure"
+	"moriens/analysis/grouping"
+	"moriens/app/measure"
+	"moriens/app/supervise"
 	"moriens/internal/rendezvous"
-	"moriens/internal/supervise"
 )
 
 // preloadedLock is the descriptor under which the library hands over the lock of the node's agent; what its file holds in the end is
@@ -88,7 +88,7 @@ func (c *preloadedCommand) Run(ctx *kong.Context, all *commands, w words) error 
 }
 
 // supervise has this program be the agent in a process of its own.
-func (c *preloadedCommand) supervise(w words, options partition.Options, bursts *measure.Cells, log *slog.Logger) error {
+func (c *preloadedCommand) supervise(w words, options grouping.Options, bursts *measure.Cells, log *slog.Logger) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"testing"
 
+	"moriens/conclude/retention"
 	"moriens/internal/mpitest"
-	"moriens/internal/retention"
 	"moriens/internal/testenv"
 	"moriens/trace/prv"
 	"moriens/trace/rundir"

@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"moriens/app/report"
 	"moriens/internal/plain"
-	"moriens/internal/report"
 )
 
 type reportCommand struct {

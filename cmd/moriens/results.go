@@ -10,9 +10,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
+	"moriens/app/measure"
 	"moriens/internal/hint"
-	"moriens/internal/measure"
 	"moriens/internal/units"
 )
 
@@ -24,7 +24,7 @@ type resultFlags struct {
 	cellsFlags
 }
 
-func (r *resultFlags) results() (options partition.Options, keep measure.Keep, kept *measure.Cells, err error) {
+func (r *resultFlags) results() (options grouping.Options, keep measure.Keep, kept *measure.Cells, err error) {
 	if options, err = r.options(); err != nil {
 		return options, keep, nil, err
 	}

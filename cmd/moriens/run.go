@@ -11,7 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"moriens/analysis/space"
-	"moriens/internal/measure"
+	"moriens/app/measure"
 	"moriens/internal/shmabi"
 )
 

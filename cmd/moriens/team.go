@@ -4,9 +4,9 @@ import (
 	"errors"
 	"os"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
 	"moriens/internal/plain"
+	"moriens/internal/team"
 )
 
 // inStep runs a command as one member of a team: of the MPI job that this program was started in, or alone. What one member fails by ends

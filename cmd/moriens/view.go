@@ -9,10 +9,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"moriens/app/report"
 	"moriens/internal/hint"
 	"moriens/internal/plain"
 	"moriens/internal/rendezvous"
-	"moriens/internal/report"
 )
 
 type viewCommand struct {

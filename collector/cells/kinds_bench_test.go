@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	keeping "moriens/agent/cells"
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds/plant"
-	"moriens/analysis/partition"
 )
 
 // BenchmarkTeam says what agents and the collector send each other to find kinds, and how long that takes them together, in one process.
@@ -19,7 +19,7 @@ func BenchmarkTeam(b *testing.B) {
 		b.Run(fmt.Sprintf("%d agents, %d bursts, %v disturbed", x.agents, x.bursts, x.disturbed), func(b *testing.B) {
 			params := plant.Large(1, x.bursts, 80, x.disturbed)
 			params.Anchors = true
-			o := partition.Options{Dims: logDuration, JobThreads: 80, Workers: 2}
+			o := grouping.Options{Dims: logDuration, JobThreads: 80, Workers: 2}
 			p := plantedAt(b, params.Run(), x.agents, 0, keeping.Config{Dims: o.Dims, By: o.By, Kinds: true}, rand.New(rand.NewPCG(1, 1)))
 			for b.Loop() {
 				c, _, r, err := p.kindsOf(b, o)

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	keeping "moriens/agent/cells"
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds/plant"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 	"moriens/internal/relay"
@@ -30,7 +30,7 @@ import (
 type planting struct {
 	agents  []*keeping.Keeper
 	threads []Thread
-	bursts  partition.Bursts
+	bursts  grouping.Bursts
 	of      []int // burst by row of bursts: its thread
 	row     []uint32
 	// trouble, if not nil, may spoil an answer.
@@ -208,7 +208,7 @@ var (
 )
 
 // kindsOf has the agents find kinds.
-func (p *planting) kindsOf(t testing.TB, o partition.Options) (*Centre, *microcell.Set, *microcell.Result, error) {
+func (p *planting) kindsOf(t testing.TB, o grouping.Options) (*Centre, *microcell.Set, *microcell.Result, error) {
 	t.Helper()
 	c := New(p, slog.New(slog.DiscardHandler))
 	set, err := c.Survey(t.Context(), p)
@@ -229,17 +229,17 @@ func TestKindsOfAgents(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		run    plant.Params
-		by     partition.By
-		o      partition.Options
+		by     grouping.By
+		o      grouping.Options
 		agents []int
 		losses int
 	}{
-		{"a slow rank", plant.FourKinds(seed, 100, plant.Load4), partition.ByCalls, partition.Options{}, []int{1, 2, 3, 4, 5}, 0},
-		{"losses", plant.FourKinds(seed+1, 80, plant.Load20), partition.ByCalls, partition.Options{}, []int{3}, 4},
-		{"classes of ranks", plant.Classes(seed+2, 150, plant.Quiet), partition.ByCalls, partition.Options{}, []int{2}, 0},
-		{"all calls together", plant.FourKinds(seed+3, 60, plant.Load4), partition.ByNone, partition.Options{}, []int{2}, 2},
-		{"counters", plant.ByCounters(seed+4, 60, plant.Load20), partition.ByNone, partition.Options{}, []int{1, 4}, 2},
-		{"density", plant.FourKinds(seed+5, 60, plant.Load4), partition.ByCalls, partition.Options{Kinds: partition.KindsByDensity}, []int{2}, 0},
+		{"a slow rank", plant.FourKinds(seed, 100, plant.Load4), grouping.ByCalls, grouping.Options{}, []int{1, 2, 3, 4, 5}, 0},
+		{"losses", plant.FourKinds(seed+1, 80, plant.Load20), grouping.ByCalls, grouping.Options{}, []int{3}, 4},
+		{"classes of ranks", plant.Classes(seed+2, 150, plant.Quiet), grouping.ByCalls, grouping.Options{}, []int{2}, 0},
+		{"all calls together", plant.FourKinds(seed+3, 60, plant.Load4), grouping.ByNone, grouping.Options{}, []int{2}, 2},
+		{"counters", plant.ByCounters(seed+4, 60, plant.Load20), grouping.ByNone, grouping.Options{}, []int{1, 4}, 2},
+		{"density", plant.FourKinds(seed+5, 60, plant.Load4), grouping.ByCalls, grouping.Options{Kinds: grouping.KindsByDensity}, []int{2}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.run.Anchors = tt.name != "all calls together"
@@ -251,7 +251,7 @@ func TestKindsOfAgents(t *testing.T) {
 			}
 			for _, agents := range tt.agents {
 				p := plantedAt(t, run, agents, tt.losses, keeping.Config{Dims: o.Dims, By: o.By, Kinds: true}, rand.New(rand.NewPCG(seed, 9)))
-				want, err := partition.Compute(p.bursts, o)
+				want, err := grouping.Compute(p.bursts, o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -267,7 +267,7 @@ func TestKindsOfAgents(t *testing.T) {
 }
 
 // compare compares clusters, and the labels of the rows.
-func (p *planting) compare(t *testing.T, c *Centre, want *partition.Result, got *microcell.Result) {
+func (p *planting) compare(t *testing.T, c *Centre, want *grouping.Result, got *microcell.Result) {
 	t.Helper()
 	if len(got.Clusters) != len(want.Clusters) || fmt.Sprint(got.Speed) != fmt.Sprint(want.Speed) {
 		t.Fatalf("%d clusters, speeds %v: want %d, %v", len(got.Clusters), got.Speed, len(want.Clusters), want.Speed)
@@ -303,7 +303,7 @@ func (p *planting) compare(t *testing.T, c *Centre, want *partition.Result, got 
 }
 
 // compareSums compares sums by cluster and kind with those of the bursts: all are there, and each cluster has its own time to a thousandth.
-func (p *planting) compareSums(t *testing.T, c *Centre, set *microcell.Set, want *partition.Result) {
+func (p *planting) compareSums(t *testing.T, c *Centre, set *microcell.Set, want *grouping.Result) {
 	t.Helper()
 	bursts, timeNS, both := make(map[int32]uint64), make(map[int32]uint64), make(map[[2]int32]int)
 	if err := c.Sums(t.Context(), func(_ uint64, m *moriensv1.CellsSums) error {
@@ -354,7 +354,7 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 		"no call":       func(c *moriensv1.CellsCall) { c.Op = moriensv1.CellsCall_OP_UNSPECIFIED },
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := partition.Options{Dims: logDuration, JobThreads: 8, Workers: 1}
+			o := grouping.Options{Dims: logDuration, JobThreads: 8, Workers: 1}
 			p := plantedAt(t, run, 3, 0, keeping.Config{Dims: o.Dims, By: o.By, Kinds: true}, random)
 			calls, at := 0, random.IntN(30)
 			p.trouble = func(agent uint64, a *moriensv1.CellsAnswer) {
@@ -380,7 +380,7 @@ func TestTeamWithoutAnAgent(t *testing.T) {
 func FuzzTeam(f *testing.F) {
 	params := plant.FourKinds(5, 6, plant.Quiet)
 	params.Anchors, params.Ranks = true, 2
-	o := partition.Options{Dims: logDuration, By: partition.ByNone, JobThreads: 2, Workers: 1}
+	o := grouping.Options{Dims: logDuration, By: grouping.ByNone, JobThreads: 2, Workers: 1}
 	p := plantedAt(f, params.Run(), 1, 0, keeping.Config{Dims: o.Dims, By: o.By, Kinds: true}, rand.New(rand.NewPCG(1, 1)))
 	var session bytes.Buffer
 	p.trouble = func(_ uint64, a *moriensv1.CellsAnswer) {

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/refine"
 	"moriens/analysis/sequence"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -48,12 +48,12 @@ func (c *Centre) Label(ctx context.Context, labels []int32) error {
 	down := make([]int32, len(labels))
 	for i, label := range labels {
 		switch {
-		case label == partition.LabelFiltered:
+		case label == grouping.LabelFiltered:
 			down[i] = refine.Absent
-		case label == partition.LabelNoise:
+		case label == grouping.LabelNoise:
 			down[i] = refine.Noise
 		case label < 1:
-			return fmt.Errorf("collector/cells: unit %d has label %d: want a cluster's from 1 on, %d or %d", i, label, partition.LabelNoise, partition.LabelFiltered)
+			return fmt.Errorf("collector/cells: unit %d has label %d: want a cluster's from 1 on, %d or %d", i, label, grouping.LabelNoise, grouping.LabelFiltered)
 		default:
 			down[i] = label
 		}

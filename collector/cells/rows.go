@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -47,5 +47,5 @@ func (c *Centre) Rows(ctx context.Context, agent uint64, rings []uint64, cluster
 }
 
 func inRange(label int32, clusters int) bool {
-	return label >= partition.LabelFiltered && int(label) <= clusters
+	return label >= grouping.LabelFiltered && int(label) <= clusters
 }

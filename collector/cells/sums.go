@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/refine"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -66,8 +66,8 @@ func checkSums(m *moriensv1.CellsSums, counters int) error {
 		}
 	}
 	for i := range rows {
-		if min(m.Label[i], m.Kind[i]) < partition.LabelMissing {
-			return fmt.Errorf("sum %d has label %d and kind %d: want numbers from %d on", i, m.Label[i], m.Kind[i], partition.LabelMissing)
+		if min(m.Label[i], m.Kind[i]) < grouping.LabelMissing {
+			return fmt.Errorf("sum %d has label %d and kind %d: want numbers from %d on", i, m.Label[i], m.Kind[i], grouping.LabelMissing)
 		}
 		if m.Records[i] > m.Count[i] || m.MinNs[i] > m.MaxNs[i] || m.MaxNs[i] > m.TotalNs[i] || m.TotalNs[i] > mostNS || m.Count[i] > mostBursts {
 			return fmt.Errorf("sum %d is of %d records of %d, %d to %d ns, in all %d", i, m.Records[i], m.Count[i], m.MinNs[i], m.MaxNs[i], m.TotalNs[i])
@@ -93,9 +93,9 @@ func translate(m *moriensv1.CellsSums) {
 func translated(label int32) int32 {
 	switch label {
 	case refine.Noise:
-		return partition.LabelNoise
+		return grouping.LabelNoise
 	case refine.Absent:
-		return partition.LabelFiltered
+		return grouping.LabelFiltered
 	}
 	return label
 }

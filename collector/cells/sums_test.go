@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -46,7 +46,7 @@ func TestSums(t *testing.T) {
 			}
 		}
 	}
-	for _, labels := range [][]int32{{1, 2, 3}, {0, 1, 1, 1}, {partition.LabelMissing, 1, 1, 1}} {
+	for _, labels := range [][]int32{{1, 2, 3}, {0, 1, 1, 1}, {grouping.LabelMissing, 1, 1, 1}} {
 		if err := c.Label(t.Context(), labels); err == nil || !strings.Contains(err.Error(), "label") {
 			t.Errorf("labels %v: %v", labels, err)
 		}

@@ -9,9 +9,9 @@ import (
 	"sync"
 
 	"moriens/analysis/cell"
+	"moriens/analysis/grouping"
 	"moriens/analysis/microcell"
 	"moriens/analysis/moment"
-	"moriens/analysis/partition"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -156,7 +156,7 @@ func (c *Centre) merge(paths Paths) (*microcell.Set, error) {
 	return s, nil
 }
 
-func add(t *partition.Tally, bursts, timeNS uint64) {
+func add(t *grouping.Tally, bursts, timeNS uint64) {
 	t.Bursts += int(bursts)
 	t.TimeNS += int64(timeNS)
 }

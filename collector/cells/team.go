@@ -9,12 +9,12 @@ import (
 	"slices"
 	"sync"
 
+	"moriens/analysis/grouping"
 	"moriens/analysis/kinds"
 	"moriens/analysis/microcell"
-	"moriens/analysis/partition"
 	"moriens/analysis/sequence"
-	"moriens/analysis/team"
 	"moriens/internal/relay"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -29,7 +29,7 @@ type Thread struct{ Agent, Ring uint64 }
 
 // Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows tells. set is
 // that of the survey with the run's numbers of call paths, and number says what number a process's calls round a burst have, as before<<32 | after. threads have to name all that have bursts.
-func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o partition.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
+func (c *Centre) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	h := &hub{Centre: c, ctx: ctx, run: rand.Uint64(), ids: c.ids()}
 	defer h.asking.Wait()
@@ -74,7 +74,7 @@ type hub struct {
 }
 
 // find finds kinds. What agents say may make no sense, though each word is sound: that is an error too.
-func (h *hub) find(k *microcell.Kinds, all team.Threads, o *partition.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
+func (h *hub) find(k *microcell.Kinds, all team.Threads, o *grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("what the agents say does not fit together: %v", p)
@@ -85,7 +85,7 @@ func (h *hub) find(k *microcell.Kinds, all team.Threads, o *partition.Options, n
 			return nil, err
 		}
 	}
-	if o.By == partition.ByNone {
+	if o.By == grouping.ByNone {
 		if err := relay.Answer(all, number); err != nil {
 			return nil, err
 		}
@@ -117,9 +117,9 @@ func (h *hub) owners(threads []Thread) []int32 {
 }
 
 // begin is what a member has to know.
-func (h *hub) begin(rank int, of []int32, threads []Thread, k *microcell.Kinds, o *partition.Options) *moriensv1.CellsBegin {
+func (h *hub) begin(rank int, of []int32, threads []Thread, k *microcell.Kinds, o *grouping.Options) *moriensv1.CellsBegin {
 	b := &moriensv1.CellsBegin{
-		Rank: uint32(rank), Size: uint32(len(h.ids) + 1), Anchors: !h.worlds, Density: o.Kinds == partition.KindsByDensity, Unaligned: o.Unaligned, Unstrated: o.Unstrated,
+		Rank: uint32(rank), Size: uint32(len(h.ids) + 1), Anchors: !h.worlds, Density: o.Kinds == grouping.KindsByDensity, Unaligned: o.Unaligned, Unstrated: o.Unstrated,
 		Crowded: o.Crowded, Resolution: o.Resolution, MinPoints: uint32(o.MinPts), JobThreads: uint32(o.JobThreads),
 	}
 	for t, owner := range of {

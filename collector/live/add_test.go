@@ -6,12 +6,12 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 )
 
-func newLive(t testing.TB, o partition.Options) *Live {
+func newLive(t testing.TB, o grouping.Options) *Live {
 	t.Helper()
 	l := New(store.New(), o, slog.New(slog.DiscardHandler))
 	l.chosen, _ = l.options.Choose([]string{"PAPI_TOT_INS", "PAPI_TOT_CYC"})
@@ -19,7 +19,7 @@ func newLive(t testing.TB, o partition.Options) *Live {
 }
 
 // addAll adds bursts and clusters them.
-func addAll(t testing.TB, l *Live, b partition.Bursts) Progress {
+func addAll(t testing.TB, l *Live, b grouping.Bursts) Progress {
 	t.Helper()
 	if err := l.add(b, nil); err != nil {
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func addAll(t testing.TB, l *Live, b partition.Bursts) Progress {
 }
 
 // planted are bursts of three kinds, between call paths of their own: 5 ms, 1 ms, and four in five of all of 2 us.
-func planted(n int, random *rand.Rand) partition.Bursts {
-	var b partition.Bursts
+func planted(n int, random *rand.Rand) grouping.Bursts {
+	var b grouping.Bursts
 	b.CounterNames = []string{"PAPI_TOT_INS", "PAPI_TOT_CYC"}
 	b.Counters = make([][]int64, 2)
 	for range n {
@@ -48,13 +48,13 @@ func planted(n int, random *rand.Rand) partition.Bursts {
 
 // The automatic filter leaves out clusters of short bursts, which come back when they turn out to be most of the run.
 func TestShortBursts(t *testing.T) {
-	for _, by := range []partition.By{partition.ByCalls, partition.ByNone} {
+	for _, by := range []grouping.By{grouping.ByCalls, grouping.ByNone} {
 		t.Run(by.String(), func(t *testing.T) {
 			dims, err := space.Parse("duration")
 			if err != nil {
 				t.Fatal(err)
 			}
-			l := newLive(t, partition.Options{Dims: dims, By: by, Filter: space.Filter{Auto: true}})
+			l := newLive(t, grouping.Options{Dims: dims, By: by, Filter: space.Filter{Auto: true}})
 			random := rand.New(rand.NewPCG(1, 2))
 			p := addAll(t, l, planted(5000, random))
 			if len(p.Clusters) != 2 || p.Explained < .99 || p.Explained == 1 || p.Bursts != 5000 {
@@ -65,12 +65,12 @@ func TestShortBursts(t *testing.T) {
 					t.Errorf("cluster %d has bursts of %v ms, want %v", i, mean, ms)
 				}
 			}
-			if by == partition.ByNone {
+			if by == grouping.ByNone {
 				return // MinPts, a part of all bursts, becomes too large for the long ones
 			}
 			long := p.Clusters[0].ID
 			const n = 200_000
-			short := partition.Bursts{Columns: space.Columns{DurationNS: make([]int64, n)}, Before: make([]uint32, n), After: make([]uint32, n)}
+			short := grouping.Bursts{Columns: space.Columns{DurationNS: make([]int64, n)}, Before: make([]uint32, n), After: make([]uint32, n)}
 			for i := range short.DurationNS {
 				short.DurationNS[i], short.After[i] = 2000, 1
 			}
@@ -84,8 +84,8 @@ func TestShortBursts(t *testing.T) {
 
 // Strict runs have axes that depend on all bursts; live they are as they are without.
 func TestStrictIsNotLive(t *testing.T) {
-	l := newLive(t, partition.Options{Strict: true, By: partition.ByAuto, Resolution: 1e-3})
-	if o := l.chosen; o.Strict || o.Normalise || o.By != partition.ByNone || o.Floor() != .02 {
+	l := newLive(t, grouping.Options{Strict: true, By: grouping.ByAuto, Resolution: 1e-3})
+	if o := l.chosen; o.Strict || o.Normalise || o.By != grouping.ByNone || o.Floor() != .02 {
 		t.Errorf("%+v", o)
 	}
 	p := addAll(t, l, planted(2000, rand.New(rand.NewPCG(1, 2))))
@@ -94,7 +94,7 @@ func TestStrictIsNotLive(t *testing.T) {
 	}
 }
 
-func benchmarkAdd(b *testing.B, o partition.Options) {
+func benchmarkAdd(b *testing.B, o grouping.Options) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const batch = 1 << 16
 	bursts := planted(batch, random)
@@ -107,9 +107,9 @@ func benchmarkAdd(b *testing.B, o partition.Options) {
 }
 
 func BenchmarkDurationByCalls(b *testing.B) {
-	benchmarkAdd(b, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}, By: partition.ByCalls})
+	benchmarkAdd(b, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}, By: grouping.ByCalls})
 }
 
 func BenchmarkInstructionsAndIPC(b *testing.B) {
-	benchmarkAdd(b, partition.Options{By: partition.ByAuto})
+	benchmarkAdd(b, grouping.Options{By: grouping.ByAuto})
 }

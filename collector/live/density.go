@@ -4,7 +4,7 @@ import (
 	"math"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 )
 
 // kneeQueries is how many bursts of a group are asked for their neighbours: enough for a rank error of the distances
@@ -20,7 +20,7 @@ type density struct {
 
 // densityOptions are what a group's density depends on beside its bursts.
 type densityOptions struct {
-	*partition.Options
+	*grouping.Options
 	threads int // of the job
 }
 

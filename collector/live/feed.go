@@ -3,7 +3,7 @@ package live
 import (
 	"slices"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 )
@@ -14,7 +14,7 @@ const feedBursts = 1 << 16
 // A feed takes the bursts of a store, a part at a time.
 type feed struct {
 	seen   map[*store.Ring]seen
-	bursts partition.Bursts // the last part
+	bursts grouping.Bursts // the last part
 	// moments say where and when each of them was; nil where nobody follows.
 	moments []moment
 	// member is which of so many collectors this is, which number their threads apart.
@@ -28,7 +28,7 @@ type seen struct {
 }
 
 // newFeed starts anew; counters that are known keep their columns.
-func newFeed(last partition.Bursts) feed {
+func newFeed(last grouping.Bursts) feed {
 	f := feed{seen: make(map[*store.Ring]seen), bursts: last, members: 1}
 	f.clear()
 	return f

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 )
@@ -120,7 +120,7 @@ func (f *follower) begin(views []store.RingView) {
 
 // put counts the bursts that came, of which those that are to be clustered wait until their place is in a cluster, or in none. Row i of coords is that of burst rows[i],
 // which is in groups[i].
-func (f *follower) put(b *partition.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
+func (f *follower) put(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, groups []*group, coords []float64) {
 	if len(b.CounterNames) != len(f.names) {
 		f.settle(true) // those that wait have fewer counters
 		f.names = slices.Clone(b.CounterNames)
@@ -143,7 +143,7 @@ func (f *follower) put(b *partition.Bursts, moments []moment, status []space.Sta
 }
 
 // putOthers counts the bursts that are not to be clustered.
-func (f *follower) putOthers(b *partition.Bursts, moments []moment, status []space.Status) {
+func (f *follower) putOthers(b *grouping.Bursts, moments []moment, status []space.Status) {
 	for row, s := range status {
 		code := CodeFiltered
 		switch {

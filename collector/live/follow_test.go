@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	moriensv1 "moriens/proto/moriens/v1"
 )
@@ -33,7 +33,7 @@ func TestFollowed(t *testing.T) {
 		}
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 	}
-	l := New(s, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
+	l := New(s, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	l.Follow()
 	l.cluster(time.Now())
 	f := l.Followed()
@@ -107,7 +107,7 @@ func TestFollowedWhileClusteringRests(t *testing.T) {
 		calls += uint64(len(c.Path))
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Calls{Calls: c}})
 	}
-	l := New(s, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
+	l := New(s, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	l.Follow()
 	now := time.Now()
 	shown := func(when string, seconds map[int32]float64, bursts int) {

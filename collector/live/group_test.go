@@ -11,16 +11,16 @@ import (
 	"pgregory.net/rapid"
 
 	"moriens/analysis/dbscan"
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 )
 
 // options have a floor of that Eps.
-func options(dims int, floor float64) partition.Options {
+func options(dims int, floor float64) grouping.Options {
 	if floor == 0 {
 		floor = -1
 	}
-	return partition.Options{Dims: make([]space.Dim, dims), Resolution: floor}
+	return grouping.Options{Dims: make([]space.Dim, dims), Resolution: floor}
 }
 
 // After any batches the clusters are those of all bursts at their places, with the density that is chosen.
@@ -31,7 +31,7 @@ func TestGroupIsTheBatchAnswer(t *testing.T) {
 		o := options(dims, floor)
 		switch rapid.IntRange(0, 3).Draw(t, "density") {
 		case 0:
-			o.Fixed = &partition.Density{Eps: rapid.SampledFrom([]float64{0, .1, 1}).Draw(t, "eps"), MinPts: rapid.IntRange(1, 9).Draw(t, "fixed")}
+			o.Fixed = &grouping.Density{Eps: rapid.SampledFrom([]float64{0, .1, 1}).Draw(t, "eps"), MinPts: rapid.IntRange(1, 9).Draw(t, "fixed")}
 			floor = o.Fixed.Eps
 		case 1:
 			o.MinPts = rapid.IntRange(1, 9).Draw(t, "minPts")

@@ -1,7 +1,7 @@
 // Package live clusters the bursts of a job while it runs.
 //
 // It takes from the store, from time to time, the bursts that came since the last time, and adds them to a
-// clustering of the same definition and dimensions as the one that ends the run (analysis/partition), but
+// clustering of the same definition and dimensions as the one that ends the run (analysis/grouping), but
 // without its refinement. How often depends on what that costs: clustering takes at most a fiftieth of one core. Where somebody looks, what came is
 // taken each second all the same, and each burst that is where others were is in their cluster at once.
 //
@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/pace"
 	"moriens/collector/store"
@@ -47,11 +47,11 @@ type Cluster struct {
 // A Live is the running clustering of one store.
 type Live struct {
 	store   *store.Store
-	options partition.Options
+	options grouping.Options
 	log     *slog.Logger
 
 	feed      feed
-	chosen    partition.Options
+	chosen    grouping.Options
 	groups    map[calls]*group
 	order     []*group // as they came
 	durations space.Durations
@@ -78,11 +78,11 @@ type Live struct {
 type calls struct{ before, after uint32 }
 
 // New returns the clustering of a store, which starts with Run.
-func New(s *store.Store, options partition.Options, log *slog.Logger) *Live {
+func New(s *store.Store, options grouping.Options, log *slog.Logger) *Live {
 	if options.Strict {
 		// Its axes and all that is in their units depend on the whole run.
-		if options.By == partition.ByAuto {
-			options.By = partition.ByNone
+		if options.By == grouping.ByAuto {
+			options.By = grouping.ByNone
 		}
 		options.Strict, options.Resolution = false, 0
 	}
@@ -259,7 +259,7 @@ func (l *Live) clusterGroups(threads int) error {
 }
 
 // add puts bursts into their groups. Where nobody follows, the moments are nil.
-func (l *Live) add(b partition.Bursts, moments []moment) error {
+func (l *Live) add(b grouping.Bursts, moments []moment) error {
 	s, err := space.New(b.Columns, l.chosen.Dims)
 	if err != nil {
 		return err
@@ -287,7 +287,7 @@ func (l *Live) add(b partition.Bursts, moments []moment) error {
 	groups := make([]*group, len(rows))
 	for i, row := range rows {
 		var of calls
-		if l.chosen.By == partition.ByCalls {
+		if l.chosen.By == grouping.ByCalls {
 			of = calls{b.Before[row], b.After[row]}
 		}
 		g := l.group(of)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -63,7 +63,7 @@ func TestClusterFollowsTheStore(t *testing.T) {
 		}}})
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: uint64(ring), Process: uint64(ring)}}})
 	}
-	l := New(s, partition.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
+	l := New(s, grouping.Options{Dims: []space.Dim{{Num: space.Duration, Scale: space.Log}}}, slog.New(slog.DiscardHandler))
 	check := func(when string, bursts, clusters int, explained float64) {
 		t.Helper()
 		l.cluster(time.Now())
@@ -111,7 +111,7 @@ func TestGatherCounts(t *testing.T) {
 		}}})
 		apply(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: id, Process: id}}})
 	}
-	l := New(s, partition.Options{By: partition.ByAuto}, slog.New(slog.DiscardHandler))
+	l := New(s, grouping.Options{By: grouping.ByAuto}, slog.New(slog.DiscardHandler))
 
 	start(1)
 	calls(1, &moriensv1.Calls{BurstTicks: []uint64{0, 10}, NoBurst: []uint32{0}})
@@ -131,7 +131,7 @@ func TestGatherCounts(t *testing.T) {
 		DurationNS: []int64{10, 40, 20, 30}, CounterNames: []string{"PAPI_TOT_CYC", "PAPI_TOT_INS"},
 		Counters: [][]int64{{n, n, 5, n}, {n, n, 6, n}},
 	}
-	f := newFeed(partition.Bursts{})
+	f := newFeed(grouping.Bursts{})
 	if !f.next(s.Rings(), nil) {
 		t.Fatal("no bursts")
 	}

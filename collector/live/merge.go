@@ -3,7 +3,7 @@ package live
 import (
 	"slices"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 )
 
@@ -100,7 +100,7 @@ func (l *Live) merge(s *Share) {
 	groups := make([]*group, len(s.Groups))
 	for i, g := range s.Groups {
 		var of calls
-		if l.chosen.By == partition.ByCalls {
+		if l.chosen.By == grouping.ByCalls {
 			of = calls{l.store.Number(g.Before), l.store.Number(g.After)}
 		}
 		groups[i] = l.group(of)

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/trace"
@@ -175,10 +175,10 @@ func (l *Live) finishShare(threads int) *Share {
 }
 
 // axes names the space in which places are.
-func axes(o *partition.Options) string { return fmt.Sprint(o.By, o.Dims) }
+func axes(o *grouping.Options) string { return fmt.Sprint(o.By, o.Dims) }
 
 // lend takes bursts that are to be shared. Row i of coords is that of burst rows[i].
-func (l *Live) lend(b *partition.Bursts, moments []moment, status []space.Status, rows []int32, coords []float64) {
+func (l *Live) lend(b *grouping.Bursts, moments []moment, status []space.Status, rows []int32, coords []float64) {
 	s, dims := l.sharer, len(l.chosen.Dims)
 	for _, ns := range b.DurationNS {
 		s.next.Durations.Add(ns)
@@ -187,7 +187,7 @@ func (l *Live) lend(b *partition.Bursts, moments []moment, status []space.Status
 	at := places{dims: dims, side: l.placeSide()}
 	for i, row := range rows {
 		var of calls
-		if l.chosen.By == partition.ByCalls {
+		if l.chosen.By == grouping.ByCalls {
 			of = calls{b.Before[row], b.After[row]}
 		}
 		place := s.place(l.store, of, &at, coords[i*dims:(i+1)*dims])

@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/internal/mpicall"
@@ -132,9 +132,9 @@ func TestShares(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		members := rapid.IntRange(2, 4).Draw(t, "collectors")
-		o := partition.Options{
-			By: partition.ByAuto, Filter: space.Filter{Auto: rapid.Bool().Draw(t, "filter")},
-			Fixed: &partition.Density{Eps: .2, MinPts: rapid.IntRange(1, 5).Draw(t, "minPts")},
+		o := grouping.Options{
+			By: grouping.ByAuto, Filter: space.Filter{Auto: rapid.Bool().Draw(t, "filter")},
+			Fixed: &grouping.Density{Eps: .2, MinPts: rapid.IntRange(1, 5).Draw(t, "minPts")},
 		}
 		quiet := slog.New(slog.DiscardHandler)
 		whole, parts := store.New(), make([]*store.Store, members)

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/period"
 	"moriens/collector/pace"
 	"moriens/collector/store"
@@ -48,7 +48,7 @@ const (
 
 // A Desk asks agents to hold on to windows, as collector/windows has it.
 type Desk interface {
-	Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.Window, processes ...uint64) []windows.Kept
+	Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []windows.Kept
 }
 
 // Pins are those of a run.
@@ -56,10 +56,10 @@ type Pins struct {
 	store   *store.Store
 	desk    Desk
 	log     *slog.Logger
-	options partition.Options // of the clusters at the run's end
-	turn    int               // number of the next look
-	kinds   []kind            // of iterations that have their pin
-	far     map[anchor.Window]bool
+	options grouping.Options // of the clusters at the run's end
+	turn    int              // number of the next look
+	kinds   []kind           // of iterations that have their pin
+	far     map[anchor.ID]bool
 }
 
 // A kind of iterations: what they call, and how long they take.
@@ -69,8 +69,8 @@ type kind struct {
 }
 
 // New returns Pins that begin with Run. options are those of the run's end.
-func New(s *store.Store, desk Desk, options partition.Options, log *slog.Logger) *Pins {
-	return &Pins{store: s, desk: desk, log: log, options: options, far: make(map[anchor.Window]bool)}
+func New(s *store.Store, desk Desk, options grouping.Options, log *slog.Logger) *Pins {
+	return &Pins{store: s, desk: desk, log: log, options: options, far: make(map[anchor.ID]bool)}
 }
 
 // Run pins until ctx ends.
@@ -87,7 +87,7 @@ func (p *Pins) Run(ctx context.Context) {
 
 // A wish is windows to be pinned.
 type wish struct {
-	windows []anchor.Window
+	windows []anchor.ID
 	reason  string
 }
 

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/collector/windows"
@@ -111,7 +111,7 @@ func iterate(r *rank, iterations, odd int, more uint64) {
 
 type keeps struct{ list []wish }
 
-func (k *keeps) Keep(_ context.Context, why moriensv1.Keep_Why, reason string, w []anchor.Window, processes ...uint64) []windows.Kept {
+func (k *keeps) Keep(_ context.Context, why moriensv1.Keep_Why, reason string, w []anchor.ID, processes ...uint64) []windows.Kept {
 	if why != moriensv1.Keep_WHY_PINNED || len(processes) > 0 {
 		panic("not a pin for all")
 	}
@@ -122,7 +122,7 @@ func (k *keeps) Keep(_ context.Context, why moriensv1.Keep_Why, reason string, w
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
 // asRun are the options of a run.
-var asRun = partition.Options{By: partition.ByAuto, Filter: space.Filter{Auto: true}}
+var asRun = grouping.Options{By: grouping.ByAuto, Filter: space.Filter{Auto: true}}
 
 // Phases that make the same calls and compute for other times each have their pin, as they are phases at the run's end.
 func TestPhasesOfTheSameCalls(t *testing.T) {
@@ -184,7 +184,7 @@ func TestPins(t *testing.T) {
 	p := New(s, nil, asRun, quiet)
 	list := p.look()
 	kinds := 0
-	var far []anchor.Window
+	var far []anchor.ID
 	for _, x := range list {
 		if strings.HasPrefix(x.reason, "stands for") {
 			kinds++

@@ -4,7 +4,7 @@ import (
 	"hash/fnv"
 	"slices"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/period"
 	"moriens/analysis/space"
 	"moriens/collector/store"
@@ -26,7 +26,7 @@ type pair struct{ before, after uint32 }
 
 // newSight takes the last bursts of a ring. Their symbols are those of the end of the run, as far as one rank tells: the call paths round a burst, and
 // its cluster among these bursts.
-func newSight(v store.RingView, meetings []store.Meeting, o partition.Options) (*sight, error) {
+func newSight(v store.RingView, meetings []store.Meeting, o grouping.Options) (*sight, error) {
 	s := &sight{rank: v.Ring.Process.Info.Rank, meeting: meetings}
 	bursts := s.take(v)
 	for _, m := range meetings {
@@ -37,7 +37,7 @@ func newSight(v store.RingView, meetings []store.Meeting, o partition.Options) (
 	}
 	o, _ = o.Choose(bursts.CounterNames)
 	o.Workers, o.Stop = 1, nil
-	clusters, err := partition.Compute(bursts, o)
+	clusters, err := grouping.Compute(bursts, o)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func newSight(v store.RingView, meetings []store.Meeting, o partition.Options) (
 }
 
 // take takes the columns of the last bursts.
-func (s *sight) take(v store.RingView) partition.Bursts {
+func (s *sight) take(v store.RingView) grouping.Bursts {
 	first, row := len(v.Chunks), 0
 	for bursts := 0; first > 0 && bursts < lately; {
 		first--
@@ -75,7 +75,7 @@ func (s *sight) take(v store.RingView) partition.Bursts {
 	for _, c := range v.Chunks[:first] {
 		row += len(c.Path)
 	}
-	var b partition.Bursts
+	var b grouping.Bursts
 	b.CounterNames = v.Ring.Process.Info.Events
 	b.Counters = make([][]int64, len(b.CounterNames))
 	var before uint32
@@ -129,7 +129,7 @@ func (s *sight) kind(from, to int32) uint64 {
 }
 
 // windows are the windows of full detail that hold bursts, as far as anchors tell, mostWindows and one at most: of those that were cut by time the first parts.
-func (s *sight) windows(from, to int32) []anchor.Window {
+func (s *sight) windows(from, to int32) []anchor.ID {
 	behind := s.last
 	if int(to) < len(s.rows) {
 		behind = s.rows[to]
@@ -142,7 +142,7 @@ func (s *sight) windows(from, to int32) []anchor.Window {
 		}
 		return s.meeting[i-1].Total
 	}
-	var list []anchor.Window
+	var list []anchor.ID
 	for n := had(s.rows[from]); n <= had(behind-1) && len(list) <= mostWindows; n++ {
 		if w := anchor.After(n); len(list) == 0 || list[len(list)-1] != w {
 			list = append(list, w)

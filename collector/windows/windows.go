@@ -23,10 +23,10 @@ import (
 // ErrGone is why an agent does not answer any more: it has ended.
 var ErrGone = errors.New("the agent has ended")
 
-// A Window is one of a process's.
-type Window struct {
+// A Key names one window of one process.
+type Key struct {
 	Process uint64
-	Window  anchor.Window
+	Window  anchor.ID
 }
 
 // A Kept is what became of a Keep on one node.
@@ -34,7 +34,7 @@ type Kept struct {
 	Agent uint64
 	Held  uint64   // windows of processes that were there
 	Ahead uint64   // those that are to come
-	Gone  []Window // those that are evicted
+	Gone  []Key // those that are evicted
 	Err   error
 }
 
@@ -42,7 +42,7 @@ type Kept struct {
 type Fetched struct {
 	Agent uint64
 	Parts []*moriensv1.WindowPart // by process and window
-	Gone  []Window                // those that are evicted
+	Gone  []Key                // those that are evicted
 	Err   error
 }
 
@@ -318,7 +318,7 @@ func (d *Desk) forget(id uint64, r *request) {
 }
 
 // Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
-func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.Window, processes ...uint64) []Kept {
+func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []Kept {
 	var list []Kept
 	for id, r := range d.ask(ctx, question{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {
 		k := Kept{Agent: id, Held: r.kept.GetHeld(), Ahead: r.kept.GetAhead(), Err: told(r.err, r.kept.GetError())}
@@ -331,7 +331,7 @@ func (d *Desk) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, 
 
 // Fetch gets windows of processes, of all where none is named, from all agents; where no window is named, only the transfers of all windows, in parts that name
 // neither a process nor a window.
-func (d *Desk) Fetch(ctx context.Context, windows []anchor.Window, processes ...uint64) []Fetched {
+func (d *Desk) Fetch(ctx context.Context, windows []anchor.ID, processes ...uint64) []Fetched {
 	return d.fetch(ctx, &moriensv1.Fetch{Window: numbers(windows), Process: processes, Transfers: len(windows) == 0})
 }
 
@@ -383,7 +383,7 @@ func fetched(answers map[uint64]result) []Fetched {
 	return list
 }
 
-func numbers(windows []anchor.Window) []uint64 {
+func numbers(windows []anchor.ID) []uint64 {
 	list := make([]uint64, len(windows))
 	for i, w := range windows {
 		list[i] = uint64(w)
@@ -400,13 +400,13 @@ func told(err error, text string) error {
 }
 
 // gone pairs the columns of windows that are evicted.
-func gone(processes, windows []uint64, err error) ([]Window, error) {
+func gone(processes, windows []uint64, err error) ([]Key, error) {
 	if len(processes) != len(windows) {
 		return nil, cmp.Or(err, fmt.Errorf("%d windows of %d processes are gone", len(windows), len(processes)))
 	}
-	var list []Window
+	var list []Key
 	for i, w := range windows {
-		list = append(list, Window{processes[i], anchor.Window(w)})
+		list = append(list, Key{processes[i], anchor.ID(w)})
 	}
 	return list, err
 }

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"moriens/app/control"
 	"moriens/collector/health"
-	"moriens/internal/control"
 	"moriens/internal/mpitest"
 	"moriens/internal/rendezvous"
 	"moriens/internal/slurmtest"

@@ -29,22 +29,22 @@ const (
 // ShortestPart is how long the first parts of a window are that is cut by time.
 const ShortestPart = 10 * time.Second
 
-// A Window is a number of a window. They grow with time.
-type Window uint64
+// An ID is the number of a window. Later windows have larger ones.
+type ID uint64
 
 // After returns the window that begins behind so many anchors: the first 4,096 windows have one anchor each, the next 4,096 two, and
 // so on. A window ends with its last anchor.
-func After(anchors uint64) Window {
+func After(anchors uint64) ID {
 	level, start := uint64(0), uint64(0)
 	for anchors-start >= perLevel<<level {
 		start += perLevel << level
 		level++
 	}
-	return Window(perLevel*level+(anchors-start)>>level) << sliceBits
+	return ID(perLevel*level+(anchors-start)>>level) << sliceBits
 }
 
 // Anchors returns how many anchors lie before a window.
-func (w Window) Anchors() uint64 {
+func (w ID) Anchors() uint64 {
 	n := uint64(w >> sliceBits)
 	level := n / perLevel
 	return perLevel*(1<<level-1) + (n%perLevel)<<level
@@ -53,7 +53,7 @@ func (w Window) Anchors() uint64 {
 // At returns the part of a window that lies so long behind its beginning: the first 64 parts have 10 s each, the next 64 have 20 s, and so on. The
 // clock of each rank begins with the window's first anchor, which no two leave at quite the same time: the edges between parts of a
 // window are not sharp.
-func (w Window) At(since time.Duration) Window {
+func (w ID) At(since time.Duration) ID {
 	since = min(max(since, 0), durationLimit)
 	level, start := 0, time.Duration(0)
 	for since-start >= slicesALevel*slice<<level {
@@ -61,11 +61,11 @@ func (w Window) At(since time.Duration) Window {
 		level++
 	}
 	n := slicesALevel*level + int((since-start)/(slice<<level))
-	return w>>sliceBits<<sliceBits + Window(min(n, lastSlice))
+	return w>>sliceBits<<sliceBits + ID(min(n, lastSlice))
 }
 
 // Hash orders windows by chance, but everywhere in a run alike.
-func (w Window) Hash(run string) uint64 {
+func (w ID) Hash(run string) uint64 {
 	hash := uint64(14695981039346656037) // FNV-1a
 	for i := range len(run) {
 		hash = (hash ^ uint64(run[i])) * 1099511628211
@@ -75,7 +75,7 @@ func (w Window) Hash(run string) uint64 {
 
 // Compared says whether clocks are compared by what ranks send each other in the window: by the first 64 windows, by every second one of the next 64, every fourth
 // of the next 128, and so on, and likewise by the parts of a window. They are those that are evicted last, for they have the lowest hashes.
-func (w Window) Compared(run string) bool {
+func (w ID) Compared(run string) bool {
 	halved := bits.Len64(uint64(w>>sliceBits)/comparedAll) + bits.Len64(uint64(w&lastSlice)/comparedAll)
 	return halved == 0 || w.Hash(run)>>(64-halved) == 0
 }

@@ -15,7 +15,7 @@ func TestAfter(t *testing.T) {
 		{3*4096 - 1, 8191, 3*4096 - 2}, {3 * 4096, 8192, 3 * 4096}, {3*4096 + 3, 8192, 3 * 4096}, {1_000_000, 32420, 999_936},
 	} {
 		w := anchor.After(tt.anchors)
-		if w != anchor.Window(tt.window<<16) || w.Anchors() != tt.first {
+		if w != anchor.ID(tt.window<<16) || w.Anchors() != tt.first {
 			t.Errorf("behind %d anchors: window %d behind %d, want %d behind %d", tt.anchors, w>>16, w.Anchors(), tt.window, tt.first)
 		}
 	}
@@ -40,7 +40,7 @@ func TestParts(t *testing.T) {
 	w := anchor.After(7)
 	for _, tt := range []struct {
 		since time.Duration
-		part  anchor.Window
+		part  anchor.ID
 	}{
 		{-time.Second, 0}, {0, 0}, {10*time.Second - 1, 0}, {10 * time.Second, 1}, {639 * time.Second, 63}, {640 * time.Second, 64}, {659 * time.Second, 64},
 		{660 * time.Second, 65}, {1<<63 - 1, 1453},
@@ -55,7 +55,7 @@ func TestHashIsEven(t *testing.T) {
 	var below [4]int
 	const windows = 100_000
 	for n := range uint64(windows) {
-		below[anchor.Window(n<<16).Hash("run")>>62]++
+		below[anchor.ID(n<<16).Hash("run")>>62]++
 	}
 	for quarter, n := range below {
 		if n < windows/4*95/100 || n > windows/4*105/100 {
@@ -68,9 +68,9 @@ func TestHashIsEven(t *testing.T) {
 }
 
 func TestComparedGrowsWithTheLogarithm(t *testing.T) {
-	for _, part := range []anchor.Window{1 << 16, 1} { // windows, and parts of one
+	for _, part := range []anchor.ID{1 << 16, 1} { // windows, and parts of one
 		n := 0
-		for i := range anchor.Window(1 << 14) {
+		for i := range anchor.ID(1 << 14) {
 			if (i * part).Compared("run") {
 				n++
 			}

@@ -1,4 +1,5 @@
-// Package layout holds the test of who may import whom, which keeps the stages of the data path apart:
+// Package layout holds the tests of the tree itself: who may import whom, what the Makefile's lists must name, who may
+// open files by name, and how much of the end of a run flows backwards.
 //
-//	cshim → agent → collector → analysis → trace
+//	cmd, bench → app → conclude → collector | agent → analysis | trace → internal → proto
 package layout

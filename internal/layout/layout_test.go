@@ -3,10 +3,10 @@ package layout
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -14,88 +14,52 @@ import (
 
 const module = "moriens"
 
+// A rule says what the packages below a folder may import: of ours, and of others where that is limited.
 type rule struct {
 	folder string
-	ours   []string // folders
-	others []string // beyond the standard library; nil = anything but what one package alone may import
+	ours   []string // folders; those of internal/ by their name in leaves
+	leaves []string // packages below internal/; nil = all of them
+	others []string // beyond the standard library; nil = anything that no package has to itself
 }
 
-// rules say what the packages under a folder may import of ours, and of others where that is limited.
-// The first rule that fits a package counts.
+// Every floor imports lower floors only. The first rule that fits a package counts, so that the narrow ones stand above.
 var rules = []rule{
-	{"cmd", []string{""}, nil},
-	{"deploy", []string{}, []string{}},
-	{"internal/shmabi", []string{}, []string{}},
-	{"internal/mpicall", []string{}, []string{}},
-	{"internal/hint", []string{}, []string{}},
-	{"internal/testenv", []string{}, []string{}},
-	{"internal/golden", []string{}, nil},
-	{"internal/mpitest", []string{"internal/testenv"}, nil},
-	{"internal/slurmtest", []string{"internal/testenv"}, []string{}},
-	{"internal/rendezvous", []string{}, nil},
-	{"internal/bench", []string{}, []string{}},
-	{"internal/plain", []string{}, []string{}},
-	{"internal/files", []string{}, []string{"golang.org/x/sys"}},
-	{"internal/measure/load", []string{"collector/store", "internal/bench", "internal/mpicall", "internal/rendezvous", "proto"}, []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
-	{"internal/measure/agentbench", []string{"agent/ring", "cshim/ringwriter", "internal"}, []string{}},
-	{"internal/measure/endbench", []string{"analysis", "collector", "internal", "proto", "trace"}, []string{}},
-	{"internal/measure/simulate", []string{"agent/cells", "analysis", "collector/cells", "internal", "proto"}, []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
-	{"internal/measure/bench", []string{"internal/bench"}, []string{}},
-	{"internal/supervise", []string{}, []string{}},
-	{"internal/faults", []string{"agent", "collector", "cshim", "trace", "internal"}, nil}, // it has tests alone
-	{"internal/segment", []string{"internal/files"}, []string{"github.com/klauspost/compress"}},
-	{"internal/wire", []string{}, []string{"github.com/klauspost/compress", "google.golang.org/grpc"}},
-	{"internal/units", []string{}, []string{}},
-	{"internal/mix", []string{}, []string{}},
-	{"internal/mpix/bench", []string{"analysis/dbscan", "analysis/team", "internal/bench", "internal/mpix"}, []string{}},
-	{"internal/mpix/mpixtest", []string{"analysis/team", "internal/mpix"}, []string{}},
-	{"internal/mpix", []string{"analysis/team", "internal/hint"}, []string{"github.com/emer/empi/mpi"}},
-	{"internal/anchor", []string{"proto", "internal/mix"}, []string{}},
-	{"internal/stage", []string{"analysis/team"}, []string{}},
-	{"internal/points", []string{"internal/files", "internal/hint"}, []string{}},
-	{"internal/job", []string{"internal/files", "internal/hint"}, nil},
-	{"internal/ticks", []string{"internal/shmabi"}, nil},
-	{"internal/console", []string{"trace", "collector/health", "internal/plain", "internal/units"}, nil},
-	{"internal/control", []string{"collector/health", "internal", "proto"}, nil},
-	{"internal/doctor", []string{"agent/ring", "internal/files", "internal/plain", "internal/shmabi", "internal/units"}, nil},
-	{"internal/export", []string{"trace", "internal/console", "internal/hint", "internal/units"}, []string{"golang.org/x/sys"}},
-	{"internal/clustering", []string{"analysis", "trace", "internal/units"}, nil},
-	{"internal/retention", []string{"analysis", "trace", "internal"}, []string{}},
-	{"internal/levels", []string{"analysis", "trace"}, nil},
-	{"internal/report", []string{"internal/hint", "internal/webguard", "trace", "viewer"}, []string{}},
-	{"internal/webguard", []string{}, []string{}},
-	{"internal/measure", []string{"agent", "collector", "analysis", "trace", "internal"}, nil},
-	{"internal/layout", []string{}, []string{}},
-	{"proto", []string{}, nil},
-	{"cshim/gen", []string{}, []string{}},
-	{"cshim/bench", []string{"internal/bench"}, []string{}},
-	{"cshim", []string{"internal"}, nil},
-	{"agent/symbol", []string{"internal/files"}, []string{"github.com/ianlancetaylor/demangle"}},
-	{"internal/relay", []string{"analysis/team", "proto"}, []string{}},
-	{"agent/cells", []string{"analysis", "internal/anchor", "internal/mix", "internal/relay", "proto"}, []string{"golang.org/x/sys", "google.golang.org/protobuf"}},
-	{"agent/window", []string{"proto", "internal/anchor", "internal/segment"}, []string{"google.golang.org/protobuf"}},
-	{"agent", []string{"agent", "proto", "trace", "analysis/cell", "analysis/sequence", "internal"}, nil},
-	{"collector/health", []string{}, []string{}},
-	{"collector", []string{"collector", "proto", "trace", "analysis", "internal", "viewer"}, nil},
-	{"analysis/dbscan/bench", []string{"analysis/dbscan"}, []string{}},
-	{"analysis", []string{"analysis", "internal/mix", "internal/units"}, []string{"gonum.org"}},
-	{"trace", []string{"trace", "internal", "analysis/team"}, nil},
-	{"viewer", []string{}, []string{}},
+	{"cmd", []string{"agent", "analysis", "app", "collector", "conclude", "trace"}, nil, nil},
+	{"bench", []string{"agent", "analysis", "app", "bench/timing", "collector", "conclude", "cshim", "proto", "trace"}, nil, nil},
+	{"app", []string{"agent", "analysis", "app", "collector", "conclude", "proto", "trace", "viewer"},
+		[]string{"files", "hint", "plain", "rendezvous", "segment", "shmabi", "stage", "team", "units", "webguard"}, nil},
+	{"conclude/carry", []string{"trace"}, []string{"team"}, []string{}},
+	{"conclude", []string{"analysis", "collector", "conclude", "proto", "trace"},
+		[]string{"anchor", "mpicall", "relay", "stage", "team", "units"}, []string{"google.golang.org/protobuf"}},
+	{"collector/health", []string{}, []string{}, []string{}},
+	{"collector", []string{"analysis", "collector", "proto", "trace", "viewer"},
+		[]string{"anchor", "files", "mix", "mpicall", "relay", "rendezvous", "segment", "stage", "team", "ticks", "units", "webguard", "wire"}, nil},
+	{"agent", []string{"agent", "analysis", "proto", "trace"},
+		[]string{"anchor", "files", "mix", "mpicall", "relay", "rendezvous", "segment", "shmabi", "team", "ticks", "units", "wire"}, nil},
+	{"analysis", []string{"analysis"}, []string{"mix", "team", "units"}, []string{"gonum.org"}},
+	{"trace", []string{"trace"}, []string{"files", "hint", "mix", "mpicall", "plain", "team", "units"}, nil},
+	{"cshim", []string{}, []string{"mpicall", "shmabi"}, []string{}},
+	{"internal", []string{"proto"}, nil, nil},
+	{"proto", []string{}, []string{}, nil},
+	{"viewer", []string{}, []string{}, []string{}},
+	{"deploy", []string{}, []string{}, []string{}},
 }
 
-// only says which package has something of others to itself.
-var only = map[string]string{"github.com/emer/empi": "internal/mpix"}
+// leaves are the packages of internal/ that others of it may import; a leaf imports proto and none of ours else.
+var leaves = []string{"files", "hint", "mix", "mpicall", "shmabi", "team", "testenv", "mpix"}
+
+// own says which package alone may import a module of others.
+var own = map[string]string{"github.com/emer/empi": "internal/mpix"}
 
 type listed struct {
 	ImportPath string
-	Standard   bool
 	Imports    []string
 }
 
-// packages lists the module's packages with what they import, tests left out, where they are built with tags.
+// packages lists the module's packages with what they import, tests left out, as they are built with tags.
 func packages(t *testing.T, tags string) []listed {
 	t.Helper()
-	list := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Standard,Imports", module+"/...")
+	list := exec.Command("go", "list", "-tags", tags, "-json=ImportPath,Imports", module+"/...")
 	list.Env = append(os.Environ(), "CGO_ENABLED=1")
 	out, err := list.Output()
 	if err != nil {
@@ -113,45 +77,142 @@ func packages(t *testing.T, tags string) []listed {
 	}
 }
 
-func within(pkg, folder string) bool {
-	return folder == "" || pkg == folder || strings.HasPrefix(pkg, folder+"/")
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
+func withinAny(pkg string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool { return within(pkg, f) })
+}
+
+// ruleOf returns the rule for a package, nil = none.
+func ruleOf(pkg string) *rule {
+	if i := slices.IndexFunc(rules, func(r rule) bool { return within(pkg, r.folder) }); i >= 0 {
+		return &rules[i]
+	}
+	return nil
+}
+
+// broken says what of a package's imports the rules forbid.
+func broken(p listed) (faults []string) {
+	pkg := strings.TrimPrefix(p.ImportPath, module+"/")
+	r := ruleOf(pkg)
+	if r == nil {
+		return []string{pkg + ": no rule says what it may import; is this its place?"}
+	}
+	for _, imported := range p.Imports {
+		name, ours := strings.CutPrefix(imported, module+"/")
+		host, _, _ := strings.Cut(imported, "/")
+		owner := ""
+		for other, of := range own {
+			if within(imported, other) {
+				owner = of
+			}
+		}
+		switch {
+		case owner != "":
+			if pkg != owner {
+				faults = append(faults, fmt.Sprintf("%s imports %s, which only %s may", pkg, imported, owner))
+			}
+		case ours:
+			if !r.allows(pkg, name) {
+				faults = append(faults, fmt.Sprintf("%s imports %s", pkg, name))
+			}
+		case strings.Contains(host, ".") && r.others != nil:
+			if !withinAny(imported, r.others) {
+				faults = append(faults, fmt.Sprintf("%s imports %s", pkg, imported))
+			}
+		}
+	}
+	return faults
+}
+
+// allows tells whether pkg may import name, a package of ours.
+func (r *rule) allows(pkg, name string) bool {
+	leaf, ok := strings.CutPrefix(name, "internal/")
+	switch {
+	case !ok:
+		return withinAny(name, r.ours)
+	case r.folder == "internal":
+		return slices.Contains(leaves, leaf) || within(pkg, "internal/"+leaf) || within(name, pkg)
+	case r.leaves == nil:
+		return true
+	default:
+		return withinAny(leaf, r.leaves)
+	}
 }
 
 func TestImports(t *testing.T) {
 	for _, tags := range []string{"", "mpi,otf2"} {
-		t.Run("tags="+tags, func(t *testing.T) { testImports(t, packages(t, tags)) })
+		t.Run("tags="+tags, func(t *testing.T) {
+			list := packages(t, tags)
+			if len(list) < 20 {
+				t.Fatalf("go list knows only %d packages", len(list))
+			}
+			used := make(map[string]bool)
+			for _, p := range list {
+				for _, fault := range broken(p) {
+					t.Error(fault)
+				}
+				if r := ruleOf(strings.TrimPrefix(p.ImportPath, module+"/")); r != nil {
+					used[r.folder] = true
+				}
+			}
+			for _, r := range rules {
+				if !used[r.folder] {
+					t.Errorf("the rule of %s is for no package", r.folder)
+				}
+			}
+		})
 	}
 }
 
-func testImports(t *testing.T, list []listed) {
-	if len(list) < 20 {
-		t.Fatalf("go list knows %d packages only", len(list))
+// The test of the test: each rule fails when it is broken, and so do the rules that hold for all.
+func TestRulesFail(t *testing.T) {
+	breaks := map[string][2]string{ // by folder: who imports what
+		"cmd":              {"cmd/moriens", "bench/timing"},
+		"bench":            {"bench/agent", "cmd/moriens"},
+		"app":              {"app/measure", "cmd/moriens"},
+		"conclude/carry":   {"conclude/carry", "analysis/space"},
+		"conclude":         {"conclude", "app/measure"},
+		"collector/health": {"collector/health", "trace"},
+		"collector":        {"collector/store", "agent"},
+		"agent":            {"agent", "collector/cells"},
+		"analysis":         {"analysis/space", "trace"},
+		"trace":            {"trace/prv", "analysis/space"},
+		"cshim":            {"cshim/ringwriter", "internal/files"},
+		"internal":         {"internal/units", "analysis/space"},
+		"proto":            {"proto/moriens/v1", "internal/hint"},
+		"viewer":           {"viewer", "trace"},
+		"deploy":           {"deploy/slurm", "internal/hint"},
 	}
-	for _, p := range list {
-		pkg := strings.TrimPrefix(p.ImportPath, module+"/")
-		i := slices.IndexFunc(rules, func(r rule) bool { return within(pkg, r.folder) })
-		if i < 0 {
-			t.Errorf("%s: no rule says what it may import; is this its place?", pkg)
+	for _, r := range rules {
+		b, ok := breaks[r.folder]
+		if !ok {
+			t.Errorf("nothing here breaks the rule of %s", r.folder)
 			continue
 		}
-		for _, imported := range p.Imports {
-			name, ours := strings.CutPrefix(imported, module+"/")
-			first, _, _ := strings.Cut(imported, "/")
-			for other, owner := range only {
-				if within(imported, other) && pkg != owner {
-					t.Errorf("%s imports %s, as %s alone may", pkg, imported, owner)
-				}
-			}
-			switch {
-			case ours:
-				if !slices.ContainsFunc(rules[i].ours, func(f string) bool { return within(name, f) }) {
-					t.Errorf("%s imports %s", pkg, name)
-				}
-			case strings.Contains(path.Base(first), ".") && rules[i].others != nil:
-				if !slices.ContainsFunc(rules[i].others, func(f string) bool { return within(imported, f) }) {
-					t.Errorf("%s imports %s", pkg, imported)
-				}
-			}
+		if of := ruleOf(b[0]); of == nil || of.folder != r.folder {
+			t.Errorf("%s is not under the rule of %s", b[0], r.folder)
 		}
+		if len(broken(listed{module + "/" + b[0], []string{module + "/" + b[1]}})) != 1 {
+			t.Errorf("%s may import %s", b[0], b[1])
+		}
+		if r.leaves != nil && len(broken(listed{module + "/" + b[0], []string{module + "/internal/golden"}})) != 1 {
+			t.Errorf("%s may import internal/golden, which only tests may", b[0])
+		}
+		if r.others != nil && len(broken(listed{module + "/" + b[0], []string{"example.com/x"}})) != 1 {
+			t.Errorf("%s may import example.com/x", b[0])
+		}
+	}
+	for _, p := range []listed{
+		{module + "/else", nil},
+		{module + "/internal/units", []string{module + "/internal/wire"}},
+		{module + "/collector/store", []string{"github.com/emer/empi/mpi"}},
+	} {
+		if len(broken(p)) != 1 {
+			t.Errorf("%v passes", p)
+		}
+	}
+	if faults := broken(listed{module + "/internal/mpix", []string{"github.com/emer/empi/mpi", module + "/internal/team"}}); faults != nil {
+		t.Error(faults)
 	}
 }

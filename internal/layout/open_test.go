@@ -23,8 +23,8 @@ var openers = map[string][]string{
 // excused are folders and files that may use them, and why. All others open what is to be read by internal/files.
 var excused = map[string]string{
 	"internal/files":      "it is the opener",
-	"internal/bench":      "reads /proc",
-	"internal/doctor":     "reads /proc and /sys, and makes a file to try memory",
+	"bench/timing":        "reads /proc",
+	"app/doctor":          "reads /proc and /sys, and makes a file to try memory",
 	"internal/ticks":      "reads /proc and /sys",
 	"agent/sched":         "reads /proc",
 	"agent/ring":          "opens rings: no link, no wait, of this user, regular",
@@ -33,24 +33,22 @@ var excused = map[string]string{
 	"collector/journal":   "the lock in its own directory: no link, made if it is not there",
 	"internal/segment":    "goes on writing its own files",
 	"internal/rendezvous": "no link, no wait, of this user, regular",
-	"internal/job":        "the terminal",
-	"internal/export":     "makes new files",
+	"app/job":             "the terminal",
+	"app/export":          "makes new files",
 	"trace/rundir":        "makes new files",
 
-	"internal/measure/meeting.go": "no link, no wait, of this user, regular; a directory",
-	"internal/measure/preload.go": "the log that it writes",
-	"internal/measure/figures.go": "reads /proc",
+	"app/measure/meeting.go": "no link, no wait, of this user, regular; a directory",
+	"app/measure/preload.go": "the log that it writes",
+	"app/measure/figures.go": "reads /proc",
 
-	"analysis/dbscan/bench": "a measuring program",
-	"cshim":                 "generators and measuring programs",
-	"internal/golden":       "of tests",
-	"internal/mpitest":      "of tests",
-	"internal/slurmtest":    "of tests",
+	"internal/golden":    "of tests",
+	"internal/mpitest":   "of tests",
+	"internal/slurmtest": "of tests",
 }
 
 // reading are those of the excused that read files of run directories too, and may only make new ones beside the
 // opener: os.Open and os.ReadFile are for none of their files.
-var reading = []string{"internal/export", "trace/rundir", "internal/segment", "agent/spool", "agent/symbol"}
+var reading = []string{"app/export", "trace/rundir", "internal/segment", "agent/spool", "agent/symbol"}
 
 func excuse(file string) (string, bool) {
 	for name := file; name != "."; name = filepath.Dir(name) {
@@ -65,7 +63,7 @@ func excuse(file string) (string, bool) {
 func TestOneOpener(t *testing.T) {
 	root := filepath.Join("..", "..")
 	used := make(map[string]bool)
-	for _, folder := range []string{"agent", "analysis", "cmd", "collector", "cshim", "internal", "trace", "viewer"} {
+	for _, folder := range []string{"agent", "analysis", "app", "bench", "cmd", "collector", "conclude", "cshim", "internal", "trace", "viewer"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

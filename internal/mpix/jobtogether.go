@@ -11,7 +11,7 @@ import (
 
 	"github.com/emer/empi/mpi"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // lengths returns all members' lists of numbers, one after the other. All lists are equally long.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a goroutine of its own. Abort ends the

@@ -2,7 +2,7 @@
 //
 // Open gives this process its place in the MPI job that it was started in, where the program is built with the tag mpi, as
 // bin/moriens-mpi is, and a team of one where it is not. Code that talks through a Transport is the same for both. Package
-// analysis/team says what the calls mean.
+// internal/team says what the calls mean.
 //
 // Whatever is sent lies in memory of C while MPI has it: libraries that register memory with a network adapter follow what the C
 // library gives back to the system, and not what the Go runtime does. It goes in pieces of some megabytes, however much there is. A
@@ -16,7 +16,7 @@ import (
 	"errors"
 	"fmt"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Transport is one member's view of a team that can also send messages, wait, and end.

@@ -10,8 +10,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
 	"moriens/internal/hint"
+	"moriens/internal/team"
 )
 
 // each has all members do something at once, and returns their errors by rank.

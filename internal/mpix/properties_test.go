@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A property is what holds for a team of any size and kind: each member finds it so.

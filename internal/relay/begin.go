@@ -3,7 +3,7 @@ package relay
 import (
 	"fmt"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // Most is collective: it returns what most of all members' calls are on, of several the least; false where there are none.

@@ -1,6 +1,6 @@
 // Package relay is a team whose members hear each other through the first one: what each gives goes to it, and what the call comes to goes back.
 //
-// In come what the members give to one call of a team (analysis/team), by rank; out come what each of them is given. Bytes come over a network, and are checked: what does not fit the call
+// In come what the members give to one call of a team (internal/team), by rank; out come what each of them is given. Bytes come over a network, and are checked: what does not fit the call
 // is an error, with the rank of who gave it.
 package relay
 
@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 

@@ -9,8 +9,8 @@ import (
 	"sync"
 	"testing"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 

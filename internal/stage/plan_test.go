@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"moriens/analysis/team"
 	"moriens/internal/stage"
+	"moriens/internal/team"
 )
 
 // What needs a stage that came to nothing is not begun; all others are, and what needs those that are not begun is neither.

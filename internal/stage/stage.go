@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 )
 
 // A Stage is one that has begun.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 )
 

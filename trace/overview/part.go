@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sort"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 )
 

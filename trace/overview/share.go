@@ -1,7 +1,7 @@
 package overview
 
 import (
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 )
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/palette"
 )

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/internal/units"
 	"moriens/trace"
 )

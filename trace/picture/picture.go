@@ -21,8 +21,8 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"moriens/analysis/team"
 	"moriens/internal/plain"
+	"moriens/internal/team"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/palette"

@@ -20,7 +20,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/palette"

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"moriens/analysis/team"
 	"moriens/internal/mix"
+	"moriens/internal/team"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/palette"

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/overview"

@@ -4,7 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"moriens/analysis/team"
+	"moriens/internal/team"
 	"moriens/trace"
 )
 

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"moriens/analysis/team"
 	"moriens/internal/files"
+	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/overview"
 	"moriens/trace/parquet"

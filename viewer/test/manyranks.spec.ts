@@ -32,7 +32,7 @@ beforeAll(async () => {
   browser = await launch();
   work = mkdtempSync(join(tmpdir(), 'viewer-many-'));
   dir = join(work, 'run');
-  await promisify(execFile)('go', ['run', './internal/measure/endbench', '-one', '-all', '-ranks', `${RANKS}`, '-bursts', '200000', '-dir', dir], { cwd: ROOT });
+  await promisify(execFile)('go', ['run', './bench/end', '-one', '-all', '-ranks', `${RANKS}`, '-bursts', '200000', '-dir', dir], { cwd: ROOT });
   tables = await tablesOf(dir);
 });
 afterAll(async () => {

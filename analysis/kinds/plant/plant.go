@@ -9,7 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"moriens/analysis/partition"
+	"moriens/analysis/grouping"
 	"moriens/analysis/sequence"
 	"moriens/analysis/space"
 )
@@ -132,8 +132,8 @@ type Run struct {
 }
 
 // Bursts are the run as a clustering takes it. They share the run's columns.
-func (r *Run) Bursts() partition.Bursts {
-	b := partition.Bursts{Columns: space.Columns{DurationNS: r.DurationNS}, Before: r.Before, After: r.After, ThreadEnds: r.ThreadEnds, Anchors: r.Anchors}
+func (r *Run) Bursts() grouping.Bursts {
+	b := grouping.Bursts{Columns: space.Columns{DurationNS: r.DurationNS}, Before: r.Before, After: r.After, ThreadEnds: r.ThreadEnds, Anchors: r.Anchors}
 	if r.Counters != nil {
 		b.CounterNames, b.Counters = CounterNames, r.Counters
 	}

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"moriens/analysis/team"
 	"moriens/internal/mpix"
+	"moriens/internal/team"
 )
 
 // Run does work at each member of a team of so many in this process, and returns by rank what each has made, and the first error with its rank.

@@ -1,0 +1,38 @@
+package grouping
+
+import (
+	"errors"
+
+	"moriens/analysis/refine"
+	"moriens/internal/team"
+)
+
+// ErrHalted is why there is no result where Options.Halt was true before there were clusters.
+var ErrHalted = refine.ErrHalted
+
+// over ends at all members what Options.Halt ends at one.
+func (c *computation) over() error { return c.overAt(c.team) }
+
+func (c *computation) overAt(t team.Team) error {
+	halted, err := team.Any(t, c.options.Halt != nil && c.options.Halt())
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
+}
+
+// agree makes an error of one member one of all; ErrHalted stays what it is.
+func (c *computation) agree(err error) error {
+	halted := errors.Is(err, ErrHalted)
+	if halted {
+		err = nil
+	}
+	if err := team.Explain(c.team, err); err != nil {
+		return err
+	}
+	halted, err = team.Any(c.team, halted)
+	if err == nil && halted {
+		err = ErrHalted
+	}
+	return err
+}

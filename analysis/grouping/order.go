@@ -1,0 +1,424 @@
+package grouping
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+
+	"moriens/analysis/dbscan"
+	"moriens/analysis/kinds"
+	"moriens/analysis/refine"
+	"moriens/analysis/sequence"
+	"moriens/analysis/space"
+	"moriens/analysis/workers"
+	"moriens/internal/team"
+)
+
+// byKinds says that clusters are what density proposes and order decides, not one density or ClusteringSuite's refinement.
+func (o *Options) byKinds() bool { return o.Fixed == nil && !o.Strict && o.Kinds != KindsByScore }
+
+// A kinding is the bursts of the groups as package kinds wants them.
+type kinding struct {
+	*computation
+	groups []*group
+	rows   []int32 // of all bursts that are clustered here
+	bursts kinds.Bursts
+	scale  []float64 // by dimension, what coordinates are multiplied by; nil = they stay as they are
+	leaves []kinds.Leaf
+	nodes  []refine.Node // by leaf
+	leafOf []int32       // per burst that is clustered
+}
+
+// findKinds finds basins of density, clusters each, and has order decide which clusters are kinds.
+func (c *computation) findKinds(groups []*group, r *Result) error {
+	k := &kinding{computation: c, groups: groups}
+	if err := k.collect(); err != nil {
+		return err
+	}
+	p, err := kinds.Propose(k.bursts, c.options.ForKinds())
+	if err != nil {
+		return err
+	}
+	basins, err := k.cluster(p, r)
+	if err != nil {
+		return err
+	}
+	return k.decide(p, basins, r)
+}
+
+// decide has order decide, and gives the bursts their clusters and kinds.
+func (k *kinding) decide(p *kinds.Proposal, basins []*group, r *Result) error {
+	c := k.computation
+	proposed := &Proposed{
+		Options: c.options, Bursts: &k.bursts, Groups: foundIn(k.groups), Proposal: p, Basins: foundIn(basins), Leaves: k.leaves, Nodes: k.nodes, LeafOf: k.leafOf,
+		Scale: k.scale, TimeNS: c.bursts.DurationNS, Spare: r.Labels,
+	}
+	rows := k.rows
+	if len(rows) == len(r.Labels) {
+		rows = nil // all are clustered
+	} else {
+		proposed.TimeNS, proposed.Spare = make([]int64, len(rows)), nil
+		workers.Chunks(len(rows), k.workers, func(_, from, to int) {
+			for i := from; i < to; i++ {
+				proposed.TimeNS[i] = c.bursts.DurationNS[rows[i]]
+			}
+		})
+	}
+	proposed.DurationNS = func(i int) int64 { return proposed.TimeNS[i] }
+	made, err := proposed.Decide(r)
+	if err != nil {
+		return err
+	}
+	made.Label(r, rows)
+	c.stopped, c.decided = r.Stopped, made
+	tallies, sizes := make([]*GroupTally, len(k.groups)), make([]int, len(k.groups))
+	for i, g := range k.groups {
+		sizes[i] = len(g.rows)
+	}
+	workers.Every(sizes, k.workers, func(i int) { tallies[i] = k.tally(k.groups[i], r.Labels) })
+	return Describe(k.team, proposed.Groups, tallies)
+}
+
+// ForKinds are the options of package kinds.
+func (o *Options) ForKinds() kinds.Options {
+	return kinds.Options{
+		Least: o.leastEps(), Unaligned: o.Unaligned, Unstrated: o.Unstrated, Unordered: o.Kinds == KindsByDensity, Crowded: o.Crowded, MinPts: o.minPts,
+		Workers: max(1, o.Workers), Halt: o.Halt,
+	}
+}
+
+// Timed says that the logarithm of the duration is the one dimension.
+func Timed(dims []space.Dim) bool {
+	return len(dims) == 1 && dims[0].Num == space.Duration && dims[0].Den == "" && dims[0].Scale == space.Log
+}
+
+// Steady says by dimension whether what disturbs a burst does not change it.
+func Steady(dims []space.Dim) (list []bool) {
+	for _, d := range dims {
+		list = append(list, d.Scale == space.Log && d.Den == "" && strings.Contains(d.Num, "_INS"))
+	}
+	return list
+}
+
+// Plain says that the unit of a dimension says nothing of its noise: for kinds it is scaled to its range.
+func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
+
+// CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
+// the last burst has come. Of nil dimensions, which are found later, it is right for either that may be chosen.
+func CheckCells(dims []space.Dim, resolution, side float64) error {
+	if i := slices.IndexFunc(dims, Plain); i >= 0 {
+		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
+	}
+	most := math.Inf(1)
+	choices := [][]space.Dim{dims}
+	if dims == nil {
+		choices = [][]space.Dim{withCounters, withoutCounters}
+	}
+	for _, d := range choices {
+		most = min(most, MostSide(d, resolution))
+	}
+	if side > most*(1+0x1p-40) {
+		return fmt.Errorf("micro-cells of side %v: want at most %v, with which the least Eps of kinds can be told", side, most)
+	}
+	return nil
+}
+
+// leastEps is the Eps of the finest basins.
+func (o *Options) leastEps() float64 {
+	if o.Resolution > 0 {
+		return o.Resolution
+	}
+	return kinds.DefaultLeast(Timed(o.Dims))
+}
+
+// MostSide is how long a side the cells may have in which kinds are found, for a least Eps of resolution, 0 = the default, and how long it is where nothing else is said.
+func MostSide(dims []space.Dim, resolution float64) float64 {
+	o := Options{Dims: dims, Resolution: resolution}
+	side := kinds.MostSide(len(dims), o.leastEps())
+	if Timed(dims) { // speeds are found to a hundredth
+		side = min(side, kinds.MostSide(1, kinds.DefaultLeast(true)))
+	}
+	return side
+}
+
+// collect makes cells of the bursts that are clustered.
+func (k *kinding) collect() error {
+	c := k.computation
+	n := c.bursts.Len()
+	count := 0
+	for _, g := range k.groups {
+		count += len(g.rows)
+	}
+	of := make([]int32, n)
+	if count < n {
+		for row := range of {
+			of[row] = kinds.None
+		}
+	}
+	for i, g := range k.groups {
+		workers.Chunks(len(g.rows), c.workers, func(_, from, to int) {
+			for _, row := range g.rows[from:to] {
+				of[row] = int32(i)
+			}
+		})
+	}
+	dims := c.options.Dims
+	b := &k.bursts
+	b.Dims, b.Groups, b.Nodes, b.Team = len(dims), len(k.groups), c.bursts.Nodes, c.team
+	b.Timed, b.Side, b.Steady = Timed(dims), MostSide(dims, c.options.Resolution), Steady(dims)
+	if k.rows = c.candidates; count < len(k.rows) {
+		k.rows = make([]int32, 0, count)
+		for row, g := range of {
+			if g != kinds.None {
+				k.rows = append(k.rows, int32(row))
+			}
+		}
+	}
+	b.Group = of
+	if count < n {
+		b.Group = slices.DeleteFunc(of, func(g int32) bool { return g == kinds.None })
+	}
+	if c.bursts.ThreadEnds != nil {
+		k.placeThreads()
+	}
+	if err := k.findScale(); err != nil {
+		return err
+	}
+	k.placeCells()
+	if c.options.By == ByNone && c.bursts.Before != nil {
+		b.Call = make([]int64, len(k.rows))
+		for i, row := range k.rows {
+			b.Call[i] = int64(c.bursts.Before[row])<<32 | int64(c.bursts.After[row])
+		}
+	}
+	return nil
+}
+
+// placeThreads says where threads end, and where there are gaps and anchors, among the bursts that are clustered.
+func (k *kinding) placeThreads() {
+	c, b := k.computation, &k.bursts
+	threads := len(c.bursts.ThreadEnds)
+	b.Ends = make([]int, threads)
+	if c.bursts.Gaps != nil {
+		b.Gaps = make([][]int32, threads)
+	}
+	if c.bursts.Anchors != nil {
+		b.Anchors = make([][]sequence.Anchor, threads)
+	}
+	place := func(row int) int32 { return int32(row) } // of a burst among those that are clustered
+	if len(k.rows) < c.bursts.Len() {
+		place = func(row int) int32 {
+			at, _ := slices.BinarySearch(k.rows, int32(row))
+			return int32(at)
+		}
+	}
+	begin := 0
+	for t, end := range c.bursts.ThreadEnds {
+		first := place(begin)
+		at := func(i int) int32 { return place(min(max(begin, begin+i), end)) - first }
+		b.Ends[t] = int(place(end))
+		if b.Gaps != nil {
+			for _, g := range c.bursts.Gaps[t] {
+				b.Gaps[t] = append(b.Gaps[t], at(int(g)))
+			}
+		}
+		if b.Anchors != nil {
+			for _, a := range c.bursts.Anchors[t] {
+				b.Anchors[t] = append(b.Anchors[t], sequence.Anchor{At: int(at(a.At)), Event: a.Event})
+			}
+		}
+		begin = end
+	}
+}
+
+// findScale has dimensions whose unit says nothing of their noise, plain durations and counters, scaled to their range.
+func (k *kinding) findScale() error {
+	dims := k.options.Dims
+	if !slices.ContainsFunc(dims, Plain) {
+		return nil
+	}
+	lo, hi := make([]float64, len(dims)), make([]float64, len(dims))
+	ranges(k.space.Coordinates(nil, k.rows), lo, hi)
+	if err := team.Bounds(k.team, lo, hi); err != nil {
+		return err
+	}
+	k.scale = make([]float64, len(dims))
+	for j, d := range dims {
+		k.scale[j] = 1
+		if Plain(d) && hi[j] > lo[j] {
+			k.scale[j] = 1 / (hi[j] - lo[j])
+		}
+	}
+	return nil
+}
+
+// mostCell bounds the cells of coordinates that are far out.
+const mostCell = 1 << 29
+
+func cellOf(v, side float64) int32 {
+	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
+}
+
+// LengthCell is the cell of a burst's length, as far as its kinds.Step tells it: so whoever knows no more finds the same.
+func LengthCell(durationNS int64, side float64) int32 {
+	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
+}
+
+func (k *kinding) placeCells() {
+	b, dims := &k.bursts, k.bursts.Dims
+	b.Cell = make([]int32, len(k.rows)*dims)
+	b.Length = b.Cell
+	if !b.Timed {
+		b.Length = make([]int32, len(k.rows))
+	}
+	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
+		var coords []float64
+		for from < to {
+			end := min(from+1<<12, to)
+			coords = k.coordinates(coords[:0], k.rows[from:end])
+			for i, v := range coords {
+				b.Cell[from*dims+i] = cellOf(v, b.Side)
+			}
+			if !b.Timed {
+				for i := from; i < end; i++ {
+					b.Length[i] = LengthCell(k.computation.bursts.DurationNS[k.rows[i]], b.Side)
+				}
+			}
+			from = end
+		}
+	})
+}
+
+// coordinates of bursts, as kinds have them.
+func (k *kinding) coordinates(to []float64, rows []int32) []float64 {
+	to = k.space.Coordinates(to, rows)
+	if k.scale != nil {
+		for i := range to {
+			to[i] *= k.scale[i%len(k.scale)]
+		}
+	}
+	return to
+}
+
+// manyBursts is how many bursts make it worth while to collect at once what a step has left: it would stay beside what is allocated next, and
+// to touch new memory takes longer than to find the old.
+const manyBursts = 1 << 20
+
+func sweep(bursts int) {
+	if bursts >= manyBursts {
+		runtime.GC()
+	}
+}
+
+// cluster clusters the basins, each by itself.
+func (k *kinding) cluster(p *kinds.Proposal, r *Result) ([]*group, error) {
+	basins := make([]*group, len(p.Basins))
+	for i, x := range p.Basins {
+		of := k.groups[x.Group]
+		basins[i] = &group{Clustered: Clustered{Group: Group{Before: of.Before, After: of.After, Bursts: int(x.Bursts)}}}
+	}
+	for i, list := range workers.Lists(len(k.rows), len(basins), k.workers, func(i int) int32 { return p.Of[i] }) {
+		basins[i].rows = list
+		workers.Chunks(len(list), k.workers, func(_, from, to int) {
+			for at := from; at < to; at++ {
+				list[at] = k.rows[list[at]]
+			}
+		})
+	}
+	c := k.computation
+	if err := k.findDensities(p, basins); err != nil {
+		return nil, err
+	}
+	if err := c.bring(basins, func(basins []*group) error { return k.scatter(p, basins) }); err != nil {
+		return nil, err
+	}
+	input := refine.Bursts{DurationNS: c.spread.durationNS, Ends: c.bursts.ThreadEnds, Team: c.team, Home: c.home}
+	for _, g := range basins {
+		input.Groups = append(input.Groups, refine.Group{
+			Rows: g.at, Points: g.points, Index: g.index, Shared: g.place == everywhere, Eps: g.Ladder[:1], MinPts: g.MinPts,
+		})
+		g.points, g.index = dbscan.Points{}, nil
+	}
+	o := c.options.Refinement()
+	o.Unscored = true
+	refined, err := refine.Run(input, o)
+	if err != nil {
+		return nil, err
+	}
+	k.leafOf, c.spread, p.Of = p.Of, spread{}, nil // memory
+	for _, g := range basins {
+		g.rows, g.at = nil, nil
+	}
+	input.Groups = nil
+	sweep(len(k.rows))
+	k.nodes = refined.Nodes
+	var leaf []int32
+	k.leaves, leaf = Leaves(p, k.nodes)
+	workers.Chunks(len(k.rows), k.workers, func(_, from, to int) {
+		for i, row := range k.rows[from:to] {
+			k.leafOf[from+i] = leaf[refined.Labels[row]]
+		}
+	})
+	return basins, nil
+}
+
+// scatter fills in the coordinates of the basins' bursts, and how far they reach: in one pass through all bursts, for to gather those of each basin would take as many.
+func (k *kinding) scatter(p *kinds.Proposal, basins []*group) error {
+	dims, ends := k.bursts.Dims, k.bursts.Ends
+	reach := make([][2][]float64, max(1, k.workers)) // by worker and basin
+	workers.Chunks(len(k.rows), k.workers, func(w, from, to int) {
+		if from == to {
+			return
+		}
+		next := make([]int, len(basins)) // where the coordinates of a basin's next burst go
+		lo, hi := make([]float64, dims*len(basins)), make([]float64, dims*len(basins))
+		ranges(nil, lo, hi)
+		for i, g := range basins {
+			at, _ := slices.BinarySearch(g.rows, k.rows[from])
+			next[i] = at * dims
+		}
+		var coords []float64
+		for from < to {
+			end, shift := min(from+1<<12, to), 0.
+			if p.Shift != nil {
+				thread, _ := slices.BinarySearch(ends, from+1)
+				end, shift = min(end, ends[thread]), p.Shift[thread]
+			}
+			coords = k.coordinates(coords[:0], k.rows[from:end])
+			for i, basin := range p.Of[from:end] {
+				at := next[basin]
+				next[basin] += dims
+				to, lo, hi := basins[basin].points.Coords[at:at+dims], lo[int(basin)*dims:], hi[int(basin)*dims:]
+				for j, v := range coords[i*dims : (i+1)*dims] {
+					v -= shift
+					to[j], lo[j], hi[j] = v, min(lo[j], v), max(hi[j], v)
+				}
+			}
+			from = end
+		}
+		reach[w] = [2][]float64{lo, hi}
+	})
+	for _, x := range reach {
+		for at := range x[0] {
+			g := basins[at/dims]
+			g.Lo[at%dims], g.Hi[at%dims] = min(g.Lo[at%dims], x[0][at]), max(g.Hi[at%dims], x[1][at])
+		}
+	}
+	return nil
+}
+
+// Leaves are the clusters of the basins, which are nodes of a refinement; of are their numbers, by node.
+func Leaves(p *kinds.Proposal, nodes []refine.Node) (leaves []kinds.Leaf, of []int32) {
+	last := refine.Noise
+	for _, n := range nodes {
+		last = max(last, n.ID)
+	}
+	of = slices.Repeat([]int32{kinds.None}, 1+int(last))
+	for i, n := range nodes {
+		of[n.ID] = int32(i)
+		leaves = append(leaves, kinds.Leaf{Stratum: p.Basins[n.Group].Stratum, Bursts: int64(n.Bursts)})
+	}
+	return leaves, of
+}

@@ -1,0 +1,74 @@
+package measure
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"moriens/agent"
+	"moriens/agent/cells"
+	"moriens/analysis/grouping"
+	"moriens/internal/hint"
+	"moriens/internal/rendezvous"
+)
+
+// Cells say that bursts stay on their nodes, as sequences of micro-cells.
+type Cells struct {
+	Side float64 // of a micro-cell, in units of the coordinates; 0 = by the options' resolution
+}
+
+// spec says what agents make micro-cells by; empty where bursts are sent. It has to be the same at all agents, and at the collector.
+func (c *Cells) spec(o grouping.Options) string {
+	if c == nil {
+		return ""
+	}
+	or := func(text string, given bool) string {
+		if given {
+			return text
+		}
+		return "auto"
+	}
+	var dims []string
+	for _, d := range o.Dims {
+		dims = append(dims, d.String())
+	}
+	shortest := o.Filter.MinNS
+	if o.Filter.Auto { // the collector finds it
+		shortest = 0
+	}
+	return fmt.Sprintf("dims %s, by %s, side %s, resolution %s, min-duration %s", or(strings.Join(dims, ","), len(dims) > 0), or(o.By.String(), o.By != grouping.ByAuto),
+		or(fmt.Sprint(c.Side), c.Side > 0), or(fmt.Sprint(o.Resolution), o.Resolution > 0), time.Duration(shortest))
+}
+
+// keep is how an agent keeps bursts; nil where it sends them.
+func (c *Cells) keep(o grouping.Options, log *slog.Logger) (*agent.Cells, error) {
+	if c == nil {
+		return nil, nil
+	}
+	config := cells.Config{Dims: o.Dims, By: o.By, Side: c.Side, Resolution: o.Resolution, Kinds: true, Log: log}
+	if !o.Filter.Auto {
+		config.MinNS = o.Filter.MinNS
+	}
+	keeper, err := cells.New(config)
+	if err != nil {
+		return nil, hint.With(err, "give a side that fits the dimensions with --cell-side, or leave it and --dims out")
+	}
+	return &agent.Cells{Keeper: keeper, Spec: c.spec(o)}, nil
+}
+
+// agree says what is wrong where an agent was not told to keep its bursts as the collector expects it.
+func (c *Cells) agree(meet rendezvous.Rendezvous, o grouping.Options) error {
+	told := c.spec(o)
+	const same = "give the agent the collector's --dims, --by, --min-duration, --resolution and --cell-side"
+	switch {
+	case told == meet.Cells:
+		return nil
+	case told == "":
+		return hint.With(fmt.Errorf("the collector of run %s expects agents to keep bursts as micro-cells: %s", meet.Run, meet.Cells), "start this one with --cells; "+same)
+	case meet.Cells == "":
+		return hint.With(fmt.Errorf("the collector of run %s expects agents to send bursts, and this one was told to keep them", meet.Run),
+			"start it without --cells (MORIENS_CELLS), or the collector with it")
+	}
+	return hint.With(fmt.Errorf("the collector of run %s expects micro-cells of %s; this agent was told %s", meet.Run, meet.Cells, told), same)
+}

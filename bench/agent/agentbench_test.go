@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The table has a row for each number of ranks and each directory of programs, and all that ranks have recorded came. What the figures are is not judged.
+func TestAgentBench(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "moriens"), "../../cmd/moriens")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out bytes.Buffer
+	if err := run(&out, []string{bin, bin}, "1,3", 500, 1, 300*time.Millisecond, 500*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 2+2*2 {
+		t.Fatalf("%d lines:\n%s", len(lines), out.String())
+	}
+	for i, line := range lines {
+		if strings.Count(line, "|") != strings.Count(lines[0], "|") {
+			t.Errorf("columns: %s", line)
+		}
+		if row := []string{"| 1 | 500 | ", "| 3 | 500 | "}[max(i-2, 0)/2]; i >= 2 && !strings.HasPrefix(line, row) {
+			t.Errorf("%s: want %s", line, row)
+		}
+	}
+	if err := run(&out, []string{bin}, "0", 1, 1, 0, 0); err == nil {
+		t.Error("no ranks are taken")
+	}
+	if err := run(&out, []string{filepath.Join(bin, "nowhere")}, "1", 1, 1, 0, 0); err == nil {
+		t.Error("programs that are not there are taken")
+	}
+}

@@ -1,0 +1,79 @@
+// Command agentbench measures what a node's agent takes of its node while ranks run, and prints a table in Markdown:
+//
+//	make bench-agent
+//
+// Agent and collector run as processes of their own, as in a batch job, with TLS between them. The ranks are rings that this process
+// writes as libmoriens.so would: each of so many MPI calls a second, a send with two counters of the burst before it, every tenth a reduction of all ranks.
+// What is measured is a while in the middle of the run, without its start and its end. With several directories of programs each measurement is made with all
+// of them in turn, so that versions can be compared on a machine that does other things too.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"moriens/bench/timing"
+)
+
+func main() {
+	ranks := flag.String("ranks", "1,4,16,64", "numbers of ranks on the node")
+	rate := flag.Int("rate", 1000, "MPI calls a second of each rank")
+	rounds := flag.Int("rounds", 3, "measurements of each")
+	warm := flag.Duration("warm", 10*time.Second, "how long ranks run before it is measured")
+	span := flag.Duration("for", 30*time.Second, "how long is measured")
+	bin := flag.String("bin", "bin", "directories with moriens, by commas")
+	flag.Parse()
+	if err := run(os.Stdout, strings.Split(*bin, ","), *ranks, *rate, *rounds, *warm, *span); err != nil {
+		fmt.Fprintln(os.Stderr, "agentbench:", err)
+		os.Exit(1)
+	}
+}
+
+// run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of processor time the least and the greatest too.
+func run(out io.Writer, bins []string, rankList string, rate, rounds int, warm, span time.Duration) error {
+	list, err := timing.Numbers("-ranks", rankList)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "| ranks | calls/s of each | programs | agent, % of a core per rank | least … greatest | us a call | sleeps/s | MiB at most | of it rings, MiB | collector, us a call |")
+	fmt.Fprintln(out, "|"+strings.Repeat("---|", 10))
+	for _, ranks := range list {
+		costs := make([][]cost, len(bins))
+		for range rounds {
+			for i, bin := range bins {
+				c, err := measure(bin, load{ranks: ranks, rate: rate, warm: warm, span: span})
+				if err != nil {
+					return err
+				}
+				costs[i] = append(costs[i], c)
+			}
+		}
+		for i, bin := range bins {
+			printRow(out, bin, ranks, rate, costs[i])
+		}
+	}
+	return nil
+}
+
+func printRow(out io.Writer, bin string, ranks, rate int, costs []cost) {
+	const mib = 1 << 20
+	of := func(figure func(cost) float64) (least, median, greatest float64) {
+		var list []float64
+		for _, c := range costs {
+			list = append(list, figure(c))
+		}
+		return timing.Interval(list)
+	}
+	calls := float64(ranks * rate)
+	least, median, greatest := of(func(c cost) float64 { return 100 * c.agent / float64(ranks) })
+	_, sleeps, _ := of(func(c cost) float64 { return c.sleeps })
+	_, peak, _ := of(func(c cost) float64 { return c.peak })
+	_, rings, _ := of(func(c cost) float64 { return c.rings })
+	_, collector, _ := of(func(c cost) float64 { return c.collector })
+	fmt.Fprintf(out, "| %d | %d | %s | %.3f | %.3f … %.3f | %.2f | %.0f | %.0f | %.0f | %.2f |\n", ranks, rate, bin, median, least, greatest,
+		median*float64(ranks)*1e4/calls, sleeps, peak/mib, rings/mib, collector*1e6/calls)
+}

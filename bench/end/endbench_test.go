@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"moriens/conclude/retention"
+	"moriens/internal/anchor"
+	"moriens/internal/units"
+)
+
+// What was planted is found, at full length and with few iterations, of ranks on several nodes and with counters; how long it takes is not judged.
+func TestEnd(t *testing.T) {
+	for _, j := range []job{newJob(100, 60_000, false), newJob(70, 20_000, true)} {
+		e, err := measure(j, retention.Options{Budget: retention.DefaultBudget}, "", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Phases != 2 || e.Found != j.iterations || !e.Slow || !e.Odd || e.Messages == 0 || len(e.Missing) > 0 || e.Bursts < 20_000 {
+			t.Errorf("%+v", e)
+		}
+		if len(e.Costs) < 14 || e.Costs[0].Stage != "freeze" || e.Costs[len(e.Costs)-1].Stage != "write" {
+			t.Errorf("%+v", e.Costs)
+		}
+	}
+}
+
+// The directory of a thousand ranks fits its budget, and half of it, and what was planted is in it.
+func TestBudget(t *testing.T) {
+	for _, budget := range []units.Bytes{2 << 20, 1 << 20} {
+		e, err := measure(newJob(1000, 100_000, false), retention.Options{Budget: budget}, "", "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Bytes > int64(budget) || e.Windows == 0 || !e.Slow || len(e.Missing) > 0 {
+			t.Errorf("%v: %+v", budget, e)
+		}
+	}
+}
+
+// A row for each run, a column for each run's stages.
+func TestTables(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(&out, "30000", "64", false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err != nil {
+		t.Fatal(err)
+	}
+	var e end
+	if err := json.Unmarshal(out.Bytes(), &e); err != nil {
+		t.Fatal(err)
+	}
+	other := e
+	other.Slow, other.Missing = false, []string{"there are no windows"}
+	out.Reset()
+	if err := printTables(&out, []end{e, other}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"| 64 | 86 | 30336 | ", " messages |\n", "; not the slow rank; there are no windows |\n", "| recount | ", "| stage | 64 ranks, 30336 bursts | 64 ranks, 30336 bursts |"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+	for _, mistake := range [][2]string{{"0", "1"}, {"1", "x"}, {"", "1"}} {
+		if err := run(&out, mistake[0], mistake[1], false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err == nil {
+			t.Errorf("%q bursts of %q ranks are taken", mistake[0], mistake[1])
+		}
+	}
+}
+
+// A node's windows have every call of its ranks once, as it was sent, and the messages of those calls have both ends.
+func TestWindows(t *testing.T) {
+	j := newJob(3, 200_000, false) // more meetings than windows of one each
+	whole := j.from(1, 0, j.iterations)
+	row, transfers := 0, 0
+	for n, last := 0, anchor.ID(1); n <= j.iterations; n++ {
+		w := anchor.After(uint64(n))
+		if w == last {
+			continue
+		}
+		last = w
+		for _, part := range j.window(1, w) {
+			c := part.Messages[0].GetCalls()
+			if int(c.First) != row {
+				t.Fatalf("window behind %d meetings begins with row %d, want %d", w.Anchors(), c.First, row)
+			}
+			for i, ns := range c.BurstTicks {
+				if ns != whole.calls.BurstTicks[row+i] || c.CallTicks[i] != whole.calls.CallTicks[row+i] || c.Function[i] != whole.calls.Function[row+i] {
+					t.Fatalf("row %d differs", row+i)
+				}
+			}
+			row += len(c.Function)
+			transfers += len(part.Messages[1].GetTransfers().Kind)
+		}
+	}
+	if row != len(whole.calls.Function) || transfers != len(whole.transfers.Kind) || transfers != 2*(j.iterations/2)*3 {
+		t.Errorf("%d of %d rows, %d of %d transfers", row, len(whole.calls.Function), transfers, len(whole.transfers.Kind))
+	}
+}

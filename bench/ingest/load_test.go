@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// The table has a row for each number of nodes and each pace, and all bursts were acknowledged. What the figures are is not judged.
+func TestLoad(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", filepath.Join(bin, "moriens"), "../../cmd/moriens")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var out bytes.Buffer
+	if err := run(&out, bin, "1,5", 100_000, 50_000, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"| 1 | full | 99328 | ", "| 1 | steady | 49152 | ", "| 5 | full | 97280 | ", "| 5 | steady | 46080 | "} {
+		if strings.Count(out.String(), row) != 1 {
+			t.Errorf("no %q in\n%s", row, out.String())
+		}
+	}
+	if err := run(&out, bin, "0", 1, 1, 1); err == nil {
+		t.Error("no nodes are taken")
+	}
+}
+
+// What is held is what the columns take, and little more.
+func TestHeld(t *testing.T) {
+	bytes, err := held(200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if columns := float64(8 + 8 + 4 + 2*8); bytes < columns || bytes > columns+12 {
+		t.Errorf("%.1f bytes a burst, its columns take %.0f", bytes, columns)
+	}
+}
+
+// Messages of a rank follow each other, as a collector wants them.
+func TestJob(t *testing.T) {
+	j := newJob(3)
+	var last *moriensv1.Calls
+	for i := range 3 * ranksOfNode {
+		c := j.calls(i).GetCalls()
+		if c.Ring != j.ring(i%ranksOfNode) || c.First != uint64(i/ranksOfNode)*messageBursts {
+			t.Fatalf("message %d: ring %x from call %d", i, c.Ring, c.First)
+		}
+		if i%ranksOfNode != 0 {
+			continue
+		}
+		if last != nil {
+			end := last.OriginTicks
+			for k := range last.BurstTicks {
+				end += last.BurstTicks[k] + last.CallTicks[k]
+			}
+			if c.OriginTicks != end {
+				t.Errorf("message %d starts at %d, the one before ends at %d", i, c.OriginTicks, end)
+			}
+		}
+		last = c
+	}
+}

@@ -1,0 +1,51 @@
+package conclude
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"moriens/collector/store"
+	"moriens/internal/units"
+	"moriens/trace/rundir"
+)
+
+// describeSpool adds what it has cost that an agent's spool had no room. What there was of it is known of agents that did not finish too.
+func describeSpool(m *rundir.Manifest, a *store.Agent) {
+	took, dropped := a.Spool.GetFullNs(), a.Spool.GetDropped()
+	if d := a.Done; d != nil {
+		took, dropped = d.SpoolFullNs, d.SpoolFullDropped
+	}
+	l := &m.Losses
+	l.SpoolFullSeconds += rundir.Number(time.Duration(took).Seconds())
+	l.SpoolFullDropped += int64(dropped)
+	if a.Done != nil {
+		return
+	}
+	l.RecordsUnkept += int64(a.Spool.GetUnkept())
+	switch s := a.Spool; {
+	case s.GetUnkept() > 0:
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s: the agent has ended without room in its spool; MPI calls and marks that are left in the rings of %s: %d: %s",
+			a.Hello.Host, units.Count(int64(s.UnkeptProcesses), "rank"), s.Unkept, s.Error))
+	case s.GetFull():
+		m.Notes = append(m.Notes, fmt.Sprintf("host %s: when the agent was heard of last its spool had no room: %s",
+			a.Hello.Host, cmp.Or(s.Error, "what waited for the collector took all of it")))
+	}
+}
+
+// describeAgents says what the agents that finished have used.
+func describeAgents(agents []*store.Agent) []rundir.Agent {
+	var list []rundir.Agent
+	for _, a := range agents {
+		d := a.Done
+		if d == nil {
+			continue
+		}
+		list = append(list, rundir.Agent{
+			Host: a.Hello.Host, Restarts: int(d.Restarts), CPUSeconds: rundir.Number(time.Duration(d.CpuNs).Seconds()), PeakBytes: int64(d.PeakBytes),
+			Shared: d.Shared, SpoolPeakBytes: int64(d.SpoolPeakBytes), SpoolFullSeconds: rundir.Number(time.Duration(d.SpoolFullNs).Seconds()),
+			SpoolFullDropped: int64(d.SpoolFullDropped), SpoolCutBytes: int64(d.SpoolCutBytes),
+		})
+	}
+	return list
+}

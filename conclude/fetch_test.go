@@ -1,0 +1,146 @@
+package conclude
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/analysis/grouping"
+	"moriens/collector/store"
+	"moriens/collector/windows"
+	"moriens/conclude/retention"
+	"moriens/internal/anchor"
+	"moriens/internal/stage"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// A keeper is nodes that have some transfers.
+type keeper []windows.Fetched
+
+func (k keeper) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched { return k }
+
+func (k keeper) FetchCalls(context.Context, []windows.Calls) []windows.Fetched { return k }
+
+// sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each; transfers are those of some rows of both.
+func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(rank int, rows ...int) *moriensv1.ReportRequest) {
+	s = store.New()
+	f := newFeeder(t, s, 1, "n1")
+	f.clock(1000, 1000)
+	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+		Communicator: 1, Id: 9, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2},
+	}}})
+	kinds := []moriensv1.Transfers_Kind{moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED}
+	for rank, function := range []uint32{id(t, "MPI_Send"), id(t, "MPI_Recv")} {
+		process, ring := uint64(rank+1), uint64(rank+11)
+		f.process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: 2, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
+		f.ring(&moriensv1.Ring{Ring: ring, Process: process})
+		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
+		c := &moriensv1.Calls{Ring: ring, OriginTicks: 1000, NoBurst: []uint32{0}}
+		for range messages {
+			c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 5)
+			c.Function, c.Path = append(c.Function, function), append(c.Path, 0)
+		}
+		f.calls(c)
+		n, bytes := uint64(messages), uint64(messages*100)
+		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
+			Process: process, Kind: kinds[rank : rank+1], Function: []uint32{function}, Path: []uint32{0}, Count: []uint64{n}, Bytes: []uint64{bytes},
+			PeerKind: kinds[rank : rank+1], Comm: []uint32{1}, Peer: []int32{int32(1 - rank)}, PeerCount: []uint64{n}, PeerBytes: []uint64{bytes},
+		}}})
+		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process, Transfers: n}}})
+		f.end(process, moriensv1.ProcessEnd_HOW_FINALIZED)
+	}
+	f.clock(1_001_000, 1_001_000)
+	return s, func(rank int, rows ...int) *moriensv1.ReportRequest {
+		x := &moriensv1.Transfers{Ring: uint64(rank + 11)}
+		last := 0
+		for _, row := range rows {
+			x.Kind, x.Row, x.Done = append(x.Kind, kinds[rank]), append(x.Row, int64(row-last)), append(x.Done, 1)
+			x.Peer, x.Tag, x.Comm = append(x.Peer, int32(1-rank)), append(x.Tag, 7), append(x.Comm, 1)
+			x.Bytes, x.Ordinal = append(x.Bytes, 100), append(x.Ordinal, uint64(row)+1)
+			last = row
+		}
+		return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Transfers{Transfers: x}}
+	}
+}
+
+// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its order it would go with others.
+func TestTransfersThatNodesDoNotHave(t *testing.T) {
+	const messages = 10
+	s, transfers := sendsInTurn(t, messages)
+	desk := keeper{
+		{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(0, 0, 1, 2, 4, 5, 6, 7, 8, 9)}}, {Messages: []*moriensv1.ReportRequest{transfers(1, 0, 1, 2, 3, 4)}}}},
+		{Agent: 1, Err: errors.New("the disk is gone"), Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(1, 6, 7, 8, 9)}}}},
+	}
+	r, err := Conclude(t.Context(), End{
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: desk,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Describe()
+	m := &r.Manifest.Messages
+	if m.Sends != messages || m.Receives != messages || m.Matched != messages || m.Bytes != messages*100 || !math.IsNaN(float64(m.LateSenderSeconds)) || len(m.Unmatched) > 0 {
+		t.Errorf("%+v", m)
+	}
+	if r.Manifest.Losses.TransfersLost != 2 || !strings.Contains(strings.Join(r.Manifest.Notes, "\n"), "sends and receives of ranks on n1: their agent did not give them: the disk is gone") {
+		t.Errorf("%d lost, %q", r.Manifest.Losses.TransfersLost, r.Manifest.Notes)
+	}
+	var rows []int
+	for _, x := range r.Run.Messages {
+		from, to := &r.Run.Threads[x.From].Calls, &r.Run.Threads[x.To].Calls
+		for k := range messages {
+			if from.EnterNS[k] == x.SendNS && to.EnterNS[k] == x.RecvNS {
+				rows = append(rows, k)
+			}
+		}
+	}
+	if d := cmp.Diff([]int{0, 1, 2, 4, 6, 7, 8, 9}, rows); d != "" || len(r.Run.Messages) != len(rows) {
+		t.Errorf("%d messages; of calls (-want +got):\n%s", len(r.Run.Messages), d)
+	}
+}
+
+// A part of a window that has no transfers, where these alone were asked for, is said, and what came beside it counts.
+func TestOtherMessagesThanTransfers(t *testing.T) {
+	s, transfers := sendsInTurn(t, 2)
+	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}
+	desk := keeper{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
+	r, err := Conclude(t.Context(), End{
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: desk,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node gave a message that has none: *moriensv1.ReportRequest_Done") {
+		t.Errorf("%d messages, %q", len(r.Run.Messages), said)
+	}
+}
+
+func TestRowsOfSpans(t *testing.T) {
+	for _, tt := range []struct {
+		list, want []rows
+		lacking    int // of the rows 0 to 9
+	}{
+		{nil, nil, 10},
+		{[]rows{{2, 4}}, []rows{{2, 4}}, 8},
+		{[]rows{{3, 6}, {2, 4}}, []rows{{2, 6}}, 6},
+		{[]rows{{2, 4}, {4, 5}, {7, 20}}, []rows{{2, 5}, {7, 20}}, 4},
+		{[]rows{{0, 30}, {5, 6}}, []rows{{0, 30}}, 0},
+	} {
+		got := merged(slices.Clone(tt.list))
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%v merged: %v, want %v", tt.list, got, tt.want)
+		}
+		lacking := 0
+		for _, r := range without(rows{0, 10}, got) {
+			lacking += int(r.behind - r.first)
+		}
+		if lacking != tt.lacking {
+			t.Errorf("%v leave %d of 10 rows, want %d", got, lacking, tt.lacking)
+		}
+	}
+}

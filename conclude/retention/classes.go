@@ -1,0 +1,142 @@
+package retention
+
+import (
+	"slices"
+
+	"moriens/analysis/represent"
+	"moriens/conclude/levels"
+	"moriens/internal/mpicall"
+	"moriens/internal/team"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// namer names the threads of a run as people do.
+func namer(run *trace.Run) []string {
+	names := make([]string, len(run.Threads))
+	for i := range run.Threads {
+		names[i] = rundir.NameOf(&run.Threads[i]).Short(len(run.Worlds) > 1)
+	}
+	return names
+}
+
+// classOf says what calls of a class of the MPI standard do, as ranks are compared.
+var classOf = map[mpicall.Class]represent.CallClass{
+	mpicall.PointToPoint: represent.PointToPoint, mpicall.Partitioned: represent.PointToPoint, mpicall.Persistent: represent.PointToPoint,
+	mpicall.Buffer: represent.PointToPoint, mpicall.Completion: represent.Wait, mpicall.Collective: represent.Collective,
+	mpicall.Neighbourhood: represent.Collective, mpicall.OneSided: represent.OneSided, mpicall.IO: represent.IO,
+}
+
+// CallClass is what an MPI function does, as ranks are compared.
+func CallClass(function string) represent.CallClass {
+	if id, known := mpicall.ByName(function); known {
+		if class, has := classOf[id.Class()]; has {
+			return class
+		}
+	}
+	return represent.OtherCalls
+}
+
+// classify groups the threads by what they have done in sum, and by who waited for whom at meetings.
+func (r *Reduction) classify(run *trace.Run, o Options) (*represent.Classes, error) {
+	waits, err := r.waits(run, o.Workers)
+	if err != nil {
+		return nil, err
+	}
+	calls := len(run.Clusters) + 1 // behind the clusters, the first of which is none
+	bytes := calls + int(represent.OtherCalls) + 1
+	ofKinds := slices.ContainsFunc(run.Clusters, func(x trace.Cluster) bool { return x.Known() })
+	ranks := represent.Ranks{
+		Name: r.name, Quantities: quantities(calls, ofKinds, represent.SentBytes, represent.ReceivedBytes, represent.CausedNS, represent.SufferedNS),
+	}
+	paths := make([]represent.CallClass, len(run.CallPaths))
+	for i := range run.CallPaths {
+		paths[i] = CallClass(run.CallPaths[i].Function)
+	}
+	messageSent, messageReceived, err := movedByMessages(run, r.owners)
+	if err != nil {
+		return nil, err
+	}
+	if run.Traffic != nil {
+		messageSent, messageReceived = movedInSum(run)
+	}
+	rows := make([][]float64, len(run.Threads))
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		row := make([]float64, len(ranks.Quantities))
+		kinds := t.Bursts.Kinds()
+		for k, d := range t.Bursts.DurationNS {
+			row[max(kinds[k], 0)] += float64(d)
+		}
+		for k, path := range t.Calls.Path {
+			row[calls+int(paths[path])] += float64(t.Calls.ExitNS[k] - t.Calls.EnterNS[k])
+		}
+		sent, received := moved(t, run.Traffic == nil)
+		row[bytes], row[bytes+1] = float64(sent+messageSent[i]), float64(received+messageReceived[i])
+		row[bytes+2], row[bytes+3] = float64(waits.CausedNS[i]), float64(waits.SufferedNS[i])
+		rows[i] = row
+	}
+	if rows, err = team.ByThread(r.owners, rows); err != nil {
+		return nil, err
+	}
+	ranks.Values = slices.Concat(rows...)
+	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
+}
+
+// moved is how many bytes a thread has sent and received, by transfers only where these are all.
+func moved(t *trace.Thread, transfers bool) (sent, received int64) {
+	for k, n := range t.Transfers.Bytes {
+		switch {
+		case !transfers:
+		case t.Transfers.Kind[k].Outgoing():
+			sent += n
+		default:
+			received += n
+		}
+	}
+	for k := range t.Collectives.Call {
+		sent += t.Collectives.Sent[k]
+		received += t.Collectives.Received[k]
+	}
+	return sent, received
+}
+
+// movedInSum is how many bytes each thread has sent and received as the sums of its rank tell, which its threads share evenly.
+func movedInSum(run *trace.Run) (sent, received []int64) {
+	sent, received = make([]int64, len(run.Threads)), make([]int64, len(run.Threads))
+	of := make(map[[2]int][]int)
+	for i := range run.Threads {
+		key := [2]int{run.Threads[i].World, run.Threads[i].Rank}
+		of[key] = append(of[key], i)
+	}
+	for i := range run.Traffic.Ranks {
+		r := &run.Traffic.Ranks[i]
+		threads := of[[2]int{r.World, r.Rank}]
+		for _, x := range r.Sites {
+			for _, thread := range threads {
+				if share := x.Bytes / int64(len(threads)); x.Kind.Outgoing() {
+					sent[thread] += share
+				} else {
+					received[thread] += share
+				}
+			}
+		}
+	}
+	return sent, received
+}
+
+// movedByMessages is how many bytes each thread has sent and received in messages, where these alone are known: a Paraver trace of
+// another tool does not say what calls move. Else it is 0, for messages are the transfers of their calls.
+func movedByMessages(run *trace.Run, owners team.Threads) (sent, received []int64, err error) {
+	sent, received = make([]int64, len(run.Threads)), make([]int64, len(run.Threads))
+	only, err := levels.OnlyMessages(run, owners)
+	if err != nil || !only {
+		return sent, received, err
+	}
+	for i := range run.Messages {
+		m := &run.Messages[i]
+		sent[m.From] += m.Bytes
+		received[m.To] += m.Bytes
+	}
+	return sent, received, nil
+}

@@ -1,0 +1,134 @@
+package retention
+
+import (
+	"cmp"
+	"slices"
+
+	"moriens/analysis/represent"
+	"moriens/internal/team"
+	"moriens/trace"
+)
+
+// A neighbour is a thread with which another one exchanged a message.
+type neighbour struct {
+	ns     int64 // when the call was made that posted it
+	thread int32
+}
+
+// neighboursOf finds for each thread of a run those with which it exchanges messages, in the order of time: by the messages, and by the ranks
+// that its transfers name, of which the first thread stands for all.
+func neighboursOf(run *trace.Run) [][]neighbour {
+	list := make([][]neighbour, len(run.Threads))
+	for i := range run.Messages {
+		m := &run.Messages[i]
+		list[m.From] = append(list[m.From], neighbour{m.SendNS, int32(m.To)})
+		list[m.To] = append(list[m.To], neighbour{m.RecvNS, int32(m.From)})
+	}
+	first := make(map[[2]int]int32)
+	for i := range run.Threads {
+		key := [2]int{run.Threads[i].World, run.Threads[i].Rank}
+		if _, there := first[key]; !there {
+			first[key] = int32(i)
+		}
+	}
+	for i := range run.Threads {
+		t := &run.Threads[i]
+		x := &t.Transfers
+		for k, kind := range x.Kind {
+			if kind != trace.Sent && kind != trace.Received || x.Peer[k] < 0 {
+				continue
+			}
+			world := t.World
+			if x.PeerWorld != nil {
+				world = int(x.PeerWorld[k])
+			}
+			if peer, recorded := first[[2]int{world, int(x.Peer[k])}]; recorded && peer != int32(i) {
+				list[i] = append(list[i], neighbour{t.Calls.EnterNS[x.Call[k]], peer})
+			}
+		}
+		slices.SortFunc(list[i], func(a, b neighbour) int { return cmp.Or(cmp.Compare(a.ns, b.ns), cmp.Compare(a.thread, b.thread)) })
+	}
+	return list
+}
+
+// peers are the threads that exchange messages with a thread inside a window, as far as they are known.
+func (b *budget) peers(w *represent.Window, thread int) []int32 {
+	if b.neighbours == nil || w.First[thread] >= w.Behind[thread] {
+		return nil
+	}
+	beginNS, endNS := stretch{w.First[thread], w.Behind[thread]}.time(&b.content.Run.Threads[thread])
+	of := b.neighbours[thread]
+	i, _ := slices.BinarySearchFunc(of, beginNS, func(n neighbour, ns int64) int { return cmp.Compare(n.ns, ns) })
+	var list []int32
+	for ; i < len(of) && of[i].ns <= endNS; i++ {
+		list = append(list, of[i].thread)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// keeping says what keeping costs, and who talks to whom. Of several members the first is told what the others know.
+func (b *budget) keeping() (represent.Keeping, error) {
+	r := b.reduction
+	if r.owners.Size() == 1 {
+		return represent.Keeping{Bytes: b.bytesOf, Peers: b.peers}, nil
+	}
+	windows := slices.Concat(r.found.Windows, r.found.Anomalies)
+	asked := r.asked(windows)
+	bytes, peers := make([][]int64, len(b.content.Run.Threads)), make([][]int32, len(b.content.Run.Threads))
+	for i := range bytes {
+		if !r.owners.Mine(i) {
+			continue
+		}
+		for k := range windows {
+			bytes[i] = append(bytes[i], b.bytesOf(&windows[k], i))
+			if asked[int32(i)] {
+				list := b.peers(&windows[k], i)
+				peers[i] = append(append(peers[i], int32(len(list))), list...)
+			}
+		}
+	}
+	bytes, err := team.FirstByThread(r.owners, bytes)
+	if err != nil {
+		return represent.Keeping{}, err
+	}
+	peers, err = team.FirstByThread(r.owners, peers)
+	if err != nil {
+		return represent.Keeping{}, err
+	}
+	of := make(map[int32][][]int32)
+	if r.owners.Rank() == 0 {
+		for thread := range asked {
+			for list := peers[thread]; len(list) > 0; {
+				n := list[0]
+				of[thread] = append(of[thread], list[1:1+n])
+				list = list[1+n:]
+			}
+		}
+	}
+	number := make(map[*represent.Window]int, len(windows))
+	for k := range windows {
+		number[windowAt(r.found, k)] = k
+	}
+	return represent.Keeping{
+		Bytes: func(w *represent.Window, thread int) int64 { return bytes[thread][number[w]] },
+		Peers: func(w *represent.Window, thread int) []int32 { return of[int32(thread)][number[w]] },
+	}, nil
+}
+
+// asked are the threads whose peers are asked for: those that stand for others, or show what a window is for.
+func (r *Reduction) asked(windows []represent.Window) map[int32]bool {
+	asked := make(map[int32]bool)
+	for i := range r.classes.Classes {
+		asked[int32(r.classes.Classes[i].Exemplar)] = true
+	}
+	for i := range r.classes.Outliers {
+		asked[int32(r.classes.Outliers[i].Thread)] = true
+	}
+	for i := range windows {
+		for _, t := range windows[i].Threads {
+			asked[t] = true
+		}
+	}
+	return asked
+}

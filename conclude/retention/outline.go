@@ -1,0 +1,111 @@
+package retention
+
+import (
+	"context"
+	"slices"
+
+	"moriens/analysis/loops"
+	"moriens/analysis/profile"
+	"moriens/conclude/levels"
+	"moriens/internal/stage"
+	"moriens/internal/team"
+	"moriens/trace"
+	"moriens/trace/rundir"
+)
+
+// An Outline is levels 1 and 2 of a run by its call paths alone. It is made before anything is clustered, and stays where there is no time for them by clusters.
+type Outline struct {
+	profile   *profile.Profile // like structure nil where that could not be done
+	structure *loops.Structure // of the symbols of table
+	table     *levels.Table
+}
+
+// Outlined makes the outline of a run, which stays as it is. It is collective.
+func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.Threads, workers int) *Outline {
+	bare := *run
+	bare.Threads, bare.Clusters = slices.Clone(run.Threads), nil // the run gets its clusters while a stage that was given up may still be at work
+	for i := range bare.Threads {
+		b := &bare.Threads[i].Bursts
+		b.Cluster, b.Kind, b.Lineage = make([]int32, b.Len()), nil, nil
+	}
+	o := new(Outline)
+	// What is not made is told where it is not made by clusters either.
+	o.profile, _ = stage.Try(ctx, s, stage.ProfileByCalls, func(context.Context) (*profile.Profile, error) {
+		return levels.Profile(&bare, owners, nil, workers)
+	})
+	type found struct {
+		structure *loops.Structure
+		table     *levels.Table
+	}
+	made, err := stage.Try(ctx, s, stage.StructureByCalls, func(context.Context) (f found, err error) {
+		if f.table, err = levels.Symbols(&bare, owners, workers); err == nil {
+			f.structure, err = levels.Structure(&bare, owners, f.table, workers)
+		}
+		return f, err
+	})
+	if err == nil {
+		o.structure, o.table = made.structure, made.table
+	}
+	return o
+}
+
+// findProfile makes level 1 by clusters and iterations; without time for that it is the outline's.
+func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) {
+	without := rundir.ProfileFile + " is not there, nor how wrong the kept part is"
+	if o.Outline.profile != nil {
+		without = rundir.ProfileFile + " tells neither clusters nor iterations apart, nor is it known how wrong the kept part is"
+	}
+	p := o.Outline.profile
+	made := try(ctx, r, s, stage.Profile, without, func(context.Context) (*profile.Profile, error) {
+		return levels.Profile(run, r.owners, r.phases(), o.Workers)
+	})
+	if made != nil {
+		p, r.exact = made, made
+	}
+	switch {
+	case r.owners.Rank() != 0: // the first one alone writes it
+	case o.Told != nil:
+		r.Levels.Profile = o.Told.rows(run, p)
+	case p != nil:
+		r.Levels.Profile = levels.ProfileRows(run, p)
+	}
+}
+
+// findStructure makes level 2 by kinds; without time for that, or without clusters, it is the outline's.
+func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) error {
+	table, structure := r.table, o.Outline.structure
+	if o.Unclustered && structure != nil {
+		r.structure, r.table = structure, o.Outline.table
+		table = r.table
+	} else {
+		without := rundir.StructureFile + " is not there, nor how wrong the kept part is"
+		if structure != nil {
+			without = rundir.StructureFile + " tells no clusters apart, nor is it known how wrong the kept part is"
+		}
+		r.structure = try(ctx, r, s, stage.Structure, without, func(context.Context) (*loops.Structure, error) {
+			return levels.Structure(run, r.owners, r.table, o.Workers)
+		})
+		if r.structure != nil {
+			structure = r.structure
+		} else {
+			table = o.Outline.table
+		}
+	}
+	if structure == nil {
+		return nil
+	}
+	d, err := levels.Describe(run, r.owners, structure, table)
+	if err != nil {
+		return err
+	}
+	if r.structure == nil {
+		for i := range d.Symbols { // the clusters that there are, are in none of them
+			d.Symbols[i].Cluster = nil
+		}
+	}
+	if o.Told != nil {
+		o.Told.structure(run, d)
+	}
+	r.Levels.Structure = d
+	return nil
+}

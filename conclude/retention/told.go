@@ -1,0 +1,114 @@
+package retention
+
+import (
+	"slices"
+
+	"moriens/analysis/profile"
+	"moriens/analysis/represent"
+	"moriens/conclude/levels"
+	"moriens/trace"
+	"moriens/trace/parquet"
+	"moriens/trace/rundir"
+)
+
+// Told is what sums tell of all threads of a run that has the columns of some alone.
+type Told struct {
+	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
+	Classes *represent.Classes // nil: they are to be found as of other runs
+}
+
+// records is how many calls and bursts there were.
+func (t *Told) records() (n int64) {
+	for i := range t.Rows {
+		n += t.Rows[i].Time.N
+	}
+	return n
+}
+
+// rows are those of profile.parquet. What collective calls of threads have moved that are not here is told nowhere.
+func (t *Told) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
+	all := t.profile(found)
+	out := levels.ProfileRows(run, all)
+	for i := range all.Rows { // which are the first ones, in their order
+		r := &all.Rows[i]
+		if r.Kind == profile.MPI && run.Threads[r.Thread].Calls.Len() == 0 && CallClass(run.CallPaths[r.Path].Function) == represent.Collective {
+			out.Rows[i].Untold = true
+		}
+	}
+	return out
+}
+
+// profile is level 1 of all threads: rows by their sums, and what else there is of those that are here, of which found is the profile; nil = there is none.
+func (t *Told) profile(found *profile.Profile) *profile.Profile {
+	type place struct {
+		thread int32
+		path   uint32
+	}
+	all := &profile.Profile{Rows: slices.Clone(t.Rows)}
+	if found == nil {
+		return all
+	}
+	all.Curves = found.Curves
+	moved := make(map[place][2]int64)
+	for i := range found.Rows {
+		if r := &found.Rows[i]; r.Kind == profile.MPI {
+			sums := moved[place{r.Thread, r.Path}]
+			moved[place{r.Thread, r.Path}] = [2]int64{sums[0] + r.Sent, sums[1] + r.Received}
+		}
+	}
+	for i := range all.Rows {
+		if r := &all.Rows[i]; r.Kind == profile.MPI {
+			sums := moved[place{r.Thread, r.Path}]
+			r.Sent, r.Received = sums[0], sums[1]
+		}
+	}
+	return all
+}
+
+// structure leaves out threads of which nothing is here: they have not done nothing.
+func (t *Told) structure(run *trace.Run, s *rundir.Structure) {
+	here := make(map[rundir.ThreadName]bool)
+	for i := range run.Threads {
+		if run.Threads[i].Calls.Len() > 0 {
+			here[rundir.NameOf(&run.Threads[i])] = true
+		}
+	}
+	s.Threads = slices.DeleteFunc(s.Threads, func(x rundir.StructureThread) bool { return !here[x.ThreadName] })
+}
+
+// A ThreadSum is what a thread has done in sum.
+type ThreadSum struct {
+	ClusterNS      []int64 // by cluster; the first is of the bursts in none
+	CallNS         [represent.OtherCalls + 1]int64
+	Sent, Received int64 // bytes
+}
+
+// ClassifySums groups threads by their sums, all of them by as many clusters, which stand for kinds if ofKinds.
+func ClassifySums(threads []ThreadSum, clusters int, ofKinds bool, name represent.Namer, o Options) (*represent.Classes, error) {
+	ranks := represent.Ranks{Name: name, Quantities: quantities(clusters, ofKinds, represent.SentBytes, represent.ReceivedBytes)}
+	for i := range threads {
+		t := &threads[i]
+		for _, ns := range t.ClusterNS {
+			ranks.Values = append(ranks.Values, float64(ns))
+		}
+		for _, ns := range t.CallNS {
+			ranks.Values = append(ranks.Values, float64(ns))
+		}
+		ranks.Values = append(ranks.Values, float64(t.Sent), float64(t.Received))
+	}
+	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
+}
+
+// quantities are the time in each of so many clusters, the first of which is none, that in each class of calls, and others.
+func quantities(clusters int, ofKinds bool, others ...represent.Kind) (list []represent.Quantity) {
+	for k := range clusters {
+		list = append(list, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k), OfKind: ofKinds})
+	}
+	for class := represent.PointToPoint; class <= represent.OtherCalls; class++ {
+		list = append(list, represent.Quantity{Kind: represent.CallNS, Class: class})
+	}
+	for _, kind := range others {
+		list = append(list, represent.Quantity{Kind: kind})
+	}
+	return list
+}
