@@ -41,6 +41,7 @@ var excused = map[string]string{
 	"app/measure/preload.go": "the log that it writes",
 	"app/measure/figures.go": "reads /proc",
 
+	"bench":              "measuring programs",
 	"internal/golden":    "of tests",
 	"internal/mpitest":   "of tests",
 	"internal/slurmtest": "of tests",
