@@ -40,7 +40,7 @@ func hasty(t fatal, r *record, s *stage.Stages) End {
 	everywhere := func(int) bool { return true }
 	return End{
 		Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), everywhere), Job: Job{Run: "r"}, Options: grouping.Options{By: grouping.ByAuto, Workers: 1},
-		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Desk: r.desk(everywhere),
+		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.desk(everywhere),
 	}
 }
 
@@ -190,7 +190,7 @@ func TestClustersAreCutShort(t *testing.T) {
 	planted := planted(t, 6, 60)
 	end := func(s *stage.Stages) End {
 		e := hasty(t, planted, s)
-		e.Desk = nil // of what nodes have nothing can be missing then
+		e.Windows = nil // of what nodes have nothing can be missing then
 		return e
 	}
 	whole, err := Conclude(t.Context(), end(stage.New(0)))
@@ -256,7 +256,7 @@ func TestATeamIsCutShortTogether(t *testing.T) {
 			if err := teamOf(members, func(x mpix.Transport) error {
 				m := x.Rank()
 				e := hasty(t, planted, stages(x))
-				e.Frozen, e.Team, e.Desk = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
+				e.Frozen, e.Team, e.Windows = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
 				results[m], failed[m] = Conclude(t.Context(), e)
 				if results[m] == nil {
 					return failed[m]

@@ -12,6 +12,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/conclude/fetch"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -24,7 +25,7 @@ type record struct {
 }
 
 // desk is what the nodes of some of the agents have in their windows: more than what came by itself.
-func (r *record) desk(of func(agent int) bool) Desk {
+func (r *record) desk(of func(agent int) bool) fetch.Agents {
 	d := make(nodes)
 	for i, a := range r.agents {
 		if of(i) {

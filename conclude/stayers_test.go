@@ -12,6 +12,7 @@ import (
 	keeping "moriens/agent/cells"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/conclude/agenttest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -125,7 +126,7 @@ func planted(t *testing.T, n, iterations int) *record {
 			Communicator: 1, Id: 70, Size: uint32(n), Peers: uint32(n), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(n)}}}})
 		r.agents = append(r.agents, a)
 	}
-	allreduce, barrier := id(t, "MPI_Allreduce"), id(t, "MPI_Barrier")
+	allreduce, barrier := agenttest.Call(t, "MPI_Allreduce"), agenttest.Call(t, "MPI_Barrier")
 	for rank := range n {
 		a := r.agents[rank*2/n]
 		process := uint64(rank + 11)

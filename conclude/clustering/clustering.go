@@ -16,6 +16,9 @@ import (
 	"moriens/trace/rundir"
 )
 
+// PartOfAll is the part of the time for clusters, 0 to 1, in which all bursts are clustered; if they are not by then, there has to be time for a sample and for giving all bursts its clusters.
+const PartOfAll = .6
+
 // A Result says how the bursts were clustered.
 type Result struct {
 	Clusters *rundir.Clusters
