@@ -34,7 +34,8 @@ func fixed(eps float64, minPts int) (grouping.Options, keeping.Config) {
 	return o, keeping.Config{Dims: dims, By: grouping.ByCalls, Side: eps / 4.001}
 }
 
-// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same clusters, the same labels, the same figures.
+// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same
+// clusters, the same labels, the same figures.
 func TestCellsOfADrawnRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)
@@ -76,7 +77,8 @@ func TestCellsOfADrawnRun(t *testing.T) {
 	})
 }
 
-// sameWays compares how bursts went through the refinement. Clusters of one group have their numbers there in the order in which they are met, which is another one for cells.
+// sameWays compares how bursts went through the refinement. Clusters of one group have their numbers there in the order
+// in which they are met, which is another one for cells.
 func sameWays(t rapid.TB, want, got *trace.Run) {
 	t.Helper()
 	to, from := make(map[string]string), make(map[string]string)
@@ -159,7 +161,8 @@ func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Opti
 	return r, dir
 }
 
-// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and without bytes.
+// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and
+// without bytes.
 func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	rows := make(map[string]parquet.ProfileRow)
 	for _, r := range p.Rows {
@@ -180,7 +183,8 @@ func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	return rows
 }
 
-// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when the bursts come as usual. The directory can be read back.
+// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when
+// the bursts come as usual. The directory can be read back.
 func TestCellsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -292,7 +296,8 @@ func TestCellsWithoutTime(t *testing.T) {
 	}
 }
 
-// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told how many they are and why.
+// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told
+// how many they are and why.
 func TestCellsOutside(t *testing.T) {
 	const iterations = 60
 	dims, _ := space.Parse("duration:lin")

@@ -20,7 +20,8 @@ const pastAdvice = "open the MPI library for all to see, then look its functions
 // directAdvice is what to do about programs that call PMPI_Init themselves.
 const directAdvice = "let the program call MPI_Init, not PMPI_Init, or build it without the wrappers that do: docs/limits.md"
 
-// whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are bursts.
+// whyEmpty is collective: it says why there is no burst, and what to do where that is known here; "" if there are
+// bursts.
 func whyEmpty(r *rebuild.Rebuilt, f store.Frozen) (why, advice string, err error) {
 	bursts, err := team.Any(r.Team, slices.ContainsFunc(r.Own, func(i int) bool { return r.Run.Threads[i].Bursts.Len() > 0 }))
 	if bursts || err != nil {

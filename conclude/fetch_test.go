@@ -26,7 +26,8 @@ func (k keeper) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched
 
 func (k keeper) FetchCalls(context.Context, []windows.Calls) []windows.Fetched { return k }
 
-// sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each; transfers are those of some rows of both.
+// sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each;
+// transfers are those of some rows of both.
 func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(rank int, rows ...int) *moriensv1.ReportRequest) {
 	s = store.New()
 	f := agenttest.New(t, s, 1, "n1")
@@ -68,7 +69,8 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 	}
 }
 
-// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its order it would go with others.
+// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its
+// order it would go with others.
 func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	const messages = 10
 	s, transfers := sendsInTurn(t, messages)

@@ -98,7 +98,8 @@ func needs(name, other string) bool {
 	return false
 }
 
-// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said, with no word on how small the directory is.
+// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said,
+// with no word on how small the directory is.
 func TestEachStageGivenUpAlone(t *testing.T) {
 	planted := planted(t, 6, 60)
 	whole := stage.Timed(hasteLimit, team.Solo{}, func() time.Duration { return 0 })
@@ -185,7 +186,8 @@ func ticking(t team.Team, asks int) *stage.Stages {
 	return s
 }
 
-// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample; everything else is there, nothing is missing, and how the clusters came about is said.
+// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample;
+// everything else is there, nothing is missing, and how the clusters came about is said.
 func TestClustersAreCutShort(t *testing.T) {
 	planted := planted(t, 6, 60)
 	end := func(s *stage.Stages) End {
@@ -241,7 +243,8 @@ func TestClustersAreCutShort(t *testing.T) {
 	}
 }
 
-// Whichever of several collectors has no time left, and when: all have the same, and the first one has all that one collector has.
+// Whichever of several collectors has no time left, and when: all have the same, and the first one has all that one
+// collector has.
 func TestATeamIsCutShortTogether(t *testing.T) {
 	planted := planted(t, 6, 60)
 	const members = 2 // as many as there are agents

@@ -10,6 +10,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/conclude/rebuild"
+	"moriens/conclude/retention"
 	"moriens/internal/units"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace/rundir"
@@ -273,4 +274,43 @@ func unreadable(f store.Frozen) int {
 		}
 	}
 	return n
+}
+
+// A described is a run with its manifest, and how much of it is to be kept.
+type described struct {
+	*Result
+	keep retention.Options
+}
+
+// describe is collective: it says in the manifest what is known before the run is reduced.
+func describe(e *End, f frozen, r *rebuild.Rebuilt, c clustered) (d described, broken error) {
+	m := manifestOf(r, e.Frozen, e.Job)
+	d.keep, d.Result = e.Keep, &Result{Content: rundir.Content{Run: r.Run, Team: r.Team, Manifest: m, Clusters: c.Clusters}}
+	m.Notes = append(m.Notes, f.missing...)
+	if e.Keep.All {
+		for _, p := range e.Frozen.Processes {
+			m.Losses.TransfersLost += int64(e.Frozen.Lacks(p))
+		}
+	}
+	m.Reduction.Missing, m.Reduction.GivenUp = r.Missing, slices.Clone(r.Missing)
+	if d.keep.Unclustered = c.err != nil; c.err != nil {
+		m.Unclustered = c.why
+		m.Notes = append(m.Notes, "the bursts are in no clusters: "+c.why)
+	}
+	m.Filtered, m.Speed = c.Filtered, c.Speed
+	if m.Empty, d.Advice, broken = whyEmpty(r, e.Frozen); broken != nil {
+		return d, broken
+	}
+	if f.cells != nil {
+		d.keep.Told = f.cells.Describe(r, c.located, &d.Content)
+		if bursts, why, advice := f.cells.Empty(); bursts || m.Empty != "" && why != "" {
+			m.Empty, d.Advice = why, advice
+		}
+	}
+	if m.Empty != "" {
+		d.keep.All = true
+	} else {
+		m.Notes = append(m.Notes, c.Notes...)
+	}
+	return d, nil
 }

@@ -19,7 +19,8 @@ const (
 	event = moriensv1.Marks_WHAT_EVENT
 )
 
-// One rank with phases that cross, end twice and never end, an event and a pause; and a thread of it that says something and never calls MPI.
+// One rank with phases that cross, end twice and never end, an event and a pause; and a thread of it that says
+// something and never calls MPI.
 func TestRecountMarks(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")

@@ -168,8 +168,9 @@ func (p *player) meet(row int64, root int32, ordinal uint64) {
 	p.lastMet = row
 }
 
-// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own, collectives, messages of which some are told without an
-// end or in their sum alone, gaps, counters, phases, and faults.
+// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own,
+// collectives, messages of which some are told without an end or in their sum alone, gaps, counters, phases, and
+// faults.
 func drawRecord(t *rapid.T) *record {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "job"), 1))
 	r := new(record)

@@ -109,7 +109,8 @@ func (r *record) stays(t fatal, random *rand.Rand, config keeping.Config) (store
 	return told.frozen(t, random, func(int) bool { return true }), agents
 }
 
-// planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the ranks of the second half more often in another.
+// planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the
+// ranks of the second half more often in another.
 func planted(t *testing.T, n, iterations int) *record {
 	random := rand.New(rand.NewPCG(7, 7))
 	r := new(record)

@@ -13,7 +13,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// The manifest says of each rank without a record why: could it not record, did its agent not finish, is its clock not known, or has nobody told.
+// The manifest says of each rank without a record why: could it not record, did its agent not finish, is its clock not
+// known, or has nobody told.
 func TestConcludeUnrecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")
@@ -56,7 +57,8 @@ func TestConcludeUnrecorded(t *testing.T) {
 	}
 }
 
-// Where no rank has a record, the results have the world that was there, its ranks and why, can be written, and are read again.
+// Where no rank has a record, the results have the world that was there, its ranks and why, can be written, and are
+// read again.
 func TestConcludeNobodyRecorded(t *testing.T) {
 	s := store.New()
 	f := agenttest.New(t, s, 1, "n1")
@@ -90,7 +92,8 @@ func TestConcludeNobodyRecorded(t *testing.T) {
 	}
 }
 
-// A rank that died before there was anything to record has left nothing out, which is not the same as a rank of which calls are gone.
+// A rank that died before there was anything to record has left nothing out, which is not the same as a rank of which
+// calls are gone.
 func TestConcludeDiedFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name string

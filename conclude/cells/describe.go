@@ -14,7 +14,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Describe adds the figures of all ranks to the content of a run directory. Of the bursts of ranks in full it is known where their labels came from.
+// Describe adds the figures of all ranks to the content of a run directory. Of the bursts of ranks in full it is known
+// where their labels came from.
 func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content *rundir.Content) *retention.Told {
 	d := c.cells
 	d.BurstsMoved, d.BurstsAstray = of.Moved, of.Astray

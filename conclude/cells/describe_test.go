@@ -37,7 +37,8 @@ in no micro-cell, and counted as noise: 1 burst of the ranks in full`
 	}
 }
 
-// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they to blame.
+// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they
+// to blame.
 func TestEmpty(t *testing.T) {
 	for _, tt := range []struct {
 		what   string

@@ -80,11 +80,12 @@ func (a *asker) label(ctx context.Context, c clustered, chosen []*store.Process,
 	}
 }
 
-// mostRecords bounds the MPI calls of the ranks that are fetched: they take about 100 bytes each while the run is concluded.
+// mostRecords bounds the MPI calls of the ranks that are fetched: they take about 100 bytes each while the run is
+// concluded.
 const mostRecords = 50_000_000
 
-// choose is which processes are fetched: those of the exemplars, then those of the outliers, as far as there is room for their calls; all where everything is to stay. Where ranks are
-// not told apart it is the first one.
+// choose is which processes are fetched: those of the exemplars, then those of the outliers, as far as there is room
+// for their calls; all where everything is to stay. Where ranks are not told apart it is the first one.
 func (a *asker) choose(s summed) (list []*store.Process, note string) {
 	rings := a.threads.Rings
 	if !a.Keep.All {

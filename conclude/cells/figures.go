@@ -13,7 +13,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// figures are what manifest and clusters count. Bursts are counted by the micro-cells, which the clusters are made of; where they are not clustered, by the sums.
+// figures are what manifest and clusters count. Bursts are counted by the micro-cells, which the clusters are made of;
+// where they are not clustered, by the sums.
 func (c *Collected) figures(r *rebuild.Rebuilt, rows []profile.Row) *rundir.Sums {
 	s := &rundir.Sums{Calls: make([]int64, len(r.Run.CallPaths)), Bursts: make(map[int32]rundir.LabelSums)}
 	add := func(label int32, bursts int, ns, longest int64) {

@@ -152,7 +152,8 @@ func (a *asker) classify(c clustered, sums map[uint64]*ringSums) (*sumClasses, e
 	return &sumClasses{found, of}, nil
 }
 
-// sentBy is how many bytes each thread of a process has sent and received, as the process has counted, whose threads share them evenly.
+// sentBy is how many bytes each thread of a process has sent and received, as the process has counted, whose threads
+// share them evenly.
 func sentBy(p *store.Process) (sent, received int64) {
 	for _, x := range p.Traffic.Sites {
 		share := whole(x.Bytes) / int64(max(len(rebuild.RingsOf(p)), 1))

@@ -1,5 +1,5 @@
-// Package fetch gets from the nodes what agents still hold of a run: transfers, by window. Agents come in, or the rows of calls that are kept; transfers in the store, and sentences on
-// what is missing, go out.
+// Package fetch gets from the nodes what agents still hold of a run: transfers, by window. Agents come in, or the rows
+// of calls that are kept; transfers in the store, and sentences on what is missing, go out.
 package fetch
 
 import (
@@ -21,8 +21,9 @@ type Agents interface {
 	FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched
 }
 
-// Transfers is collective: it gets the transfers of all windows from the nodes, where not all have come by themselves, and says what is missing, each a sentence without a full stop.
-// Each member asks its own agents, if it has any. What the stores hold must not be shared yet. An error is the team's.
+// Transfers is collective: it gets the transfers of all windows from the nodes, where not all have come by themselves,
+// and says what is missing, each a sentence without a full stop. Each member asks its own agents, if it has any. What
+// the stores hold must not be shared yet. An error is the team's.
 func Transfers(ctx context.Context, t team.Team, f *store.Frozen, agents Agents) (missing []string, err error) {
 	lacking, err := team.Any(t, slices.ContainsFunc(f.Processes, func(p *store.Process) bool { return f.Lacks(p) > 0 }))
 	if err != nil || !lacking {

@@ -44,8 +44,9 @@ func NewWindows(r *rebuild.Rebuilt, f *store.Frozen, agents Agents) *Windows {
 // Err is what the team has ended with; nil if it has not.
 func (d *Windows) Err() error { return d.broken }
 
-// Fetch asks for the windows that calls in spans are in and that have not been asked for, each member of the team its own agents; all learn who has not answered.
-// Which windows those are, only the agents say, which have put the calls there.
+// Fetch asks for the windows that calls in spans are in and that have not been asked for, each member of the team its
+// own agents; all learn who has not answered. Which windows those are, only the agents say, which have put the calls
+// there.
 func (d *Windows) Fetch(ctx context.Context, kept [][]trace.Span) (missing []string) {
 	var troubles []string
 	if calls := d.wanted(kept); len(calls) > 0 {
@@ -103,7 +104,8 @@ func (d *Windows) Lacking(kept [][]trace.Span) (transfers int64, missing []strin
 	return transfers, missing
 }
 
-// A lack is how many transfers, of how many calls in spans, the windows of a host's agents do not have, and of how many ranks.
+// A lack is how many transfers, of how many calls in spans, the windows of a host's agents do not have, and of how many
+// ranks.
 type lack struct{ Transfers, Calls, Ranks int }
 
 // wanted are the calls in spans that have not been asked for; from now on they have.
@@ -186,8 +188,8 @@ func (d *Windows) lacking(kept [][]trace.Span) map[string]lack {
 	return hosts
 }
 
-// lost is what some calls of a process have moved, by call path: each as much as the others from that place, of which the process has told the sum. One that has
-// not told it may have moved something with each.
+// lost is what some calls of a process have moved, by call path: each as much as the others from that place, of which
+// the process has told the sum. One that has not told it may have moved something with each.
 func (d *Windows) lost(of int, lacking map[uint32]int) (l lack) {
 	if len(lacking) == 0 {
 		return l
@@ -217,7 +219,8 @@ func (d *Windows) lost(of int, lacking map[uint32]int) (l lack) {
 	return l
 }
 
-// Add gives a run the transfers of the windows that are here, and the messages of which both sides are, at whichever member.
+// Add gives a run the transfers of the windows that are here, and the messages of which both sides are, at whichever
+// member.
 func (d *Windows) Add(run *trace.Run) *trace.Run {
 	fetched := make(map[*store.Ring][]*store.Detail)
 	for r, x := range d.rings {

@@ -62,7 +62,8 @@ const (
 	postingWidth = 8
 )
 
-// deliver brings the sends of every stream to the member that has the process which receives. Then this member alone has the streams that end here, and has them whole.
+// deliver brings the sends of every stream to the member that has the process which receives. Then this member alone
+// has the streams that end here, and has them whole.
 func (p *Postings) deliver(t team.Team, processes []Process) error {
 	if t.Size() == 1 {
 		return nil

@@ -2,8 +2,8 @@ package match
 
 import "moriens/internal/team"
 
-// pairByOrdinals pairs those postings of a stream of which both sides have the ordinal, each once. What is left may have its counterpart among what
-// is not here.
+// pairByOrdinals pairs those postings of a stream of which both sides have the ordinal, each once. What is left may
+// have its counterpart among what is not here.
 func pairByOrdinals(key Stream, s *sides) (pairs []Pair) {
 	receives, received := make(map[uint64]*Posting), make(map[uint64]int)
 	for i := range s.receives {
@@ -25,7 +25,8 @@ func pairByOrdinals(key Stream, s *sides) (pairs []Pair) {
 	return pairs
 }
 
-// Ordinals are postings of which the ordinal is known, counted from the begin of the run: only those are the same on both sides where a part of the run is here.
+// Ordinals are postings of which the ordinal is known, counted from the begin of the run: only those are the same on
+// both sides where a part of the run is here.
 type Ordinals map[message]*messageSides
 
 // A message is the k-th of its stream.
@@ -34,7 +35,8 @@ type message struct {
 	ordinal uint64
 }
 
-// messageSides are the postings that are the send and the receive of a message: the last of each, and how many there are.
+// messageSides are the postings that are the send and the receive of a message: the last of each, and how many there
+// are.
 type messageSides struct {
 	send, receive   Posting
 	sends, receives int
@@ -59,7 +61,8 @@ func (l Ordinals) of(key message) *messageSides {
 	return s
 }
 
-// Match is collective: it pairs messages of which each side has one posting, with the same bytes. Each member has those that it receives. It uses up the ordinals.
+// Match is collective: it pairs messages of which each side has one posting, with the same bytes. Each member has those
+// that it receives. It uses up the ordinals.
 func (l Ordinals) Match(t team.Team, processes []Process) ([]Pair, error) {
 	if err := l.deliver(t, processes); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ func NewPostings() *Postings {
 	}
 }
 
-// An open is postings of which no end or no peer is known and that fit many streams: nobody saw what they took or sent, if anything.
+// An open is postings of which no end or no peer is known and that fit many streams: nobody saw what they took or sent,
+// if anything.
 type open struct {
 	process   int32
 	comm      uint64

@@ -53,7 +53,8 @@ func (r *Routes) Add(x Sum) {
 // AddUnpaired counts messages that belong to no route.
 func (r *Routes) AddUnpaired(why Reason, send bool, n uint64) { r.unpaired.add(why, send, int64(n)) }
 
-// Match counts as many messages of each route as its end with fewer has, and their bytes; unpaired are the others. It uses up the routes.
+// Match counts as many messages of each route as its end with fewer has, and their bytes; unpaired are the others. It
+// uses up the routes.
 func (r *Routes) Match(processes []Process) (matched, bytes int64, unpaired Unpaired) {
 	for key, s := range r.sums {
 		both := min(s.sends, s.receives)

@@ -9,8 +9,9 @@ import (
 // Receives of which MPI returns no status. MPICH carries out MPI_Isendrecv as a schedule whose request has none; where
 // the receive was from any source, or of any tag, only what its senders have sent can tell which message it took.
 
-// settleWildcards puts receives into their stream where only one can be theirs: all processes that are involved have received all that they were
-// sent, and of the streams that fit one alone has more sends than receives, by as many as there are such receives.
+// settleWildcards puts receives into their stream where only one can be theirs: all processes that are involved have
+// received all that they were sent, and of the streams that fit one alone has more sends than receives, by as many as
+// there are such receives.
 func (p *Postings) settleWildcards(processes []Process) {
 	whole := !slices.ContainsFunc(processes, func(x Process) bool { return !x.Whole })
 	for _, w := range sortedWildcards(p.wildcards) {

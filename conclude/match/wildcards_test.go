@@ -2,7 +2,8 @@ package match
 
 import "testing"
 
-// Receives without a status may have taken of one stream where they can have been of one sender's to one process, with one tag.
+// Receives without a status may have taken of one stream where they can have been of one sender's to one process, with
+// one tag.
 func TestWildcardsOverlap(t *testing.T) {
 	one := wildcard{process: 0, comm: 7, peer: 0, tag: 0}
 	for _, tt := range []struct {

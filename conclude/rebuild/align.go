@@ -17,8 +17,9 @@ type aligned struct {
 	missing []string // what there was no time for, and why
 }
 
-// align is collective: it brings the threads, whose times are those of their nodes' clocks until now, to the run's time. What was matched was matched by order, not
-// by time. Where ctx ends at a member before the clocks are compared they stay as they are. An error is the team's.
+// align is collective: it brings the threads, whose times are those of their nodes' clocks until now, to the run's
+// time. What was matched was matched by order, not by time. Where ctx ends at a member before the clocks are compared
+// they stay as they are. An error is the team's.
 func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	before := make([]localTimes, len(u.run.Threads))
 	for i := range before {
@@ -43,7 +44,8 @@ func align(ctx context.Context, u *unpacked, c causes) (aligned, error) {
 	return a, nil
 }
 
-// order compares the clocks, and puts the calls of all threads in order, where there is more than one clock: one has put everything in order.
+// order compares the clocks, and puts the calls of all threads in order, where there is more than one clock: one has
+// put everything in order.
 func (a *aligned) order(ctx context.Context, u *unpacked, c causes) error {
 	if !u.at.clocks.severalClocks() {
 		return nil

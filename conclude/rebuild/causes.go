@@ -5,7 +5,8 @@ import (
 	"moriens/conclude/match"
 )
 
-// causesOf is collective. The times of the calls are still those of their nodes. What bounds the clocks is known at some member, not always at that of the threads.
+// causesOf is collective. The times of the calls are still those of their nodes. What bounds the clocks is known at
+// some member, not always at that of the threads.
 func causesOf(u *unpacked, c *communicators, pairs []match.Pair) (causes, error) {
 	t := new(clock.Traffic)
 	for _, p := range pairs {

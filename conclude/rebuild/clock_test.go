@@ -60,7 +60,8 @@ func (p *pretender) program(t *testing.T, rank, size int, enter, exit []float64)
 	p.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 }
 
-// pingPong is two ranks on two nodes that send each other a message every millisecond of true time, and who sent what to whom.
+// pingPong is two ranks on two nodes that send each other a message every millisecond of true time, and who sent what
+// to whom.
 func pingPong(t *testing.T, clocks [2]pretender, identity func(int) string, collectors ...int) (store.Frozen, *clock.Traffic, [2][]float64) {
 	const rounds = 1000
 	s := store.New()
@@ -177,7 +178,8 @@ func TestOneCounter(t *testing.T) {
 	}
 }
 
-// A collector that was started again on another host has another clock: exchanges are with the one that they were made with.
+// A collector that was started again on another host has another clock: exchanges are with the one that they were made
+// with.
 func TestCollectorMoves(t *testing.T) {
 	f, _, _ := pingPong(t, [2]pretender{{offset: 1e9}, {offset: 5e9}}, func(rank int) string { return fmt.Sprint("kernel", rank) }, 0, 1)
 	raw := moriensv1.Clock_CLOCK_MONOTONIC_RAW

@@ -18,7 +18,8 @@ type clockKey struct {
 	clock moriensv1.Clock
 }
 
-// A counter is one clock of the run, whoever reads it: the agents of one node share one, and the collector has that of its host.
+// A counter is one clock of the run, whoever reads it: the agents of one node share one, and the collector has that of
+// its host.
 type counter struct {
 	kind      moriensv1.Clock
 	agents    []*store.Agent
@@ -163,8 +164,8 @@ func (n *counter) add(p *store.Process) {
 	}
 }
 
-// choose makes one of the counters that processes have the run's time: the collector's latest if it is one, else that of
-// most processes.
+// choose makes one of the counters that processes have the run's time: the collector's latest if it is one, else that
+// of most processes.
 func (c *clocks) choose() {
 	most := 0
 	for n, counter := range c.counters {

@@ -17,8 +17,8 @@ type commonTime struct {
 	refused             int
 }
 
-// solve brings the counters to one time line by the exchanges of their agents with the collector and by traffic between threads. It is
-// collective: of the latter each member of the team has some.
+// solve brings the counters to one time line by the exchanges of their agents with the collector and by traffic between
+// threads. It is collective: of the latter each member of the team has some.
 func (c *clocks) solve(t team.Team, of known, stop func() bool, workers int) (*commonTime, error) {
 	s := &commonTime{clocks: c}
 	if !c.severalClocks() {

@@ -10,8 +10,8 @@ import (
 	"moriens/trace"
 )
 
-// draw is collective: it draws the messages of the matching in the run's time, of all members at each, and adds up how long calls waited for messages that
-// had not been sent: a call that received several, as long as for the latest.
+// draw is collective: it draws the messages of the matching in the run's time, of all members at each, and adds up how
+// long calls waited for messages that had not been sent: a call that received several, as long as for the latest.
 func draw(u *unpacked, pairs []match.Pair) (messages []trace.Message, lateSenderNS int64, err error) {
 	own, done, err := u.draw(u.run, pairs)
 	if err != nil {
@@ -29,7 +29,8 @@ func draw(u *unpacked, pairs []match.Pair) (messages []trace.Message, lateSender
 	return messages, sum[0], err
 }
 
-// draw is collective: it draws pairs in a run's time, in the order of the messages, each with the call that completed its receive. Only the receivers' calls have to be here.
+// draw is collective: it draws pairs in a run's time, in the order of the messages, each with the call that completed
+// its receive. Only the receivers' calls have to be here.
 func (h *Threads) draw(run *trace.Run, pairs []match.Pair) ([]trace.Message, []match.Place, error) {
 	sends := make([]match.Place, len(pairs))
 	for i, p := range pairs {

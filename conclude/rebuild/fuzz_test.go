@@ -10,8 +10,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// FuzzMeaning has an agent say anything about communicators, transfers, collectives and gaps: what the store takes, the end of the
-// run can work with.
+// FuzzMeaning has an agent say anything about communicators, transfers, collectives and gaps: what the store takes, the
+// end of the run can work with.
 func FuzzMeaning(f *testing.F) {
 	for _, m := range []*moriensv1.ReportRequest{
 		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{

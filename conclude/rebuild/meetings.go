@@ -8,9 +8,9 @@ import (
 	"moriens/internal/team"
 )
 
-// meetings are what a member of a team knows of calls of all members that count for the comparison of clocks: one that moved messages between nodes which were
-// received here, and collectives. Of each collective one member, its host, is told who took part, judges whether they agree on what it was, and tells
-// them.
+// meetings are what a member of a team knows of calls of all members that count for the comparison of clocks: one that
+// moved messages between nodes which were received here, and collectives. Of each collective one member, its host, is
+// told who took part, judges whether they agree on what it was, and tells them.
 type meetings struct {
 	team    team.Threads
 	all     []clock.Thread // with the columns of this member's

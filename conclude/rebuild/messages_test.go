@@ -56,7 +56,8 @@ func (p *plan) fail(receive bool, of, peer int, tag int32) {
 	p.rows[of]++
 }
 
-// planned draws a job in which every message is received in the end. Some calls fail, if they may, and have moved nothing.
+// planned draws a job in which every message is received in the end. Some calls fail, if they may, and have moved
+// nothing.
 func planned(t *rapid.T, failures bool) *plan {
 	ranks := rapid.IntRange(2, 3).Draw(t, "ranks")
 	p := &plan{rows: make([]int, ranks), queue: make(map[[3]int][2][]*act)}
@@ -254,7 +255,8 @@ func TestAllMessagesMatch(t *testing.T) {
 	})
 }
 
-// Of a job of which parts are missing, or of which calls have failed, no line is wrong; those before the first gap are all there.
+// Of a job of which parts are missing, or of which calls have failed, no line is wrong; those before the first gap are
+// all there.
 func TestNoWrongLineAfterLoss(t *testing.T) {
 	all, right := 0, 0
 	property := func(t *rapid.T) {

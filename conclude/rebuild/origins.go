@@ -11,7 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A side is the ranks of one world in an intercommunicator that brought worlds together. They do not know what the other side calls it.
+// A side is the ranks of one world in an intercommunicator that brought worlds together. They do not know what the
+// other side calls it.
 type side struct {
 	world        int
 	id           uint64
@@ -27,13 +28,14 @@ type sideKey struct {
 	how   moriensv1.Origin_How
 }
 
-// unite finds out which communicators of different worlds are one, and gives these one id. It returns the communicators of each process by the id that they have in all worlds.
+// unite finds out which communicators of different worlds are one, and gives these one id. It returns the communicators
+// of each process by the id that they have in all worlds.
 //
-// Ranks that MPI_Comm_spawn has started, or that met at a port, cannot ask each other: each side has an id of its own for the intercommunicator
-// between them. Which two belong together follows from who can have met: of sizes that fit, at a time that fits (MPI-5.0, section 11.8.2: MPI_Comm_spawn
-// and MPI_Init of those that it starts are one collective call), with the name of the same process or port where it is known. Where
-// more than one could be meant none is taken. What was made of such a communicator by calls of its ranks, such as MPI_Intercomm_merge,
-// follows from that.
+// Ranks that MPI_Comm_spawn has started, or that met at a port, cannot ask each other: each side has an id of its own
+// for the intercommunicator between them. Which two belong together follows from who can have met: of sizes that fit,
+// at a time that fits (MPI-5.0, section 11.8.2: MPI_Comm_spawn and MPI_Init of those that it starts are one collective
+// call), with the name of the same process or port where it is known. Where more than one could be meant none is taken.
+// What was made of such a communicator by calls of its ranks, such as MPI_Intercomm_merge, follows from that.
 func unite(u *unpacked) []map[uint32]store.Member {
 	own := make([]map[uint32]store.Member, len(u.Processes))
 	sides := make(map[sideKey]*side)
@@ -74,8 +76,8 @@ func (s *commonTime) addSide(sides map[sideKey]*side, p *Process, m store.Member
 	of.text = cmp.Or(of.text, m.Origin.Text)
 }
 
-// join takes in the call of one more rank. No rank comes out of MPI_Comm_spawn before those that are started are in MPI_Init: what begins when the first one is out
-// was started by another call, though the last one is still in this.
+// join takes in the call of one more rank. No rank comes out of MPI_Comm_spawn before those that are started are in
+// MPI_Init: what begins when the first one is out was started by another call, though the last one is still in this.
 func (s *side) join(began, ended int64) {
 	s.began = min(s.began, began)
 	if s.how == moriensv1.Origin_HOW_SPAWNED {

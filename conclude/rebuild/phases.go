@@ -17,8 +17,8 @@ func (u *Unbalanced) add(more Unbalanced) {
 	u.Unfinished += more.Unfinished
 }
 
-// addMarks makes phases and events of a ring's marks. A phase that is still open when one round it ends, ends there too; what is open at the
-// thread's end, there. nameOf gives the run's number of a name.
+// addMarks makes phases and events of a ring's marks. A phase that is still open when one round it ends, ends there
+// too; what is open at the thread's end, there. nameOf gives the run's number of a name.
 func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32, at func(ticks uint64) int64) Unbalanced {
 	var u Unbalanced
 	var open []int32 // phases, outermost first

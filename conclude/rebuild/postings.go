@@ -9,7 +9,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// matchMessages is collective: it pairs the sends and receives of the run. It also returns the processes with their gaps.
+// matchMessages is collective: it pairs the sends and receives of the run. It also returns the processes with their
+// gaps.
 func matchMessages(u *unpacked, c *communicators) (*match.Matching, []match.Process, error) {
 	processes := u.forMatching()
 	for i := range processes {

@@ -1,5 +1,6 @@
-// Package rebuild makes a run of what the store holds. store.Frozen comes in; a trace.Run on one time line, in nanoseconds since its first call, and facts on its processes,
-// clocks and messages go out. No other package of conclude reads the store's columns.
+// Package rebuild makes a run of what the store holds. store.Frozen comes in; a trace.Run on one time line, in
+// nanoseconds since its first call, and facts on its processes, clocks and messages go out. No other package of
+// conclude reads the store's columns.
 package rebuild
 
 import (
@@ -34,8 +35,9 @@ type Rebuilt struct {
 	comms *communicators
 }
 
-// Rebuild is collective: it turns what the stores of all members held into a trace on one time line, of which each has the columns of its own threads. When ctx
-// ends at one of them what is left is done without: messages are not matched, clocks not compared. An error is the team's.
+// Rebuild is collective: it turns what the stores of all members held into a trace on one time line, of which each has
+// the columns of its own threads. When ctx ends at one of them what is left is done without: messages are not matched,
+// clocks not compared. An error is the team's.
 func Rebuild(ctx context.Context, f store.Frozen, t team.Team, workers int) (*Rebuilt, error) {
 	r, _, err := rebuild(ctx, unpack(f, t, workers))
 	return r, err

@@ -10,7 +10,8 @@ import (
 // A ticked is a time by the clock of a node.
 type ticked struct{ first, last uint64 }
 
-// spans are when the threads of a process ran, as far as is known. Where its calls have stayed on the node it ran, at most, for as long as its clock was read.
+// spans are when the threads of a process ran, as far as is known. Where its calls have stayed on the node it ran, at
+// most, for as long as its clock was read.
 func spans(p *store.Process) (list []ticked) {
 	for _, r := range p.Rings {
 		if r.Calls > 0 {

@@ -15,13 +15,15 @@ import (
 const (
 	// mostScheduled is how many ranks' figures the manifest has, those that lost most.
 	mostScheduled = 1024
-	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and order alone tells kinds. docs/overhead.md has what is lost where nothing else runs.
+	// lostMuch is from which share on, of the time in which a rank could run, its durations are not the program's, and
+	// order alone tells kinds. docs/overhead.md has what is lost where nothing else runs.
 	lostMuch = .05
 	// lostLeast is how long a rank has to have waited for that, s: programs that start together do on any machine.
 	lostLeast = .2
 )
 
-// Scheduling says how the kernel has scheduled the ranks, and warns where that makes their durations something else than the program's; nil where no agent has figures.
+// Scheduling says how the kernel has scheduled the ranks, and warns where that makes their durations something else
+// than the program's; nil where no agent has figures.
 func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	s := &rundir.Scheduling{Hosts: []rundir.HostScheduling{}, Ranks: []rundir.RankScheduling{}}
 	hosts := make(map[*store.Agent]int)
@@ -79,8 +81,8 @@ func Scheduling(worlds []*World, agents []*store.Agent) *rundir.Scheduling {
 	return s
 }
 
-// Crowded says that durations with two modes may be the scheduler's rather than two computations': ranks have lost much of the time in which they could run, or nobody knows and they share cores, or
-// others had much of a host's hardware.
+// Crowded says that durations with two modes may be the scheduler's rather than two computations': ranks have lost much
+// of the time in which they could run, or nobody knows and they share cores, or others had much of a host's hardware.
 func Crowded(s *rundir.Scheduling) bool {
 	return s != nil && (float64(s.LostShare) >= lostMuch || slices.ContainsFunc(s.Hosts, func(h rundir.HostScheduling) bool {
 		return stolen(&h) || shared(&h) && math.IsNaN(float64(h.LostShare))
@@ -103,7 +105,8 @@ func part(of, rest float64) rundir.Number {
 	return rundir.Number(of / (of + rest))
 }
 
-// overcommitted says in one line that ranks share cores, with whom, and what that has cost them; "" where they do not and hardly lost anything.
+// overcommitted says in one line that ranks share cores, with whom, and what that has cost them; "" where they do not
+// and hardly lost anything.
 func overcommitted(s *rundir.Scheduling) string {
 	var crowded, robbed []rundir.HostScheduling
 	for _, h := range s.Hosts {

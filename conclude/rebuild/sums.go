@@ -7,8 +7,8 @@ import (
 	"moriens/trace"
 )
 
-// sumTraffic is the traffic of the run by the sums that its processes have counted, where not all transfers are here call by call: of each communicator, sender and receiver as many messages have both sides as the side
-// with fewer has.
+// sumTraffic is the traffic of the run by the sums that its processes have counted, where not all transfers are here
+// call by call: of each communicator, sender and receiver as many messages have both sides as the side with fewer has.
 func sumTraffic(u *unpacked, c *communicators, processes []match.Process) (*trace.Traffic, match.Unpaired) {
 	t := new(trace.Traffic)
 	routes := match.NewRoutes()

@@ -18,8 +18,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// tellTraffic plays two agents on two nodes whose ranks call what functions says, each row at once on both; in a Sendrecv each sends to the
-// other. It returns the planted true exits.
+// tellTraffic plays two agents on two nodes whose ranks call what functions says, each row at once on both; in a
+// Sendrecv each sends to the other. It returns the planted true exits.
 func tellTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (store.Frozen, [2][]float64) {
 	s := store.New()
 	random := rand.New(rand.NewPCG(9, 10))
@@ -77,7 +77,8 @@ func tellTraffic(t *testing.T, clocks [2]pretender, functions []mpicall.ID) (sto
 	return s.Freeze(), exits
 }
 
-// What ranks sent each other, and where they met, tells the clocks of their nodes apart, from the agents' messages to the manifest.
+// What ranks sent each other, and where they met, tells the clocks of their nodes apart, from the agents' messages to
+// the manifest.
 func TestTrafficTellsClocks(t *testing.T) {
 	for _, function := range []mpicall.ID{mpicall.Sendrecv, mpicall.Allreduce, mpicall.Barrier} {
 		functions := make([]mpicall.ID, 500)

@@ -16,7 +16,8 @@ type unpacked struct {
 	run    *trace.Run
 	frozen store.Frozen
 	at     *commonTime
-	// By thread of the run: its counter among the clocks, and, of those that are here, its rows without a burst before them.
+	// By thread of the run: its counter among the clocks, and, of those that are here, its rows without a burst before
+	// them.
 	counters []int
 	gaps     [][]int32
 	notes    []string
@@ -25,8 +26,8 @@ type unpacked struct {
 }
 
 // unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
-// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts between them. The store
-// lets go of those columns.
+// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts
+// between them. The store lets go of those columns.
 func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 	c := readClocks(f)
 	u := &unpacked{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, frozen: f}

@@ -45,8 +45,8 @@ type ghost struct {
 	ranks map[int32]bool
 }
 
-// muster finds the world of each absentee. The launcher's name for it decides, where there is one; else it is the first world of that size in which the rank
-// is missing.
+// muster finds the world of each absentee. The launcher's name for it decides, where there is one; else it is the first
+// world of that size in which the rank is missing.
 func muster(worlds []*World, list []Absentee) *roster {
 	r := &roster{worlds: worlds}
 	for range worlds {
@@ -185,7 +185,8 @@ func silent(worlds []*World) []rundir.Absence {
 	return list
 }
 
-// diedFirst says whether a process of which no call has come had made none: its agent has read all that it left, and there was nothing.
+// diedFirst says whether a process of which no call has come had made none: its agent has read all that it left, and
+// there was nothing.
 func diedFirst(p *store.Process) bool {
 	e := p.End
 	if p.Agent.Done == nil || len(p.Agent.Refused) > 0 || e.GetHow() != moriensv1.ProcessEnd_HOW_DIED || e.ThreadsFailed > 0 || e.Unrecorded > 0 {

@@ -9,7 +9,8 @@ import (
 	"moriens/trace"
 )
 
-// With is collective: it gives a run the transfers of windows that were fetched, by ring, and the messages of which both sides are there, at whichever member.
+// With is collective: it gives a run the transfers of windows that were fetched, by ring, and the messages of which
+// both sides are there, at whichever member.
 func (r *Rebuilt) With(run *trace.Run, fetched map[*store.Ring][]*store.Detail) (*trace.Run, error) {
 	with := *run
 	with.Threads = slices.Clone(run.Threads)

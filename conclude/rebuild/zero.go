@@ -7,8 +7,8 @@ import (
 	"moriens/internal/team"
 )
 
-// startAtZero is collective: it makes all times those since the first call, gives all members the begin and end of all threads, and returns when the run started and how long
-// it took.
+// startAtZero is collective: it makes all times those since the first call, gives all members the begin and end of all
+// threads, and returns when the run started and how long it took.
 func startAtZero(u *unpacked) (start time.Time, durationNS int64, err error) {
 	origin, err := u.firstEntry()
 	if err != nil || origin == math.MaxInt64 {
