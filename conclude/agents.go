@@ -10,7 +10,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// describeSpool adds what it has cost that an agent's spool had no room. What there was of it is known of agents that did not finish too.
+// describeSpool adds what it has cost that an agent's spool had no room. What there was of it is known of agents that
+// did not finish too.
 func describeSpool(m *rundir.Manifest, a *store.Agent) {
 	took, dropped := a.Spool.GetFullNs(), a.Spool.GetDropped()
 	if d := a.Done; d != nil {

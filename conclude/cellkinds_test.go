@@ -23,7 +23,8 @@ func byKinds() (grouping.Options, keeping.Config) {
 	return grouping.Options{Dims: dims, By: grouping.ByCalls, Workers: 2}, keeping.Config{Dims: dims, By: grouping.ByCalls, Kinds: true}
 }
 
-// Where bursts stay on their nodes kinds are what they are when the bursts come as usual: of each burst, and what is said of them.
+// Where bursts stay on their nodes kinds are what they are when the bursts come as usual: of each burst, and what is
+// said of them.
 func TestCellsKinds(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -88,7 +89,8 @@ func sameKinds(t *testing.T, x, y *rundir.Clusters) {
 	}
 }
 
-// Ranks of which only sums come have those of their own clusters, and of the ranks in full each burst has its label, also where windows between others are gone.
+// Ranks of which only sums come have those of their own clusters, and of the ranks in full each burst has its label,
+// also where windows between others are gone.
 func TestCellsKindsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)

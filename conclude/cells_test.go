@@ -16,7 +16,6 @@ import (
 
 	keeping "moriens/agent/cells"
 	"moriens/analysis/grouping"
-	"moriens/analysis/microcell"
 	"moriens/analysis/space"
 	"moriens/collector/store"
 	"moriens/conclude/retention"
@@ -35,7 +34,8 @@ func fixed(eps float64, minPts int) (grouping.Options, keeping.Config) {
 	return o, keeping.Config{Dims: dims, By: grouping.ByCalls, Side: eps / 4.001}
 }
 
-// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same clusters, the same labels, the same figures.
+// Where everything of all ranks is fetched in the end it is the run that it is when the bursts come as usual: the same
+// clusters, the same labels, the same figures.
 func TestCellsOfADrawnRun(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)
@@ -77,7 +77,8 @@ func TestCellsOfADrawnRun(t *testing.T) {
 	})
 }
 
-// sameWays compares how bursts went through the refinement. Clusters of one group have their numbers there in the order in which they are met, which is another one for cells.
+// sameWays compares how bursts went through the refinement. Clusters of one group have their numbers there in the order
+// in which they are met, which is another one for cells.
 func sameWays(t rapid.TB, want, got *trace.Run) {
 	t.Helper()
 	to, from := make(map[string]string), make(map[string]string)
@@ -160,7 +161,8 @@ func concludeCells(t *testing.T, f store.Frozen, agents stayers, o grouping.Opti
 	return r, dir
 }
 
-// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and without bytes.
+// profileOf reads the rows of a profile that are of threads, without what tells one part of the run from another, and
+// without bytes.
 func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	rows := make(map[string]parquet.ProfileRow)
 	for _, r := range p.Rows {
@@ -181,7 +183,8 @@ func profileOf(p *parquet.Profile) map[string]parquet.ProfileRow {
 	return rows
 }
 
-// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when the bursts come as usual. The directory can be read back.
+// Most ranks are told in sum alone: these are the classes, and clusters, calls and times of all are what they are when
+// the bursts come as usual. The directory can be read back.
 func TestCellsInSum(t *testing.T) {
 	const ranks = 12
 	r := planted(t, ranks, 60)
@@ -281,32 +284,6 @@ func TestCellsWithout(t *testing.T) {
 	}
 }
 
-// What is said reads well of one thing and of several.
-func TestTroublesOfCells(t *testing.T) {
-	list := func(n int) string {
-		c := rundir.Cells{
-			LostBursts: int64(n), OutsideBursts: int64(n), Side: .025, CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
-			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
-		}
-		a := &account{cells: c, result: new(microcell.Result)}
-		return strings.Join(slices.Concat(a.tellTroubles(), a.located(10)), "\n")
-	}
-	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
-no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
-in no micro-cell, and counted as lacking data: 1 burst; of side 0.025 there are no cells for numbers as large; --cell-side gives another
-the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
-clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
-over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
-in no micro-cell, and counted as noise: 1 burst of the ranks in full`
-	if got := list(1); got != one {
-		t.Errorf("%s\nwant\n%s", got, one)
-	}
-	several := strings.NewReplacer("1 host", "2 hosts", "left", "left; n0: it had left", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
-	if got, want := list(2), several.Replace(one); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
-}
-
 // Without time for any stage there is a run directory too.
 func TestCellsWithoutTime(t *testing.T) {
 	o, config := fixed(.1, 4)
@@ -319,7 +296,8 @@ func TestCellsWithoutTime(t *testing.T) {
 	}
 }
 
-// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told how many they are and why.
+// Bursts that no cell can hold lack data, in the sums of all ranks and in what is fetched of some, and the user is told
+// how many they are and why.
 func TestCellsOutside(t *testing.T) {
 	const iterations = 60
 	dims, _ := space.Parse("duration:lin")
@@ -344,25 +322,5 @@ func TestCellsOutside(t *testing.T) {
 	}
 	if said, want := strings.Join(r.Manifest.Notes, "\n"), "in no micro-cell, and counted as lacking data: 59 bursts; of side"; !strings.Contains(said, want) {
 		t.Errorf("%q lacks %q", said, want)
-	}
-}
-
-// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they to blame.
-func TestEmptyAccount(t *testing.T) {
-	for _, tt := range []struct {
-		what   string
-		of     account
-		bursts bool
-		told   bool // why
-	}{
-		{"bursts", account{set: &microcell.Set{Bursts: 1}}, true, false},
-		{"none", account{set: new(microcell.Set), lineup: lineup{rings: make([]*store.Ring, 2)}}, false, false},
-		{"no threads", account{}, false, false},
-		{"nothing told", account{lineup: lineup{rings: make([]*store.Ring, 1)}}, false, true},
-	} {
-		bursts, why, advice := tt.of.empty()
-		if bursts != tt.bursts || (why != "") != tt.told || (advice != "") != tt.told {
-			t.Errorf("%s: %v, %q, %q", tt.what, bursts, why, advice)
-		}
 	}
 }

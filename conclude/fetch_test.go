@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/conclude/agenttest"
 	"moriens/conclude/retention"
 	"moriens/internal/anchor"
 	"moriens/internal/stage"
@@ -26,35 +26,36 @@ func (k keeper) Fetch(context.Context, []anchor.ID, ...uint64) []windows.Fetched
 
 func (k keeper) FetchCalls(context.Context, []windows.Calls) []windows.Fetched { return k }
 
-// sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each; transfers are those of some rows of both.
+// sendsInTurn is a rank that sends so many messages to another, and that other, which receives them, one call each;
+// transfers are those of some rows of both.
 func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(rank int, rows ...int) *moriensv1.ReportRequest) {
 	s = store.New()
-	f := newFeeder(t, s, 1, "n1")
-	f.clock(1000, 1000)
-	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+	f := agenttest.New(t, s, 1, "n1")
+	f.Clock(1000, 1000)
+	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
 		Communicator: 1, Id: 9, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2},
 	}}})
 	kinds := []moriensv1.Transfers_Kind{moriensv1.Transfers_KIND_SENT, moriensv1.Transfers_KIND_RECEIVED}
-	for rank, function := range []uint32{id(t, "MPI_Send"), id(t, "MPI_Recv")} {
+	for rank, function := range []uint32{agenttest.Call(t, "MPI_Send"), agenttest.Call(t, "MPI_Recv")} {
 		process, ring := uint64(rank+1), uint64(rank+11)
-		f.process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: 2, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
-		f.ring(&moriensv1.Ring{Ring: ring, Process: process})
-		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
+		f.Process(&moriensv1.Process{Process: process, Rank: int32(rank), Size: 2, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
+		f.Ring(&moriensv1.Ring{Ring: ring, Process: process})
+		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: process, Comm: 1, Communicator: 1, Rank: uint32(rank)}}})
 		c := &moriensv1.Calls{Ring: ring, OriginTicks: 1000, NoBurst: []uint32{0}}
 		for range messages {
 			c.BurstTicks, c.CallTicks = append(c.BurstTicks, 10), append(c.CallTicks, 5)
 			c.Function, c.Path = append(c.Function, function), append(c.Path, 0)
 		}
-		f.calls(c)
+		f.Calls(c)
 		n, bytes := uint64(messages), uint64(messages*100)
-		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
+		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: &moriensv1.Traffic{
 			Process: process, Kind: kinds[rank : rank+1], Function: []uint32{function}, Path: []uint32{0}, Count: []uint64{n}, Bytes: []uint64{bytes},
 			PeerKind: kinds[rank : rank+1], Comm: []uint32{1}, Peer: []int32{int32(1 - rank)}, PeerCount: []uint64{n}, PeerBytes: []uint64{bytes},
 		}}})
-		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process, Transfers: n}}})
-		f.end(process, moriensv1.ProcessEnd_HOW_FINALIZED)
+		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: process, Transfers: n}}})
+		f.End(process, moriensv1.ProcessEnd_HOW_FINALIZED)
 	}
-	f.clock(1_001_000, 1_001_000)
+	f.Clock(1_001_000, 1_001_000)
 	return s, func(rank int, rows ...int) *moriensv1.ReportRequest {
 		x := &moriensv1.Transfers{Ring: uint64(rank + 11)}
 		last := 0
@@ -68,7 +69,8 @@ func sendsInTurn(t *testing.T, messages int) (s *store.Store, transfers func(ran
 	}
 }
 
-// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its order it would go with others.
+// Where everything is to stay, what nodes do not have is counted, and what they have is paired by its ordinals: in its
+// order it would go with others.
 func TestTransfersThatNodesDoNotHave(t *testing.T) {
 	const messages = 10
 	s, transfers := sendsInTurn(t, messages)
@@ -77,7 +79,7 @@ func TestTransfersThatNodesDoNotHave(t *testing.T) {
 		{Agent: 1, Err: errors.New("the disk is gone"), Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{transfers(1, 6, 7, 8, 9)}}}},
 	}
 	r, err := Conclude(t.Context(), End{
-		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: desk,
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: desk,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -110,37 +112,12 @@ func TestOtherMessagesThanTransfers(t *testing.T) {
 	other := &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}}
 	desk := keeper{{Agent: 1, Parts: []*moriensv1.WindowPart{{Messages: []*moriensv1.ReportRequest{other, transfers(0, 0, 1), transfers(1, 0, 1)}}}}}
 	r, err := Conclude(t.Context(), End{
-		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: desk,
+		Frozen: s.Freeze(), Options: grouping.Options{By: grouping.ByAuto}, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: desk,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if said := strings.Join(r.Manifest.Notes, "\n"); len(r.Run.Messages) != 2 || !strings.Contains(said, "sends and receives: a node gave a message that has none: *moriensv1.ReportRequest_Done") {
 		t.Errorf("%d messages, %q", len(r.Run.Messages), said)
-	}
-}
-
-func TestRowsOfSpans(t *testing.T) {
-	for _, tt := range []struct {
-		list, want []rows
-		lacking    int // of the rows 0 to 9
-	}{
-		{nil, nil, 10},
-		{[]rows{{2, 4}}, []rows{{2, 4}}, 8},
-		{[]rows{{3, 6}, {2, 4}}, []rows{{2, 6}}, 6},
-		{[]rows{{2, 4}, {4, 5}, {7, 20}}, []rows{{2, 5}, {7, 20}}, 4},
-		{[]rows{{0, 30}, {5, 6}}, []rows{{0, 30}}, 0},
-	} {
-		got := merged(slices.Clone(tt.list))
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%v merged: %v, want %v", tt.list, got, tt.want)
-		}
-		lacking := 0
-		for _, r := range without(rows{0, 10}, got) {
-			lacking += int(r.behind - r.first)
-		}
-		if lacking != tt.lacking {
-			t.Errorf("%v leave %d of 10 rows, want %d", got, lacking, tt.lacking)
-		}
 	}
 }

@@ -40,7 +40,7 @@ func hasty(t fatal, r *record, s *stage.Stages) End {
 	everywhere := func(int) bool { return true }
 	return End{
 		Frozen: r.frozen(t, rand.New(rand.NewPCG(1, 1)), everywhere), Job: Job{Run: "r"}, Options: grouping.Options{By: grouping.ByAuto, Workers: 1},
-		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Desk: r.desk(everywhere),
+		Keep: retention.Options{Budget: retention.DefaultBudget, Windows: 2, Outliers: -1, Workers: 1}, Stages: s, Windows: r.desk(everywhere),
 	}
 }
 
@@ -98,7 +98,8 @@ func needs(name, other string) bool {
 	return false
 }
 
-// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said, with no word on how small the directory is.
+// Whichever stage has no time, alone: what does not need it is in the run directory, and what is not there is said,
+// with no word on how small the directory is.
 func TestEachStageGivenUpAlone(t *testing.T) {
 	planted := planted(t, 6, 60)
 	whole := stage.Timed(hasteLimit, team.Solo{}, func() time.Duration { return 0 })
@@ -185,12 +186,13 @@ func ticking(t team.Team, asks int) *stage.Stages {
 	return s
 }
 
-// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample; everything else is there, nothing is missing, and how the clusters came about is said.
+// Wherever the clustering has no time left every burst has a cluster or is noise, of the steps so far or of a sample;
+// everything else is there, nothing is missing, and how the clusters came about is said.
 func TestClustersAreCutShort(t *testing.T) {
 	planted := planted(t, 6, 60)
 	end := func(s *stage.Stages) End {
 		e := hasty(t, planted, s)
-		e.Desk = nil // of what nodes have nothing can be missing then
+		e.Windows = nil // of what nodes have nothing can be missing then
 		return e
 	}
 	whole, err := Conclude(t.Context(), end(stage.New(0)))
@@ -241,7 +243,8 @@ func TestClustersAreCutShort(t *testing.T) {
 	}
 }
 
-// Whichever of several collectors has no time left, and when: all have the same, and the first one has all that one collector has.
+// Whichever of several collectors has no time left, and when: all have the same, and the first one has all that one
+// collector has.
 func TestATeamIsCutShortTogether(t *testing.T) {
 	planted := planted(t, 6, 60)
 	const members = 2 // as many as there are agents
@@ -256,7 +259,7 @@ func TestATeamIsCutShortTogether(t *testing.T) {
 			if err := teamOf(members, func(x mpix.Transport) error {
 				m := x.Rank()
 				e := hasty(t, planted, stages(x))
-				e.Frozen, e.Team, e.Desk = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
+				e.Frozen, e.Team, e.Windows = parts[m], x, planted.desk(func(agent int) bool { return agent%members == m })
 				results[m], failed[m] = Conclude(t.Context(), e)
 				if results[m] == nil {
 					return failed[m]

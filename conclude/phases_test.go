@@ -7,6 +7,7 @@ import (
 
 	"moriens/analysis/grouping"
 	"moriens/collector/store"
+	"moriens/conclude/agenttest"
 	moriensv1 "moriens/proto/moriens/v1"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -18,38 +19,39 @@ const (
 	event = moriensv1.Marks_WHAT_EVENT
 )
 
-// One rank with phases that cross, end twice and never end, an event and a pause; and a thread of it that says something and never calls MPI.
+// One rank with phases that cross, end twice and never end, an event and a pause; and a thread of it that says
+// something and never calls MPI.
 func TestRecountMarks(t *testing.T) {
 	s := store.New()
-	f := newFeeder(t, s, 1, "n1")
-	f.clock(1000, 1000)
-	f.process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
-	f.ring(&moriensv1.Ring{Ring: 11, Process: 1})
-	f.ring(&moriensv1.Ring{Ring: 12, Process: 1, Thread: 1})
+	f := agenttest.New(t, s, 1, "n1")
+	f.Clock(1000, 1000)
+	f.Process(&moriensv1.Process{Process: 1, Size: 1, World: "w", Clock: moriensv1.Clock_CLOCK_TSC})
+	f.Ring(&moriensv1.Ring{Ring: 11, Process: 1})
+	f.Ring(&moriensv1.Ring{Ring: 12, Process: 1, Thread: 1})
 	for i, text := range []string{"a", "b", "open"} {
-		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: 1, Name: uint32(i + 1), Text: text}}})
+		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_MarkName{MarkName: &moriensv1.MarkName{Process: 1, Name: uint32(i + 1), Text: text}}})
 	}
-	send, recv := id(t, "MPI_Send"), id(t, "MPI_Recv")
+	send, recv := agenttest.Call(t, "MPI_Send"), agenttest.Call(t, "MPI_Recv")
 	// Calls at 1000–1010, 1100–1110, 1500–1510 (after a pause), 1600–1610.
-	f.calls(&moriensv1.Calls{
+	f.Calls(&moriensv1.Calls{
 		Ring: 11, OriginTicks: 1000, BurstTicks: []uint64{0, 90, 390, 90}, CallTicks: []uint64{10, 10, 10, 10},
 		Function: []uint32{send, recv, send, recv}, Path: []uint32{0, 0, 0, 0}, NoBurst: []uint32{0, 2}, Paused: []uint32{2},
 	})
-	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
+	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
 		Ring: 11, OriginTicks: 1020, Ticks: []uint64{0, 30, 150, 10, 100, 200, 30, 20},
 		//    1020 1050  1200 1210 1310  1510   1540  1560
 		What: []moriensv1.Marks_What{begin, begin, end, end, event, begin, begin, end},
 		Name: []uint32{1, 2, 1, 2, 2, 3, 1, 1}, Value: []int64{-5},
 	}}})
-	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
+	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Marks{Marks: &moriensv1.Marks{
 		Ring: 12, OriginTicks: 1300, Ticks: []uint64{0, 700}, What: []moriensv1.Marks_What{begin, end}, Name: []uint32{2, 2},
 	}}})
 	for ring, e := range map[uint64]*moriensv1.RingEnd{11: {Calls: 4, Marks: 8, Paused: 33, MarksInside: 2}, 12: {Marks: 2}} {
 		e.Ring = ring
-		f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: e}})
+		f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_RingEnd{RingEnd: e}})
 	}
-	f.clock(1_001_000, 1_001_000)
-	f.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{
+	f.Clock(1_001_000, 1_001_000)
+	f.Send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_ProcessEnd{ProcessEnd: &moriensv1.ProcessEnd{
 		Process: 1, How: moriensv1.ProcessEnd_HOW_FINALIZED, NamesLost: 4,
 	}}})
 

@@ -12,6 +12,7 @@ import (
 
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/conclude/fetch"
 	"moriens/internal/anchor"
 	"moriens/internal/mpicall"
 	moriensv1 "moriens/proto/moriens/v1"
@@ -24,7 +25,7 @@ type record struct {
 }
 
 // desk is what the nodes of some of the agents have in their windows: more than what came by itself.
-func (r *record) desk(of func(agent int) bool) Desk {
+func (r *record) desk(of func(agent int) bool) fetch.Agents {
 	d := make(nodes)
 	for i, a := range r.agents {
 		if of(i) {
@@ -167,8 +168,9 @@ func (p *player) meet(row int64, root int32, ordinal uint64) {
 	p.lastMet = row
 }
 
-// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own, collectives, messages of which some are told without an
-// end or in their sum alone, gaps, counters, phases, and faults.
+// drawRecord draws a job of several worlds, and what the agents of its nodes have said: clocks of their own,
+// collectives, messages of which some are told without an end or in their sum alone, gaps, counters, phases, and
+// faults.
 func drawRecord(t *rapid.T) *record {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "job"), 1))
 	r := new(record)

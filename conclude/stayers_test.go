@@ -12,6 +12,7 @@ import (
 	keeping "moriens/agent/cells"
 	"moriens/collector/store"
 	"moriens/collector/windows"
+	"moriens/conclude/agenttest"
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
@@ -108,7 +109,8 @@ func (r *record) stays(t fatal, random *rand.Rand, config keeping.Config) (store
 	return told.frozen(t, random, func(int) bool { return true }), agents
 }
 
-// planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the ranks of the second half more often in another.
+// planted is a job of n ranks on two nodes: rank 3 computes four times as long as the others in one place, and the
+// ranks of the second half more often in another.
 func planted(t *testing.T, n, iterations int) *record {
 	random := rand.New(rand.NewPCG(7, 7))
 	r := new(record)
@@ -125,7 +127,7 @@ func planted(t *testing.T, n, iterations int) *record {
 			Communicator: 1, Id: 70, Size: uint32(n), Peers: uint32(n), First: []int32{0}, Stride: []int32{1}, Count: []uint32{uint32(n)}}}})
 		r.agents = append(r.agents, a)
 	}
-	allreduce, barrier := id(t, "MPI_Allreduce"), id(t, "MPI_Barrier")
+	allreduce, barrier := agenttest.Call(t, "MPI_Allreduce"), agenttest.Call(t, "MPI_Barrier")
 	for rank := range n {
 		a := r.agents[rank*2/n]
 		process := uint64(rank + 11)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"moriens/analysis/grouping"
 	"moriens/analysis/space"
 	"moriens/collector/store"
+	"moriens/conclude/rebuild"
 	"moriens/conclude/retention"
 	"moriens/internal/mpix"
 	"moriens/internal/stage"
@@ -42,9 +42,9 @@ func teamOf(members int, do func(t mpix.Transport) error) error {
 	return errors.Join(errs...)
 }
 
-// However the agents of a run are spread over collectors, and whatever came first: all collectors make the same run of it, each with the calls and bursts of its own
-// threads, and the first tells of it as one would that has all.
-func TestRecountOfATeam(t *testing.T) {
+// However the agents of a run are spread over collectors, and whatever came first: all collectors make the same run of
+// it, each with the calls and bursts of its own threads, and the first tells of it as one would that has all.
+func TestRebuildOfATeam(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := drawRecord(t)
 		members := rapid.IntRange(1, 4).Draw(t, "members")
@@ -54,7 +54,7 @@ func TestRecountOfATeam(t *testing.T) {
 			at[i] = random.IntN(members)
 		}
 		f := r.frozen(t, random, func(int) bool { return true })
-		one, err := recount(t.Context(), f, team.Solo{}, 2)
+		one, err := rebuild.Rebuild(t.Context(), f, team.Solo{}, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,14 +63,14 @@ func TestRecountOfATeam(t *testing.T) {
 		for m := range parts {
 			parts[m] = r.frozen(t, random, func(agent int) bool { return at[agent] == m })
 		}
-		all := make([]*history, members)
+		all := make([]*rebuild.Rebuilt, members)
 		err = teamOf(members, func(x mpix.Transport) error {
 			f := &parts[x.Rank()]
 			if err := f.Share(x); err != nil {
 				return err
 			}
 			var err error
-			all[x.Rank()], err = recount(t.Context(), *f, x, 1)
+			all[x.Rank()], err = rebuild.Rebuild(t.Context(), *f, x, 1)
 			return err
 		})
 		if err != nil {
@@ -80,16 +80,16 @@ func TestRecountOfATeam(t *testing.T) {
 			if d := cmp.Diff(want, tell(t, h, parts[m])); d != "" {
 				t.Fatalf("member %d of %d says something else (-one +team):\n%s", m, members, d)
 			}
-			for i := range h.run.Threads {
-				whole, got := one.run.Threads[i], h.run.Threads[i]
-				if !h.team.Mine(i) {
+			for i := range h.Run.Threads {
+				whole, got := one.Run.Threads[i], h.Run.Threads[i]
+				if !h.Team.Mine(i) {
 					whole = bare(whole)
 				}
 				if d := cmp.Diff(whole, got); d != "" {
-					t.Fatalf("thread %d at member %d, which is at %d (-one +team):\n%s", i, m, h.team.Owner(i), d)
+					t.Fatalf("thread %d at member %d, which is at %d (-one +team):\n%s", i, m, h.Team.Owner(i), d)
 				}
 			}
-			run, single := *h.run, *one.run
+			run, single := *h.Run, *one.Run
 			run.Threads, single.Threads = nil, nil
 			if d := cmp.Diff(single, run); d != "" {
 				t.Fatalf("the run of member %d of %d (-one +team):\n%s", m, members, d)
@@ -103,8 +103,8 @@ func bare(t trace.Thread) trace.Thread {
 	return trace.Thread{World: t.World, Rank: t.Rank, Thread: t.Thread, Node: t.Node, BeginNS: t.BeginNS, EndNS: t.EndNS}
 }
 
-func tell(t fatal, h *history, f store.Frozen) string {
-	text, err := json.MarshalIndent(describeRun(h, f, Job{Run: "r"}), "", " ")
+func tell(t fatal, r *rebuild.Rebuilt, f store.Frozen) string {
+	text, err := json.MarshalIndent(manifestOf(r, f, Job{Run: "r"}), "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		dir := t.TempDir()
 		one := e
 		everywhere := func(int) bool { return true }
-		one.Frozen, one.Stages, one.Desk = r.frozen(t, random, everywhere), stage.New(0), r.desk(everywhere)
+		one.Frozen, one.Stages, one.Windows = r.frozen(t, random, everywhere), stage.New(0), r.desk(everywhere)
 		want, err := directory(t, filepath.Join(dir, "one"), one)
 		if err != nil {
 			t.Fatal(err)
@@ -166,7 +166,7 @@ func TestConcludeOfATeam(t *testing.T) {
 		err = teamOf(members, func(x mpix.Transport) error {
 			own := e
 			own.Frozen, own.Stages, own.Team = parts[x.Rank()], stage.Shared(0, x), x
-			own.Desk = r.desk(func(agent int) bool { return at[agent] == x.Rank() })
+			own.Windows = r.desk(func(agent int) bool { return at[agent] == x.Rank() })
 			files, err := directory(t, filepath.Join(dir, "team"), own)
 			if x.Rank() == 0 {
 				got = files
@@ -227,27 +227,5 @@ func TestConcludeWithoutAMember(t *testing.T) {
 				t.Error(err)
 			}
 		})
-	}
-}
-
-// What one member knows of sends and receives without an end all get, as what it was.
-func TestShareOpens(t *testing.T) {
-	sent, received := open{process: 1, comm: 7, peer: 2, tag: 3}, open{process: 2, comm: 8, peer: -1, tag: -1, receive: true}
-	want := map[open]interval{sent: {10, 20}, received: {30, 40}}
-	all := make([]map[open]interval, 2)
-	err := teamOf(2, func(x mpix.Transport) error {
-		m := &matching{opens: make(map[open]interval)}
-		own := []open{sent, received}[x.Rank()]
-		m.opens[own] = want[own]
-		all[x.Rank()] = m.opens
-		return m.shareOpens(&history{team: team.Threads{Team: x}})
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for rank, got := range all {
-		if !maps.Equal(got, want) {
-			t.Errorf("member %d: %v, want %v", rank, got, want)
-		}
 	}
 }

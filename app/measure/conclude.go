@@ -90,7 +90,7 @@ func (c *conclusion) conclude() (dir string, err error) {
 	if c.collector.Resumed() {
 		stages.Within(context.Background(), stage.Return, c.collector.AwaitReturn)
 	}
-	end.Desk = c.collector.Windows()
+	end.Windows = c.collector.Windows()
 	if c.cells != nil {
 		end.Cells = &conclude.CellsOptions{Agents: c.collector.Windows(), Centre: c.collector.Cells(), Log: c.log}
 	}

@@ -196,7 +196,7 @@ var keepByDefault = retention.Options{Budget: retention.DefaultBudget, Windows: 
 func writeRun(t *testing.T, c *collector.Collector, f held, keep retention.Options) (dir string, m *rundir.Manifest) {
 	t.Helper()
 	r, err := conclude.Conclude(t.Context(), conclude.End{
-		Frozen: f.again(), Job: conclude.Job{Run: "run1"}, Options: byDefault, Keep: keep, Stages: stage.New(0), Desk: c.Windows(),
+		Frozen: f.again(), Job: conclude.Job{Run: "run1"}, Options: byDefault, Keep: keep, Stages: stage.New(0), Windows: c.Windows(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"moriens/collector"
 	"moriens/collector/windows"
 	"moriens/conclude"
+	"moriens/conclude/fetch"
 	"moriens/conclude/retention"
 	"moriens/cshim/ringwriter"
 	"moriens/internal/anchor"
@@ -115,9 +116,9 @@ func plantThreads(t *testing.T, ranks, iterations, helpers int) *stencil {
 }
 
 // end concludes with windows in so much room, asking who is asked.
-func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, desk conclude.Desk) (*conclude.Result, error) {
+func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Stages, desk fetch.Agents) (*conclude.Result, error) {
 	return conclude.Conclude(ctx, conclude.End{
-		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Desk: desk,
+		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stages, Windows: desk,
 		Keep: retention.Options{Budget: budget, Windows: 2, Outliers: -1, Workers: 2},
 	})
 }
@@ -126,7 +127,7 @@ func (s *stencil) end(ctx context.Context, budget units.Bytes, stages *stage.Sta
 func (s *stencil) all(t *testing.T) *conclude.Result {
 	t.Helper()
 	r, err := conclude.Conclude(t.Context(), conclude.End{
-		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stage.New(0), Desk: s.collector.Windows(), Keep: retention.Options{All: true},
+		Frozen: s.frozen.again(), Job: conclude.Job{Run: "run1"}, Options: byDuration, Stages: stage.New(0), Windows: s.collector.Windows(), Keep: retention.Options{All: true},
 	})
 	if err != nil {
 		t.Fatal(err)

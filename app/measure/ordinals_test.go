@@ -197,7 +197,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 		t.Fatal(err)
 	}
 	result, err := conclude.Conclude(ctx, conclude.End{
-		Frozen: c.Freeze(""), Job: conclude.Job{Run: "run1"}, Options: byDuration, Keep: retention.Options{All: true}, Stages: stage.New(0), Desk: c.Windows(),
+		Frozen: c.Freeze(""), Job: conclude.Job{Run: "run1"}, Options: byDuration, Keep: retention.Options{All: true}, Stages: stage.New(0), Windows: c.Windows(),
 	})
 	if err != nil {
 		t.Fatal(err)

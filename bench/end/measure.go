@@ -77,7 +77,7 @@ func measure(j job, keep retention.Options, profile, dir string, limit time.Dura
 	var frozen store.Frozen
 	stages.Must(stage.Freeze, func() { frozen = s.Freeze() })
 	r, err := conclude.Conclude(context.Background(), conclude.End{
-		Frozen: frozen, Job: conclude.Job{Run: "end", Started: time.Unix(1.7e9, 0), Ended: time.Unix(1.7e9, 0)}, Options: options, Stages: stages, Desk: j,
+		Frozen: frozen, Job: conclude.Job{Run: "end", Started: time.Unix(1.7e9, 0), Ended: time.Unix(1.7e9, 0)}, Options: options, Stages: stages, Windows: j,
 		Keep: retention.Options{All: keep.All, Budget: keep.Budget, Windows: represent.DefaultWindows, Outliers: -1, Workers: options.Workers},
 	})
 	if r == nil {

@@ -11,27 +11,7 @@ import (
 	"moriens/analysis/refine"
 	"moriens/analysis/space"
 	"moriens/trace"
-	"moriens/trace/rundir"
 )
-
-// Cells are a clustering of micro-cells, of bursts of which a run has some.
-type Cells struct {
-	*microcell.Result
-	Dims     []space.Dim
-	Side     float64
-	Counters []string          // whose figures clusters have, in their order
-	Between  []microcell.Group // of units, by the numbers of call paths in the run
-	By       grouping.By
-	MinNS    int64 // bursts that last less are in no cell
-	// Found is what nodes have found of the bursts, by thread; nil = all of a unit have the unit's label.
-	Found [][]BurstLabel
-	Speed []float64 // by thread of the run, as in partition.Result
-	// Locate finds the unit of a burst between two call paths, by their numbers in the run, as an index into Units; 0 and 0 where all bursts are together.
-	Locate func(before, after uint32, at []float64) (unit int32, ok bool)
-}
-
-// A BurstLabel is the cluster and the kind of a burst, or one of the labels of package partition; 0 where its node has it in no unit.
-type BurstLabel struct{ Cluster, Kind int32 }
 
 // Located says what became of the bursts of a run that have the labels of cells.
 type Located struct {
@@ -307,29 +287,4 @@ func (f *finder) best(list []int32, at []float64) int32 {
 		}
 	}
 	return best
-}
-
-// describeCells puts the certificate into the words of the run directory.
-func describeCells(c *Cells) *rundir.CellsClustering {
-	x := &c.Certificate
-	d := &rundir.CellsClustering{
-		Side: rundir.Number(x.Side), Floor: rundir.Number(x.Floor), Bound: x.Bound, Wanted: rundir.Number(math.NaN()),
-		Certificate: rundir.Certificate{Exact: x.Exact, Rounds: x.Rounds, Split: x.Split, Units: x.Units, Bursts: x.Bursts},
-	}
-	if x.Bound {
-		d.Wanted = rundir.Number(x.Wanted)
-	}
-	for i := range c.Units {
-		if c.Units[i].Cell.Count > 0 {
-			d.Units++
-		}
-	}
-	for _, s := range x.Steps {
-		step := rundir.CellStep{Exact: s.Exact, Units: s.Units, Bursts: s.Bursts}
-		for _, eps := range s.Eps {
-			step.Eps = append(step.Eps, sixDigits(eps))
-		}
-		d.Certificate.Steps = append(d.Certificate.Steps, step)
-	}
-	return d
 }

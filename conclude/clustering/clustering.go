@@ -16,6 +16,9 @@ import (
 	"moriens/trace/rundir"
 )
 
+// PartOfAll is the part of the time for clusters, 0 to 1, in which all bursts are clustered; if they are not by then, there has to be time for a sample and for giving all bursts its clusters.
+const PartOfAll = .6
+
 // A Result says how the bursts were clustered.
 type Result struct {
 	Clusters *rundir.Clusters
@@ -23,15 +26,6 @@ type Result struct {
 	Filtered rundir.Filtered // the filter; rundir adds what it left out
 	Speed    []rundir.Speed  // of the threads; nil = not compared
 	Notes    []string        // for the user, each a sentence without a full stop
-}
-
-// A Proposal is a clustering that has not been written into the run yet.
-type Proposal struct {
-	result  *grouping.Result
-	options grouping.Options
-	notes   []string
-	inTime  []trace.Stretch // by cluster; may be nil
-	cells   *Cells          // that it was made of, nil = of bursts
 }
 
 // Cluster clusters the bursts of a run and replaces its clusters and labels. With an error there is a result too, and the
@@ -57,40 +51,12 @@ func Find(run *trace.Run, options grouping.Options) (*Proposal, error) {
 	return f, nil
 }
 
-// choose completes the options for a run, and says what the user should know of that.
-func choose(run *trace.Run, options grouping.Options) *Proposal {
-	usual := options.Dims == nil
-	options, notes := options.Choose(countersOf(run))
-	options.JobThreads = len(run.Threads)
-	f := &Proposal{options: options}
-	if usual && options.Dims[0].Num == space.Duration {
-		note := "no hardware counters: bursts are clustered by duration"
-		if len(run.Counters) > 0 {
-			note = "instructions and cycles are not both counted: bursts are clustered by duration"
-		}
-		if options.By == grouping.ByCalls {
-			note += ", separately for each pair of surrounding MPI call paths"
-		}
-		f.notes = append(f.notes, note)
-	}
-	f.notes = append(f.notes, notes...)
-	return f
-}
-
 func compute(run *trace.Run, options grouping.Options) (*grouping.Result, error) {
 	bursts, err := columns(run, options.Team)
 	if err != nil {
 		return nil, err
 	}
 	return grouping.Compute(bursts, options)
-}
-
-func countersOf(run *trace.Run) []string {
-	var names []string
-	for _, c := range run.Counters {
-		names = append(names, c.Name)
-	}
-	return names
 }
 
 // None is a clustering in which the bursts of a run are in no cluster.

@@ -134,3 +134,28 @@ func describeFilter(f space.Filter, selection *space.Selection) rundir.Filtered 
 	}
 	return d
 }
+
+// describeCells puts the certificate into the words of the run directory.
+func describeCells(c *Cells) *rundir.CellsClustering {
+	x := &c.Certificate
+	d := &rundir.CellsClustering{
+		Side: rundir.Number(x.Side), Floor: rundir.Number(x.Floor), Bound: x.Bound, Wanted: rundir.Number(math.NaN()),
+		Certificate: rundir.Certificate{Exact: x.Exact, Rounds: x.Rounds, Split: x.Split, Units: x.Units, Bursts: x.Bursts},
+	}
+	if x.Bound {
+		d.Wanted = rundir.Number(x.Wanted)
+	}
+	for i := range c.Units {
+		if c.Units[i].Cell.Count > 0 {
+			d.Units++
+		}
+	}
+	for _, s := range x.Steps {
+		step := rundir.CellStep{Exact: s.Exact, Units: s.Units, Bursts: s.Bursts}
+		for _, eps := range s.Eps {
+			step.Eps = append(step.Eps, sixDigits(eps))
+		}
+		d.Certificate.Steps = append(d.Certificate.Steps, step)
+	}
+	return d
+}

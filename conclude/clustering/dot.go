@@ -7,21 +7,10 @@ import (
 	"math"
 	"strings"
 
-	"moriens/analysis/grouping"
 	"moriens/analysis/refine"
 	"moriens/internal/units"
 	"moriens/trace/palette"
-	"moriens/trace/rundir"
 )
-
-// A Tree is how a refinement came to its clusters.
-type Tree struct {
-	*refine.Tree
-	Clusters map[int32]int32 // number of a cluster by its node in the chosen level
-	Kinds    []Told          // by cluster; nil where they were not found by kinds
-	Basins   []rundir.Basin
-	Joins    []grouping.Join
-}
 
 // WriteDOT writes the tree as a graph for Graphviz, one row a step, from the least Eps down. A node is a cluster of that step: its
 // bursts, its share of the time that was clustered, its score; a thick frame says that it is frozen, a dashed one that it is a variant. An edge shows where
@@ -159,8 +148,4 @@ func paint(c palette.Colour) string {
 		font = "white"
 	}
 	return fmt.Sprintf(", fillcolor=\"%s\", fontcolor=%s", c.Hex(), font)
-}
-
-func quoted(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

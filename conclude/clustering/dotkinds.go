@@ -14,12 +14,6 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Told is of which kind a cluster is, and why.
-type Told struct {
-	Kind int32
-	Why  string
-}
-
 // kindsOf are, by cluster, its kind and why; nil where clusters were not found by kinds.
 func kindsOf(result *grouping.Result) (list []Told) {
 	if !byKinds(result) {

@@ -3,6 +3,7 @@ package clustering
 import (
 	"cmp"
 	"strconv"
+	"strings"
 
 	"moriens/analysis/grouping"
 	"moriens/analysis/refine"
@@ -110,4 +111,23 @@ func sixDigits(x float64) rundir.Number {
 		return rundir.Number(x)
 	}
 	return rundir.Number(rounded)
+}
+
+// A Tree is how a refinement came to its clusters.
+type Tree struct {
+	*refine.Tree
+	Clusters map[int32]int32 // number of a cluster by its node in the chosen level
+	Kinds    []Told          // by cluster; nil where they were not found by kinds
+	Basins   []rundir.Basin
+	Joins    []grouping.Join
+}
+
+// A Told is of which kind a cluster is, and why.
+type Told struct {
+	Kind int32
+	Why  string
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }

@@ -13,37 +13,47 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
-func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
-	structure *loops.Structure, table *Table, phases []period.Phase, threadsAtWork int,
-) (*rundir.Fidelity, error) {
+// A Kept is what is kept of a run, and what the whole run is compared by.
+type Kept struct {
+	Bursts    []trace.Bursts // by thread, as Keep has made them with Spans and Classes
+	Spans     [][]trace.Span // by thread: kept in full
+	Classes   []int32        // by thread; nil = all are of one
+	Exact     *profile.Profile
+	Structure *loops.Structure // of the symbols of Table
+	Table     *Table
+	Phases    []period.Phase
+	Workers   int // threads to compute with
+}
+
+// Judge computes the error of a run that is rebuilt from its structure and the bursts that are kept.
+func Judge(run *trace.Run, k Kept) (*rundir.Fidelity, error) {
 	n := len(run.Threads)
-	if len(kept) != n || len(spans) != n || classes != nil && len(classes) != n || len(structure.Of) != n {
-		return nil, fmt.Errorf("bursts of %d threads, spans of %d, classes of %d, structure of %d, the run has %d", len(kept), len(spans), len(classes), len(structure.Of), n)
+	if len(k.Bursts) != n || len(k.Spans) != n || k.Classes != nil && len(k.Classes) != n || len(k.Structure.Of) != n {
+		return nil, fmt.Errorf("bursts of %d threads, spans of %d, classes of %d, structure of %d, the run has %d", len(k.Bursts), len(k.Spans), len(k.Classes), len(k.Structure.Of), n)
 	}
-	in := fidelity.Input{Exact: exact, Counters: len(run.Counters), Threads: make([]fidelity.Thread, n)}
-	numbers := make(map[Symbol]uint32, len(table.Symbols))
-	for k, s := range table.Symbols {
+	in := fidelity.Input{Exact: k.Exact, Counters: len(run.Counters), Threads: make([]fidelity.Thread, n)}
+	numbers := make(map[Symbol]uint32, len(k.Table.Symbols))
+	for i, s := range k.Table.Symbols {
 		in.Clusters = append(in.Clusters, s.Cluster)
-		numbers[s] = uint32(k)
+		numbers[s] = uint32(i)
 	}
-	sequences := make([][]uint32, len(structure.Sequences))
-	for i, of := range structure.Of {
+	sequences := make([][]uint32, len(k.Structure.Sequences))
+	for i, of := range k.Structure.Of {
 		if sequences[of] == nil {
-			sequences[of] = structure.Rebuild(int(of))
+			sequences[of] = k.Structure.Rebuild(int(of))
 		}
 		in.Threads[i].Sequence = sequences[of]
-		if classes != nil {
-			in.Threads[i].Class = classes[i]
+		if k.Classes != nil {
+			in.Threads[i].Class = k.Classes[i]
 		}
 	}
-	each(run, threadsAtWork, func(i int) {
-		in.Threads[i].Kept, in.Threads[i].Sample = divide(&kept[i], spans[i], numbers)
+	each(run, k.Workers, func(i int) {
+		in.Threads[i].Kept, in.Threads[i].Sample = divide(&k.Bursts[i], k.Spans[i], numbers)
 	})
-	for k := range phases {
+	for i := range k.Phases {
 		p := fidelity.Phase{Begins: make([][]int32, n)}
-		for i := range phases[k].Threads {
-			p.Begins[i] = phases[k].Threads[i].Begins
+		for thread := range k.Phases[i].Threads {
+			p.Begins[thread] = k.Phases[i].Threads[thread].Begins
 		}
 		in.Phases = append(in.Phases, p)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"sync"
 
 	"moriens/analysis/represent"
@@ -25,7 +24,6 @@ const (
 	anomaliesOfFull = 1. / 500
 	clustersOfFull  = 1. / 800
 	peersOfFull     = 1. / 400
-	leastExtra      = 16 << 10
 	// A window of an anomaly should take this part of what is for them with each of its threads, but a dozen bursts or so are needed to see anything.
 	nearOfAnomalies, leastNear = 1. / 16, 16
 	// Of bursts.parquet the sample may take this part of what there is room for, and of what everything would take, but it may always have
@@ -47,23 +45,6 @@ const (
 	// margin is how much smaller than it must be the next choice is, for the same reason.
 	margin = .9
 )
-
-// A budget is what the run directory may take, and what it goes to.
-type budget struct {
-	reduction  *Reduction
-	content    *rundir.Content
-	options    Options
-	detail     Detail  // nil: the run has all of it
-	fixed      int64   // bytes of the files that every run has
-	told       int64   // bytes of the manifest
-	room       int64   // bytes that detail may take
-	known      bool    // what rows take in files is
-	least      bool    // there are no windows, for want of time, and of bursts the smallest sample
-	scale      float64 // of the room: less than 1 once the windows have taken more than it had seemed
-	neighbours [][]neighbour
-	windows    []trace.Window
-	kept       [][]trace.Span
-}
 
 // measure finds out what is left of the budget, and what rows take of it; not when ctx has ended.
 func (b *budget) measure(ctx context.Context) {
@@ -159,19 +140,6 @@ func (b *budget) unjudged() *rundir.Fidelity {
 
 // share is the part of the room that the next choice gets.
 func (b *budget) share() int64 { return int64(float64(b.room) * b.scale) }
-
-// bytesOf is about what a thread's part of a window takes.
-func (b *budget) bytesOf(w *represent.Window, thread int) int64 {
-	first, behind := w.First[thread], w.Behind[thread]
-	if first >= behind {
-		return 0
-	}
-	t := &b.content.Run.Threads[thread]
-	beginNS, endNS := stretch{first, behind}.time(t)
-	calls := sort.Search(t.Calls.Len(), func(i int) bool { return t.Calls.ExitNS[i] > endNS }) -
-		sort.Search(t.Calls.Len(), func(i int) bool { return t.Calls.EnterNS[i] >= beginNS })
-	return max(1, int64(b.reduction.sizes.PerRow*float64(int(behind-first)+max(calls, 0))))
-}
 
 // extra bounds what does not stand for iterations, of a run that has some.
 func (r *Reduction) extra() map[represent.Why]int64 {

@@ -5,7 +5,6 @@ import (
 
 	"moriens/analysis/represent"
 	"moriens/conclude/levels"
-	"moriens/internal/mpicall"
 	"moriens/internal/team"
 	"moriens/trace"
 	"moriens/trace/rundir"
@@ -18,23 +17,6 @@ func namer(run *trace.Run) []string {
 		names[i] = rundir.NameOf(&run.Threads[i]).Short(len(run.Worlds) > 1)
 	}
 	return names
-}
-
-// classOf says what calls of a class of the MPI standard do, as ranks are compared.
-var classOf = map[mpicall.Class]represent.CallClass{
-	mpicall.PointToPoint: represent.PointToPoint, mpicall.Partitioned: represent.PointToPoint, mpicall.Persistent: represent.PointToPoint,
-	mpicall.Buffer: represent.PointToPoint, mpicall.Completion: represent.Wait, mpicall.Collective: represent.Collective,
-	mpicall.Neighbourhood: represent.Collective, mpicall.OneSided: represent.OneSided, mpicall.IO: represent.IO,
-}
-
-// CallClass is what an MPI function does, as ranks are compared.
-func CallClass(function string) represent.CallClass {
-	if id, known := mpicall.ByName(function); known {
-		if class, has := classOf[id.Class()]; has {
-			return class
-		}
-	}
-	return represent.OtherCalls
 }
 
 // classify groups the threads by what they have done in sum, and by who waited for whom at meetings.
@@ -139,4 +121,41 @@ func movedByMessages(run *trace.Run, owners team.Threads) (sent, received []int6
 		received[m.To] += m.Bytes
 	}
 	return sent, received, nil
+}
+
+// A ThreadSum is what a thread has done in sum.
+type ThreadSum struct {
+	ClusterNS      []int64 // by cluster; the first is of the bursts in none
+	CallNS         [represent.OtherCalls + 1]int64
+	Sent, Received int64 // bytes
+}
+
+// ClassifySums groups threads by their sums, all of them by as many clusters, which stand for kinds if ofKinds.
+func ClassifySums(threads []ThreadSum, clusters int, ofKinds bool, name represent.Namer, o Options) (*represent.Classes, error) {
+	ranks := represent.Ranks{Name: name, Quantities: quantities(clusters, ofKinds, represent.SentBytes, represent.ReceivedBytes)}
+	for i := range threads {
+		t := &threads[i]
+		for _, ns := range t.ClusterNS {
+			ranks.Values = append(ranks.Values, float64(ns))
+		}
+		for _, ns := range t.CallNS {
+			ranks.Values = append(ranks.Values, float64(ns))
+		}
+		ranks.Values = append(ranks.Values, float64(t.Sent), float64(t.Received))
+	}
+	return represent.Classify(ranks, represent.ClassOptions{Outliers: o.Outliers, Workers: o.Workers})
+}
+
+// quantities are the time in each of so many clusters, the first of which is none, that in each class of calls, and others.
+func quantities(clusters int, ofKinds bool, others ...represent.Kind) (list []represent.Quantity) {
+	for k := range clusters {
+		list = append(list, represent.Quantity{Kind: represent.ComputeNS, Cluster: int32(k), OfKind: ofKinds})
+	}
+	for class := represent.PointToPoint; class <= represent.OtherCalls; class++ {
+		list = append(list, represent.Quantity{Kind: represent.CallNS, Class: class})
+	}
+	for _, kind := range others {
+		list = append(list, represent.Quantity{Kind: kind})
+	}
+	return list
 }

@@ -13,13 +13,6 @@ import (
 	"moriens/trace/rundir"
 )
 
-// An Outline is levels 1 and 2 of a run by its call paths alone. It is made before anything is clustered, and stays where there is no time for them by clusters.
-type Outline struct {
-	profile   *profile.Profile // like structure nil where that could not be done
-	structure *loops.Structure // of the symbols of table
-	table     *levels.Table
-}
-
 // Outlined makes the outline of a run, which stays as it is. It is collective.
 func Outlined(ctx context.Context, s *stage.Stages, run *trace.Run, owners team.Threads, workers int) *Outline {
 	bare := *run

@@ -3,8 +3,6 @@ package retention
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"moriens/analysis/period"
 	"moriens/analysis/represent"
@@ -77,14 +75,6 @@ func (r *Reduction) summarise(ctx context.Context, s *stage.Stages, run *trace.R
 	return r.findStructure(ctx, s, run, o)
 }
 
-// phases are the phases of iterations; nil where none are known.
-func (r *Reduction) phases() []period.Phase {
-	if r.periods == nil {
-		return nil
-	}
-	return r.periods.Phases
-}
-
 // findClasses groups the threads; where that fails all are alike.
 func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace.Run, o Options) *represent.Classes {
 	found := try(ctx, r, s, stage.Classes, "ranks are not told apart", func(context.Context) (*represent.Classes, error) {
@@ -94,26 +84,6 @@ func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace
 		found = oneClass(len(run.Threads))
 	}
 	return found
-}
-
-// ended says why no time is left, if any member has none.
-func (r *Reduction) ended(ctx context.Context) error {
-	return team.Explain(r.owners, context.Cause(ctx))
-}
-
-// try does a stage, and says what is missing without it where it fails or takes too long.
-func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, step stage.Step, without string, work func(context.Context) (*T, error)) *T {
-	made, err := stage.Try(ctx, s, step, work)
-	if err != nil {
-		r.miss(step.Name, without, err)
-		return nil
-	}
-	return made
-}
-
-func (r *Reduction) miss(name, without string, err error) {
-	text := fmt.Sprintf("%s: %s: %v", without, name, err)
-	r.missing, r.givenUp = append(r.missing, text), append(r.givenUp, text)
 }
 
 // choose decides which windows stay, and gets what nodes have of them.
@@ -153,7 +123,9 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	}
 	r.fidelity = try(ctx, r, s, stage.Judge, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
-			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.exact, r.structure, r.table, r.phases(), o.Workers)
+			return levels.Judge(run, levels.Kept{
+				Bursts: burstsOf(r.Rows), Spans: b.standing(), Classes: r.alike(), Exact: r.exact, Structure: r.structure, Table: r.table, Phases: r.phases(), Workers: o.Workers,
+			})
 		})
 	})
 }
@@ -170,9 +142,6 @@ func burstsOf(run *trace.Run) []trace.Bursts {
 	return list
 }
 
-// name names a thread.
-func (r *Reduction) name(thread int) string { return r.names[thread] }
-
 // oneClass stands for classes where none are known: what is alike in nothing has its first thread for all.
 func oneClass(threads int) *represent.Classes {
 	c := &represent.Classes{Of: make([]int32, threads)}
@@ -185,15 +154,6 @@ func oneClass(threads int) *represent.Classes {
 	}
 	c.Classes = []represent.Class{all}
 	return c
-}
-
-// alike says for each thread which others it stands for, and is stood for by: those of its class, outliers apart, which stand for themselves alone.
-func (r *Reduction) alike() []int32 {
-	list := slices.Clone(r.classes.Of)
-	for i := range r.classes.Outliers {
-		list[r.classes.Outliers[i].Thread] = int32(len(r.classes.Classes) + i)
-	}
-	return list
 }
 
 // disturbedOften is from which share of a kind's bursts on it is usual that one is disturbed, or of a variant.

@@ -14,33 +14,19 @@ package retention
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"moriens/analysis/loops"
 	"moriens/analysis/period"
 	"moriens/analysis/profile"
 	"moriens/analysis/represent"
 	"moriens/conclude/levels"
+	"moriens/internal/stage"
 	"moriens/internal/team"
-	"moriens/internal/units"
 	"moriens/trace"
 	"moriens/trace/rundir"
 )
-
-// Options say how much stays.
-type Options struct {
-	All      bool        // everything does, and the rest does not matter
-	Budget   units.Bytes // of the whole run directory
-	Windows  int         // consecutive iterations that stand for a phase; 0 = represent.DefaultWindows
-	Outliers int         // threads that are unlike their class, at most; below 0: in proportion to the classes
-	Workers  int         // threads to compute with; below 1 means 1
-	Told     *Told       // what is known of all threads beside what the run has of some; nil = the run has all of all
-	Outline  *Outline    // nil = none was made
-	// Unclustered says that nothing has clustered the bursts.
-	Unclustered bool
-}
-
-// DefaultBudget is that of the command line.
-const DefaultBudget = units.Bytes(64 << 20)
 
 // A Reduction is what stays of a run.
 type Reduction struct {
@@ -84,4 +70,44 @@ type Detail interface {
 	Lacking(kept [][]trace.Span) (transfers int64, missing []string)
 	// Add returns a run that has the transfers and messages that were fetched, in the place of its own.
 	Add(run *trace.Run) *trace.Run
+}
+
+// phases are the phases of iterations; nil where none are known.
+func (r *Reduction) phases() []period.Phase {
+	if r.periods == nil {
+		return nil
+	}
+	return r.periods.Phases
+}
+
+// name names a thread.
+func (r *Reduction) name(thread int) string { return r.names[thread] }
+
+// alike says for each thread which others it stands for, and is stood for by: those of its class, outliers apart, which stand for themselves alone.
+func (r *Reduction) alike() []int32 {
+	list := slices.Clone(r.classes.Of)
+	for i := range r.classes.Outliers {
+		list[r.classes.Outliers[i].Thread] = int32(len(r.classes.Classes) + i)
+	}
+	return list
+}
+
+// ended says why no time is left, if any member has none.
+func (r *Reduction) ended(ctx context.Context) error {
+	return team.Explain(r.owners, context.Cause(ctx))
+}
+
+// try does a stage, and says what is missing without it where it fails or takes too long.
+func try[T any](ctx context.Context, r *Reduction, s *stage.Stages, step stage.Step, without string, work func(context.Context) (*T, error)) *T {
+	made, err := stage.Try(ctx, s, step, work)
+	if err != nil {
+		r.miss(step.Name, without, err)
+		return nil
+	}
+	return made
+}
+
+func (r *Reduction) miss(name, without string, err error) {
+	text := fmt.Sprintf("%s: %s: %v", without, name, err)
+	r.missing, r.givenUp = append(r.missing, text), append(r.givenUp, text)
 }

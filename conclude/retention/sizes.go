@@ -1,6 +1,8 @@
 package retention
 
 import (
+	"slices"
+
 	"moriens/conclude/carry"
 	"moriens/internal/team"
 	"moriens/trace"
@@ -10,6 +12,9 @@ import (
 // exactRows is how many rows a run may have so that its size as a whole is measured: a third of a second's writing. That of a longer one is
 // estimated from as many.
 const exactRows = 1 << 18
+
+// leastExtra is how many bytes a part of all rows may always have.
+const leastExtra = 16 << 10
 
 // sizes are what rows take in the files that hold detail.
 type sizes struct {
@@ -119,4 +124,61 @@ func partOf(run *trace.Run, owners team.Threads, from, to float64) (*trace.Run, 
 		windows[0].EndNS = max(windows[0].EndNS, time[1])
 	}
 	return run.Cut(windows, kept), nil
+}
+
+// bytesElsewhere is about what the transfers of a run, of so many rows, take in files that are not among those of its threads, because they have stayed on the nodes. It is
+// estimated from those that are: at the beginning of the run they all are.
+func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, error) {
+	if run.Traffic == nil {
+		return 0, nil
+	}
+	here, err := sum(owners, transfersOf(run))
+	if err != nil {
+		return 0, err
+	}
+	missing := -here
+	for i := range run.Traffic.Ranks {
+		for _, x := range run.Traffic.Ranks[i].Sites {
+			missing += x.Count
+		}
+	}
+	begin := run
+	if rows > exactRows {
+		if begin, err = partOf(run, owners, 0, float64(exactRows)/float64(rows)); err != nil {
+			return 0, err
+		}
+	}
+	told, err := sum(owners, transfersOf(begin))
+	if err != nil || missing <= 0 || told == 0 {
+		return 0, err
+	}
+	if begin, err = carry.Run(owners, begin); err != nil {
+		return 0, err
+	}
+	return team.First(owners, func() (int64, error) {
+		bare := *begin
+		bare.Messages, bare.Threads = nil, slices.Clone(begin.Threads)
+		for i := range bare.Threads {
+			bare.Threads[i].Transfers = trace.Transfers{}
+		}
+		has := rundir.HasOf(begin)
+		with, err := rundir.DetailBytes(has, begin, begin)
+		if err != nil {
+			return 0, err
+		}
+		without, err := rundir.DetailBytes(has, &bare, &bare)
+		if err != nil {
+			return 0, err
+		}
+		return int64(float64(with-without) / float64(told) * float64(missing)), nil
+	})
+}
+
+// transfersOf counts those of all threads.
+func transfersOf(run *trace.Run) int64 {
+	n := int64(0)
+	for i := range run.Threads {
+		n += int64(run.Threads[i].Transfers.Len())
+	}
+	return n
 }

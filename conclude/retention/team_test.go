@@ -36,8 +36,14 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// writeRun decides what stays of a run and returns the files that one of the members writes, by name. owners is who has which threads.
-func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, owners []int32, members int, o Options, detail func(*trace.Run) Detail) map[string][]byte {
+// A spread is how many members of a team there are, and who has which threads.
+type spread struct {
+	members int
+	owners  []int32
+}
+
+// writeRun decides what stays of a run and returns the files that one of the members writes, by name.
+func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, over spread, o Options, detail func(*trace.Run) Detail) map[string][]byte {
 	dir, err := os.MkdirTemp("/dev/shm", "moriens-retention-") // there syncing costs nothing
 	if err != nil {
 		dir, err = os.MkdirTemp("", "moriens-retention-")
@@ -46,17 +52,17 @@ func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, owners []int32
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	errs := make([]error, members)
+	errs := make([]error, over.members)
 	var wg sync.WaitGroup
-	for rank, m := range mpix.Local(members) {
+	for rank, m := range mpix.Local(over.members) {
 		wg.Go(func() {
 			defer m.Close()
 			errs[rank] = func() error {
 				own := clusters
 				c := &rundir.Content{Run: run, Manifest: new(rundir.Manifest), Clusters: &own}
-				if members > 1 {
-					c.Team = team.Threads{Team: m, Of: owners}
-					c.Run = partOfRun(run, owners, int32(rank))
+				if over.members > 1 {
+					c.Team = team.Threads{Team: m, Of: over.owners}
+					c.Run = partOfRun(run, over.owners, int32(rank))
 				}
 				var d Detail
 				if detail != nil {
@@ -74,7 +80,7 @@ func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, owners []int32
 	wg.Wait()
 	for rank, err := range errs {
 		if err != nil {
-			t.Fatalf("member %d of %d: %v", rank, members, err)
+			t.Fatalf("member %d of %d: %v", rank, over.members, err)
 		}
 	}
 	files := make(map[string][]byte)
@@ -131,13 +137,13 @@ func compareFiles(t tester, got, want map[string][]byte, what string) {
 
 // checkTeams compares what several members write with what one does, whoever has which threads.
 func checkTeams(t tester, run *trace.Run, clusters rundir.Clusters, o Options, detail func(*trace.Run) Detail, owners ...[]int32) {
-	want := writeRun(t, run, clusters, nil, 1, o, detail)
+	want := writeRun(t, run, clusters, spread{members: 1}, o, detail)
 	for _, of := range owners {
 		members := 2
 		if len(of) > 0 {
 			members = max(2, int(slices.Max(of))+1)
 		}
-		got := writeRun(t, run, clusters, of, members, o, detail)
+		got := writeRun(t, run, clusters, spread{members, of}, o, detail)
 		compareFiles(t, got, want, fmt.Sprintf("%d members, threads at %v, budget %v", members, of, o.Budget))
 	}
 }

@@ -1,0 +1,59 @@
+package cells
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"moriens/analysis/microcell"
+	"moriens/collector/store"
+	"moriens/conclude/rebuild"
+	"moriens/trace/rundir"
+)
+
+// What is said reads well of one thing and of several.
+func TestTroublesOfCells(t *testing.T) {
+	list := func(n int) string {
+		c := rundir.Cells{
+			LostBursts: int64(n), OutsideBursts: int64(n), Side: .025, CallsEvicted: int64(n), Stretches: n, BurstsInQuestion: n, UnitsInQuestion: n, BurstsMoved: n, BurstsAstray: n,
+			Unanswered: slices.Repeat([]string{"n0: it had left"}, n),
+		}
+		of := &Collected{clustered: clustered{result: new(microcell.Result)}, cells: c}
+		return strings.Join(slices.Concat(of.troubles(), located(&c, 10)), "\n")
+	}
+	const one = `micro-cells are missing of the ranks on 1 host with an agent that did not answer: n0: it had left
+no figure has 1 burst that agents knew before they were started again, and whose windows had been evicted by then
+in no micro-cell, and counted as lacking data: 1 burst; of side 0.025 there are no cells for numbers as large; --cell-side gives another
+the ranks in full lack 1 MPI call in 1 stretch: their nodes had no room for those windows
+clusters may not be those of the bursts themselves: the answer depends on the places of 1 burst in 1 micro-cell, which nobody knows any more
+over the edge of their micro-cell, and labelled as the one beside it: 1 burst of the ranks in full
+in no micro-cell, and counted as noise: 1 burst of the ranks in full`
+	if got := list(1); got != one {
+		t.Errorf("%s\nwant\n%s", got, one)
+	}
+	several := strings.NewReplacer("1 host", "2 hosts", "left", "left; n0: it had left", "1 burst", "2 bursts", "1 MPI call in 1 stretch", "2 MPI calls in 2 stretches", "1 micro-cell", "2 micro-cells")
+	if got, want := list(2), several.Replace(one); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// Without bursts nothing is to be clustered, and only where agents had threads whose bursts they did not tell are they
+// to blame.
+func TestEmpty(t *testing.T) {
+	for _, tt := range []struct {
+		what   string
+		of     Collected
+		bursts bool
+		told   bool // why
+	}{
+		{"bursts", Collected{clustered: clustered{set: &microcell.Set{Bursts: 1}}}, true, false},
+		{"none", Collected{clustered: clustered{set: new(microcell.Set)}, asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 2)}}}, false, false},
+		{"no threads", Collected{}, false, false},
+		{"nothing told", Collected{asker: asker{threads: rebuild.Threads{Rings: make([]*store.Ring, 1)}}}, false, true},
+	} {
+		bursts, why, advice := tt.of.Empty()
+		if bursts != tt.bursts || (why != "") != tt.told || (advice != "") != tt.told {
+			t.Errorf("%s: %v, %q, %q", tt.what, bursts, why, advice)
+		}
+	}
+}

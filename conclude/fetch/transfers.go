@@ -1,0 +1,68 @@
+// Package fetch gets from the nodes what agents still hold of a run: transfers, by window. Agents come in, or the rows
+// of calls that are kept; transfers in the store, and sentences on what is missing, go out.
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"moriens/collector/store"
+	"moriens/collector/windows"
+	"moriens/internal/anchor"
+	"moriens/internal/team"
+)
+
+// Agents can be asked for windows, as collector/windows has it.
+type Agents interface {
+	// Fetch is asked for no window, which means the transfers of all.
+	Fetch(ctx context.Context, windows []anchor.ID, processes ...uint64) []windows.Fetched
+	// FetchCalls gets the windows that calls are in.
+	FetchCalls(ctx context.Context, calls []windows.Calls) []windows.Fetched
+}
+
+// Transfers is collective: it gets the transfers of all windows from the nodes, where not all have come by themselves,
+// and says what is missing, each a sentence without a full stop. Each member asks its own agents, if it has any. What
+// the stores hold must not be shared yet. An error is the team's.
+func Transfers(ctx context.Context, t team.Team, f *store.Frozen, agents Agents) (missing []string, err error) {
+	lacking, err := team.Any(t, slices.ContainsFunc(f.Processes, func(p *store.Process) bool { return f.Lacks(p) > 0 }))
+	if err != nil || !lacking {
+		return nil, err
+	}
+	if agents != nil {
+		missing = own(ctx, f, agents)
+	}
+	all, err := team.Values(t, missing)
+	if err != nil {
+		return nil, err
+	}
+	missing = slices.Concat(all...)
+	slices.Sort(missing)
+	return missing, nil
+}
+
+func own(ctx context.Context, f *store.Frozen, agents Agents) (missing []string) {
+	var list []*store.Detail
+	for _, answer := range agents.Fetch(ctx, nil) {
+		if answer.Err != nil {
+			missing = append(missing, Unanswered("sends and receives", f, answer))
+		}
+		for _, part := range answer.Parts {
+			for _, m := range part.Messages {
+				x := m.GetTransfers()
+				if x == nil {
+					missing = append(missing, fmt.Sprintf("sends and receives: a node gave a message that has none: %T", m.Body))
+					continue
+				}
+				d, err := f.Detail(x)
+				if err != nil {
+					missing = append(missing, "sends and receives: "+err.Error())
+					continue
+				}
+				list = append(list, d)
+			}
+		}
+	}
+	f.Fetched(list)
+	return missing
+}

@@ -1,0 +1,129 @@
+package match
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/internal/team"
+)
+
+// send is the k-th message from process 0 to 1, received is its receive; each rank posts one every 10 ns.
+func send(k int) Transfer {
+	return Transfer{
+		Posting: Posting{Row: uint32(k), DoneRow: int64(k), Bytes: uint64(8 * (k + 1)), StartNS: int64(10 * k), EndNS: int64(10*k + 5)},
+		Process: 0, Peer: 1, Comm: 7, Tag: 3, Channel: -1, Send: true,
+	}
+}
+
+func received(k int) Transfer {
+	x := send(k)
+	x.Thread, x.DoneThread, x.Process, x.Peer, x.Send = 1, 1, 1, 0, false
+	return x
+}
+
+// What is lost on one side leaves the pairs before the gap and, of processes that have finalized, those behind it; each
+// of the others has its reason.
+func TestMatch(t *testing.T) {
+	whole := Process{Whole: true, Finalized: true, Gap: NoGap}
+	gap := func(first, last int) Process {
+		return Process{Whole: true, Finalized: true, Gap: Gap{int64(10*first - 5), int64(10*last + 10)}}
+	}
+	died := func(p Process) Process { p.Finalized = false; return p }
+	changed := func(x Transfer, change func(*Transfer)) Transfer { change(&x); return x }
+	for _, tt := range []struct {
+		name             string
+		sender, receiver Process
+		lost             []int // of the receives
+		change           func(k int, x *Transfer)
+		want             []int // messages that are pairs
+		unpaired         Unpaired
+	}{
+		{"everything", whole, whole, nil, nil, []int{0, 1, 2, 3, 4, 5}, nil},
+		{"a gap", whole, gap(2, 3), []int{2, 3}, nil, []int{0, 1, 4, 5}, Unpaired{Missing: {Sends: 2}}},
+		{"a gap, and the sender died", died(whole), gap(2, 3), []int{2, 3}, nil, []int{0, 1}, Unpaired{Missing: {Sends: 4, Receives: 2}}},
+		{"no gap known", whole, whole, []int{5}, nil, []int{0, 1, 2, 3, 4}, Unpaired{NoCounterpart: {Sends: 1}}},
+		{"other bytes", whole, whole, nil, func(k int, x *Transfer) {
+			if k >= 3 && !x.Send {
+				x.Bytes++
+			}
+		}, []int{0, 1, 2}, Unpaired{Mismatch: {Sends: 3, Receives: 3}}},
+		{"at once", whole, whole, nil, func(k int, x *Transfer) {
+			if k == 1 {
+				x.EndNS += 10 // the next one begins before
+			}
+		}, []int{0, 3, 4, 5}, Unpaired{Concurrent: {Sends: 2, Receives: 2}}},
+		{"from any source, without a status", whole, whole, nil, func(k int, x *Transfer) {
+			if !x.Send {
+				x.Peer, x.AtMost = -1, true
+			}
+		}, []int{0, 1, 2, 3, 4, 5}, nil},
+		{"never ended", whole, whole, nil, func(k int, x *Transfer) {
+			if !x.Send && k == 5 {
+				x.DoneRow = -1
+			}
+		}, []int{0, 1, 2, 3, 4}, Unpaired{Unended: {Receives: 1}, UnendedNearby: {Sends: 1}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPostings()
+			for k := range 6 {
+				for _, x := range []Transfer{send(k), received(k)} {
+					if !x.Send && slices.Contains(tt.lost, k) {
+						continue
+					}
+					of := tt.sender
+					if !x.Send {
+						of = tt.receiver
+					}
+					p.Add(changed(x, func(x *Transfer) {
+						if tt.change != nil {
+							tt.change(k, x)
+						}
+					}), of.Gap)
+				}
+			}
+			m, err := Match(team.Solo{}, []Process{tt.sender, tt.receiver}, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int
+			for _, x := range m.Pairs {
+				if x.Send.Row != x.Receive.Row || x.Receive.Thread != 1 || x.Bytes != 8*uint64(x.Send.Row+1) {
+					t.Errorf("%+v", x)
+				}
+				got = append(got, int(x.Send.Row))
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("pairs (-want +got):\n%s", d)
+			}
+			for why, n := range m.Unpaired {
+				if n != tt.unpaired[why] {
+					t.Errorf("%s: %+v, want %+v", why, n, tt.unpaired[why])
+				}
+			}
+			if n := int64(6 - len(tt.lost)); m.Sends != 6 || m.Receives != n {
+				t.Errorf("%d sends, %d receives", m.Sends, m.Receives)
+			}
+		})
+	}
+}
+
+// As many messages of a route are matched as its end with fewer has; the others have no counterpart, or may have one
+// among what is missing.
+func TestRoutes(t *testing.T) {
+	r := NewRoutes()
+	for _, x := range []Sum{
+		{Comm: 7, Process: 0, Peer: 1, Send: true, Count: 5, Bytes: 50}, {Comm: 7, Process: 1, Peer: 0, Count: 3, Bytes: 30},
+		{Comm: 7, Process: 1, Peer: 2, Send: true, Count: 1, Bytes: 4}, {Comm: 7, Process: 2, Peer: 1, Count: 2, Bytes: 9},
+	} {
+		r.Add(x)
+	}
+	r.AddUnpaired(OtherWorld, true, 4)
+	matched, bytes, unpaired := r.Match([]Process{{Gap: NoGap}, {Gap: NoGap}, {Gap: Anywhere}})
+	want := Unpaired{NoCounterpart: {Sends: 2}, Missing: {Receives: 1}, OtherWorld: {Sends: 4}}
+	if d := cmp.Diff(want, unpaired); d != "" || matched != 4 || bytes != 34 {
+		t.Errorf("%d messages of %d bytes; -want +got:\n%s", matched, bytes, d)
+	}
+}

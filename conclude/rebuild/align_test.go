@@ -1,0 +1,61 @@
+package rebuild
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"moriens/collector/store"
+	"moriens/trace"
+)
+
+// TestMarksStayBetweenTheirCalls puts marks of a thread whose calls were moved: the first lasts longer than its clock
+// had it, and the second came closer.
+func TestMarksStayBetweenTheirCalls(t *testing.T) {
+	local := []int64{90, 100, 120, 149, 150, 200, 299, 300, 339, 340, 400}
+	want := []int64{1090, 1100, 1120, 1149, 1180, 1230, 1320, 1320, 1359, 1360, 1420}
+	thread := trace.Thread{
+		BeginNS: 90, EndNS: 400,
+		Calls:  trace.Calls{EnterNS: []int64{1100, 1320}, ExitNS: []int64{1180, 1360}, Path: []uint32{0, 0}},
+		Phases: []trace.Phase{{BeginNS: 120, EndNS: 200}},
+		Pauses: []trace.Pause{{BeginNS: 150, EndNS: 300}},
+		Lost:   []trace.Span{{BeginNS: 150, EndNS: 300}},
+	}
+	for _, ns := range local {
+		thread.Events = append(thread.Events, trace.Event{TimeNS: ns})
+	}
+	u := &unpacked{run: &trace.Run{Threads: []trace.Thread{thread}}, counters: []int{0}}
+	u.placeMarks(0, localTimes{enter: []int64{100, 300}, exit: []int64{150, 340}}, nil)
+	got := u.run.Threads[0]
+	for i, e := range got.Events {
+		if e.TimeNS != want[i] {
+			t.Errorf("an event at %d of its clock is at %d, not %d", local[i], e.TimeNS, want[i])
+		}
+	}
+	if d := cmp.Diff([]trace.Phase{{BeginNS: 1120, EndNS: 1230}}, got.Phases); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]trace.Pause{{BeginNS: 1180, EndNS: 1320}}, got.Pauses); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]trace.Span{{BeginNS: 1180, EndNS: 1320}}, got.Lost); d != "" {
+		t.Error(d)
+	}
+	if got.BeginNS != 1090 || got.EndNS != 1420 {
+		t.Errorf("the thread is from %d to %d", got.BeginNS, got.EndNS)
+	}
+}
+
+// Of rows without a burst before them, those have lost calls that are not a thread's first, nor behind a pause, nor at
+// once behind the row before: that is a run of polls.
+func TestLostStretches(t *testing.T) {
+	c := store.Chunk{Origin: 100, Path: make([]uint32, 6), Burst: []uint64{5, 10, 0, 20, 30, 1}, Call: []uint64{1, 1, 1, 1, 1, 1}, NoBurst: []uint32{0, 2, 3, 4}, Paused: []uint32{4}}
+	var thread trace.Thread
+	fill(&thread, chunked{&store.Ring{Calls: 6}, []store.Chunk{c}, nil, func(uint32) uint32 { return 0 }}, func(ticks uint64) int64 { return int64(ticks) })
+	if d := cmp.Diff([]trace.Span{{BeginNS: 118, EndNS: 138, Window: -1}}, thread.Lost); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]trace.Pause{{BeginNS: 139, EndNS: 169}}, thread.Pauses); d != "" {
+		t.Error(d)
+	}
+}

@@ -1,0 +1,38 @@
+package rebuild
+
+import (
+	"moriens/analysis/clock"
+	"moriens/conclude/match"
+)
+
+// causesOf is collective. The times of the calls are still those of their nodes. What bounds the clocks is known at
+// some member, not always at that of the threads.
+func causesOf(u *unpacked, c *communicators, pairs []match.Pair) (causes, error) {
+	t := new(clock.Traffic)
+	for _, p := range pairs {
+		t.Messages = append(t.Messages, clock.Message{Send: clockPlace(p.Send), Recv: clockPlace(p.Done)})
+	}
+	of, functions := functionsOf(u.run.CallPaths)
+	keys := make([][]operation, len(u.Rings))
+	entries := make([][]participant, len(u.Rings))
+	u.each(func(thread int) {
+		for k := range u.Rings[thread].Collectives {
+			for key, p := range operations(collectiveRows{u, c, thread, &u.Rings[thread].Collectives[k]}, of, functions) {
+				keys[thread], entries[thread] = append(keys[thread], key), append(entries[thread], p)
+			}
+		}
+	})
+	if u.Team.Size() == 1 {
+		for _, participants := range together(keys, entries) {
+			if m, ok := collective(participants, functions); ok {
+				t.Collectives = append(t.Collectives, m)
+			}
+		}
+		return causes{t, known{t, u.clockThreads()}}, nil
+	}
+	k := newMeetings(u.Team, u.clockThreads())
+	k.messages(pairs)
+	list, err := k.meet(keys, entries, functions)
+	t.Collectives = list
+	return causes{t, known{&k.traffic, k.threads}}, err
+}

@@ -1,0 +1,98 @@
+package rebuild
+
+import (
+	"cmp"
+	"slices"
+
+	"moriens/collector/store"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+var transferKinds = map[uint8]trace.TransferKind{
+	uint8(moriensv1.Transfers_KIND_SENT): trace.Sent, uint8(moriensv1.Transfers_KIND_RECEIVED): trace.Received,
+	uint8(moriensv1.Transfers_KIND_PUT): trace.Put, uint8(moriensv1.Transfers_KIND_GOT): trace.Got,
+	uint8(moriensv1.Transfers_KIND_WRITTEN): trace.Written, uint8(moriensv1.Transfers_KIND_READ): trace.Read,
+}
+
+// KindOf is the kind of a transfer as the store has it.
+func KindOf(kind uint8) trace.TransferKind { return transferKinds[kind] }
+
+// addColumns gives the threads that are here the columns of their transfers and collectives.
+func addColumns(u *unpacked, c *communicators) {
+	u.each(func(i int) {
+		t, r, of := &u.run.Threads[i], u.Rings[i], u.ProcessOf[i]
+		t.Collectives = collectives(c, of, r)
+		t.Transfers = transfers(c, of, u.frozen.Transfers(r))
+	})
+}
+
+// transfers puts those of a ring of a process in the order of the calls that posted them.
+func transfers(c *communicators, of int, chunks []store.Transfers) trace.Transfers {
+	world := c.threads.Processes[of].World
+	type entry struct {
+		chunk *store.Transfers
+		at    int
+	}
+	n := 0
+	for k := range chunks {
+		n += chunks[k].Len()
+	}
+	if n == 0 {
+		return trace.Transfers{}
+	}
+	order := make([]entry, 0, n)
+	for k := range chunks {
+		for i := range chunks[k].Len() {
+			order = append(order, entry{&chunks[k], i})
+		}
+	}
+	slices.SortStableFunc(order, func(a, b entry) int { return cmp.Compare(a.chunk.Row[a.at], b.chunk.Row[b.at]) })
+	t := trace.Transfers{
+		Call: make([]uint32, n), Kind: make([]trace.TransferKind, n), Peer: make([]int32, n), Tag: make([]int32, n),
+		Comm: make([]int32, n), Bytes: make([]int64, n), Done: make([]int32, n),
+	}
+	for i, o := range order {
+		x := o.chunk
+		to := c.peer(of, x.Comm[o.at], x.Peer[o.at])
+		t.Call[i], t.Kind[i] = x.Row[o.at], transferKinds[x.Kind[o.at]]
+		t.Peer[i], t.Tag[i], t.Comm[i], t.Bytes[i] = int32(to.rank), x.Tag[o.at], c.comm(of, x.Comm[o.at]), int64(x.Bytes[o.at])
+		t.Done[i] = int32(x.Done[o.at])
+		if x.DoneRing[o.at] != nil {
+			t.Done[i] = -1
+		}
+		if to.world >= 0 && to.world != world && t.PeerWorld == nil {
+			t.PeerWorld = slices.Repeat([]int32{int32(world)}, n)
+		}
+		if t.PeerWorld != nil && to.world >= 0 {
+			t.PeerWorld[i] = int32(to.world)
+		}
+	}
+	return t
+}
+
+func collectives(own *communicators, of int, r *store.Ring) trace.Collectives {
+	n := 0
+	for k := range r.Collectives {
+		n += len(r.Collectives[k].Row)
+	}
+	if n == 0 {
+		return trace.Collectives{}
+	}
+	c := trace.Collectives{
+		Call: make([]uint32, 0, n), Root: make([]int32, 0, n), Comm: make([]int32, 0, n), Ordinal: make([]int64, 0, n),
+		Sent: make([]int64, 0, n), Received: make([]int64, 0, n),
+	}
+	for k := range r.Collectives {
+		x := &r.Collectives[k]
+		c.Call = append(c.Call, x.Row...)
+		c.Root = append(c.Root, x.Root...)
+		for i := range x.Row {
+			c.Comm = append(c.Comm, own.comm(of, x.Comm[i]))
+			c.Ordinal = append(c.Ordinal, int64(x.Ordinal[i]))
+			c.Sent = append(c.Sent, int64(x.Sent[i]))
+			c.Received = append(c.Received, int64(x.Received[i]))
+		}
+	}
+	return c
+}

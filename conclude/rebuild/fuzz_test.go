@@ -1,0 +1,69 @@
+package rebuild
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"moriens/collector/store"
+	"moriens/internal/mpicall"
+	moriensv1 "moriens/proto/moriens/v1"
+)
+
+// FuzzMeaning has an agent say anything about communicators, transfers, collectives and gaps: what the store takes, the
+// end of the run can work with.
+func FuzzMeaning(f *testing.F) {
+	for _, m := range []*moriensv1.ReportRequest{
+		{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+			Communicator: 2, Id: 9, Size: 2, Peers: 3, First: []int32{0, -1}, Stride: []int32{1, 0}, Count: []uint32{2, 1}, Inter: true}}},
+		{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 2, Communicator: 2, Rank: 1}}},
+		{Body: &moriensv1.ReportRequest_Transfers{Transfers: &moriensv1.Transfers{
+			Ring: 1, Kind: []moriensv1.Transfers_Kind{1, 2, 6}, Row: []int64{0, 1, -1}, Done: []int64{1, -1, 0}, Peer: []int32{0, -1, 1}, Tag: []int32{0, -1, 7},
+			Comm: []uint32{1, 0, 1}, Bytes: []uint64{1, 2, 3}, Elsewhere: []uint32{0}, DoneRing: []uint64{1}, Partitioned: []uint32{0}, Channel: []uint32{4}}}},
+		{Body: &moriensv1.ReportRequest_Collectives{Collectives: &moriensv1.Collectives{
+			Ring: 1, Row: []int64{1}, Comm: []uint32{1}, Ordinal: []uint64{1 << 40}, Sent: []uint64{1}, Received: []uint64{2}, Root: []int32{-3}}}},
+		{Body: &moriensv1.ReportRequest_Gaps{Gaps: &moriensv1.Gaps{Ring: 1, Before: []uint64{0, 2}, Inside: []uint64{1}}}},
+		{Body: &moriensv1.ReportRequest_TransfersEnd{TransfersEnd: &moriensv1.TransfersEnd{Process: 1, Transfers: 3}}},
+	} {
+		raw, err := proto.Marshal(m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw, raw)
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		s := store.New()
+		a, _, err := s.Greet(&moriensv1.Hello{Agent: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		messages := []*moriensv1.ReportRequest{
+			{Body: &moriensv1.ReportRequest_Process{Process: &moriensv1.Process{Process: 1, Size: 2, Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
+			{Body: &moriensv1.ReportRequest_Ring{Ring: &moriensv1.Ring{Ring: 1, Process: 1}}},
+			{Body: &moriensv1.ReportRequest_Calls{Calls: &moriensv1.Calls{Ring: 1, BurstTicks: []uint64{0, 5}, CallTicks: []uint64{1, 2},
+				Function: []uint32{uint32(mpicall.Isend), uint32(mpicall.Recv)}, Path: []uint32{0, 0}}}},
+			{Body: &moriensv1.ReportRequest_ClockSample{ClockSample: &moriensv1.ClockSample{Clock: moriensv1.Clock_CLOCK_MONOTONIC_RAW}}},
+			{Body: &moriensv1.ReportRequest_Communicator{Communicator: &moriensv1.Communicator{
+				Communicator: 1, Id: 8, Size: 2, Peers: 2, First: []int32{0}, Stride: []int32{1}, Count: []uint32{2}}}},
+			{Body: &moriensv1.ReportRequest_Member{Member: &moriensv1.Member{Process: 1, Comm: 1, Communicator: 1}}},
+		}
+		for _, raw := range [][]byte{first, second, {}} {
+			m := new(moriensv1.ReportRequest)
+			if proto.Unmarshal(raw, m) == nil {
+				messages = append(messages, m)
+			}
+		}
+		for i, m := range messages {
+			m.Sequence = uint64(i + 1)
+			if _, err := s.Apply(a, m); err != nil && i < 6 {
+				t.Fatal(err)
+			}
+		}
+		r, _ := rebuiltAll(t, s.Freeze())
+		for _, x := range r.Run.Messages {
+			if x.From >= len(r.Run.Threads) || x.To >= len(r.Run.Threads) {
+				t.Errorf("%+v", x)
+			}
+		}
+	})
+}

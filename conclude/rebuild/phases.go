@@ -1,0 +1,64 @@
+package rebuild
+
+import (
+	"moriens/collector/store"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// Unbalanced counts marks that do not fit together.
+type Unbalanced struct {
+	Ends       int64 // of phases that had not begun
+	Unfinished int64 // phases that were never ended
+}
+
+func (u *Unbalanced) add(more Unbalanced) {
+	u.Ends += more.Ends
+	u.Unfinished += more.Unfinished
+}
+
+// addMarks makes phases and events of a ring's marks. A phase that is still open when one round it ends, ends there
+// too; what is open at the thread's end, there. nameOf gives the run's number of a name.
+func addMarks(t *trace.Thread, r *store.Ring, nameOf func(number uint32) uint32, at func(ticks uint64) int64) Unbalanced {
+	var u Unbalanced
+	var open []int32 // phases, outermost first
+	for _, c := range r.Marks {
+		ticks, values := c.Origin, c.Value
+		for i, what := range c.What {
+			ticks += c.Ticks[i]
+			now, name := at(ticks), nameOf(c.Name[i])
+			t.EndNS = max(t.EndNS, now)
+			switch what {
+			case moriensv1.Marks_WHAT_EVENT:
+				t.Events = append(t.Events, trace.Event{Name: name, TimeNS: now, Value: values[0]})
+				values = values[1:]
+			case moriensv1.Marks_WHAT_BEGIN:
+				open = append(open, int32(len(t.Phases)))
+				t.Phases = append(t.Phases, trace.Phase{Name: name, Depth: int32(len(open) - 1), BeginNS: now})
+			case moriensv1.Marks_WHAT_END:
+				k := len(open) - 1
+				for k >= 0 && t.Phases[open[k]].Name != name {
+					k--
+				}
+				if k < 0 {
+					u.Ends++
+					continue
+				}
+				t.Phases[open[k]].EndNS = now
+				u.leave(t, open[k+1:], now)
+				open = open[:k]
+			}
+		}
+	}
+	u.leave(t, open, t.EndNS)
+	t.LocatePhases()
+	return u
+}
+
+// leave ends phases that the program has not.
+func (u *Unbalanced) leave(t *trace.Thread, open []int32, now int64) {
+	for _, k := range open {
+		t.Phases[k].EndNS, t.Phases[k].Unfinished = now, true
+	}
+	u.Unfinished += int64(len(open))
+}

@@ -1,0 +1,59 @@
+package rebuild
+
+import (
+	"moriens/collector/store"
+	"moriens/conclude/match"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// sumTraffic is the traffic of the run by the sums that its processes have counted, where not all transfers are here
+// call by call: of each communicator, sender and receiver as many messages have both sides as the side with fewer has.
+func sumTraffic(u *unpacked, c *communicators, processes []match.Process) (*trace.Traffic, match.Unpaired) {
+	t := new(trace.Traffic)
+	routes := match.NewRoutes()
+	for i := range u.Processes {
+		p := &u.Processes[i]
+		r := trace.RankTraffic{World: p.World, Rank: int(p.Info.Rank)}
+		for _, x := range p.Traffic.Sites {
+			r.Sites = append(r.Sites, trace.TrafficSite{Kind: transferKinds[x.Kind], Path: u.frozen.Path(x.Path), Count: int64(x.Count), Bytes: int64(x.Bytes)})
+		}
+		for k := range p.Traffic.Routes {
+			x := &p.Traffic.Routes[k]
+			to := c.peer(i, x.Comm, x.Peer)
+			world := int32(p.World)
+			if to.world >= 0 {
+				world = int32(to.world)
+			}
+			r.Routes = append(r.Routes, trace.TrafficRoute{
+				Kind: transferKinds[x.Kind], PeerWorld: world, Peer: int32(to.rank), Comm: c.comm(i, x.Comm), Count: int64(x.Count), Bytes: int64(x.Bytes),
+			})
+			addRoute(routes, c, i, x, to)
+		}
+		t.Ranks = append(t.Ranks, r)
+	}
+	var unpaired match.Unpaired
+	t.Matched, t.MatchedBytes, unpaired = routes.Match(processes)
+	return t, unpaired
+}
+
+// addRoute adds what one side has counted to its route, or to the messages without another side.
+func addRoute(routes *match.Routes, c *communicators, of int, x *store.Route, to peer) {
+	send := x.Kind == uint8(moriensv1.Transfers_KIND_SENT)
+	if !send && x.Kind != uint8(moriensv1.Transfers_KIND_RECEIVED) {
+		return
+	}
+	member, known := c.member(of, x.Comm)
+	why := to.unpaired(member)
+	switch {
+	case !known:
+		why = match.UnknownComm
+	case x.Peer < 0:
+		why = match.Unended
+	}
+	if why != "" {
+		routes.AddUnpaired(why, send, x.Count)
+		return
+	}
+	routes.Add(match.Sum{Comm: member.Info.Id, Process: int32(of), Peer: int32(to.process), Send: send, Count: x.Count, Bytes: x.Bytes})
+}

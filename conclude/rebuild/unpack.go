@@ -1,0 +1,134 @@
+package rebuild
+
+import (
+	"slices"
+	"strings"
+
+	"moriens/analysis/clock"
+	"moriens/collector/store"
+	"moriens/internal/team"
+	"moriens/trace"
+)
+
+// unpacked is a run in which each thread has the time of its node's clock.
+type unpacked struct {
+	Threads
+	run    *trace.Run
+	frozen store.Frozen
+	at     *commonTime
+	// By thread of the run: its counter among the clocks, and, of those that are here, its rows without a burst before
+	// them.
+	counters []int
+	gaps     [][]int32
+	notes    []string
+	marks    Unbalanced // of the threads that are here
+	roster   *roster
+}
+
+// unpack turns what the store held into a trace in which each thread has the time of its node's clock: ticks become
+// nanoseconds, processes become ranks of worlds, and the columns that came over the wire become calls and the bursts
+// between them. The store lets go of those columns.
+func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
+	c := readClocks(f)
+	u := &unpacked{run: &trace.Run{CallPaths: f.CallPaths, MarkNames: f.MarkNames}, frozen: f}
+	// Which processes ran at the same time is asked below; what they sent each other is not known yet.
+	at, err := c.solve(team.Solo{}, noCauses().known, nil, workers)
+	u.at, u.notes = at, c.notes
+	if err != nil {
+		u.notes = append(u.notes, err.Error())
+	}
+	node := make(map[*store.Agent]int)
+	for i, a := range f.Agents {
+		node[a] = i
+		u.run.Nodes = append(u.run.Nodes, trace.Node{Name: a.Hello.Host, CPUs: int(a.Hello.Cpus)})
+	}
+	worlds, notes := at.worlds(f)
+	u.notes = append(u.notes, notes...)
+	u.Threads = threadsIn(worlds, f, t, workers)
+	u.run.Counters = counters(worlds)
+	for _, w := range worlds {
+		u.run.Worlds = append(u.run.Worlds, trace.World{Executable: w.executable(), MPILibrary: w.Ranks()[0].Info.MpiLibrary, Size: w.size})
+	}
+	for i, r := range u.Rings {
+		p := &u.Processes[u.ProcessOf[i]]
+		counter, _, _ := c.local(p.Process)
+		u.counters = append(u.counters, counter)
+		u.run.Threads = append(u.run.Threads, trace.Thread{World: p.World, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread), Node: node[p.Agent]})
+	}
+	u.roster = muster(worlds, append(Unrecorded(f), c.leftOut(f)...))
+	u.gaps = make([][]int32, len(u.Rings))
+	marks := make([]Unbalanced, len(u.Rings))
+	u.each(func(i int) {
+		p, t := u.Processes[u.ProcessOf[i]].Process, &u.run.Threads[i]
+		_, line, _ := c.local(p)
+		u.gaps[i] = fill(t, chunked{u.Rings[i], f.Take(u.Rings[i]), places(u.run.Counters, p), f.Path}, line.at)
+		marks[i] = addMarks(t, u.Rings[i], f.Name, line.at)
+	})
+	for _, m := range marks {
+		u.marks.add(m)
+	}
+	return u
+}
+
+// clockThreads are the calls of the run's threads, as far as they are here, for the comparison of clocks.
+func (u *unpacked) clockThreads() []clock.Thread {
+	threads := make([]clock.Thread, len(u.run.Threads))
+	for i := range threads {
+		t := &u.run.Threads[i]
+		threads[i] = clock.Thread{Node: u.counters[i], EnterNS: t.Calls.EnterNS, ExitNS: t.Calls.ExitNS, Gaps: u.gaps[i]}
+	}
+	return threads
+}
+
+// sumMarks is collective: it adds up what all members have counted of marks.
+func (u *unpacked) sumMarks() (Unbalanced, error) {
+	counts := []int64{u.marks.Ends, u.marks.Unfinished}
+	err := u.Team.AllReduce(counts, team.Sum)
+	return Unbalanced{counts[0], counts[1]}, err
+}
+
+// counters are what any process counted, in the order of the ranks.
+func counters(worlds []*World) []trace.Counter {
+	var list []trace.Counter
+	for _, w := range worlds {
+		for _, p := range w.Ranks() {
+			for _, name := range p.Info.Events {
+				if !slices.ContainsFunc(list, func(c trace.Counter) bool { return c.Name == name }) {
+					list = append(list, trace.Counter{Name: name, Unit: unit(name)})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// unit is what an event's name says of its unit; empty where it says nothing.
+func unit(event string) string {
+	switch event {
+	case "sw:page-faults":
+		return "faults"
+	case "sw:context-switches":
+		return "switches"
+	case "sw:cpu-time":
+		return "ns"
+	}
+	if preset, isPreset := strings.CutPrefix(event, "PAPI_"); isPreset {
+		for _, s := range []struct{ suffix, unit string }{
+			{"_INS", "instructions"}, {"_CYC", "cycles"}, {"_OPS", "operations"}, {"_DCM", "misses"}, {"_ICM", "misses"}, {"_TCM", "misses"},
+		} {
+			if strings.HasSuffix(preset, s.suffix) {
+				return s.unit
+			}
+		}
+	}
+	return ""
+}
+
+// places says for each counter where it is among a process's events; -1: it is not.
+func places(counters []trace.Counter, p *store.Process) []int {
+	list := make([]int, len(counters))
+	for i, c := range counters {
+		list[i] = slices.Index(p.Info.Events, c.Name)
+	}
+	return list
+}

@@ -1,0 +1,68 @@
+package rebuild
+
+import (
+	"slices"
+
+	"moriens/collector/store"
+	"moriens/conclude/match"
+	moriensv1 "moriens/proto/moriens/v1"
+	"moriens/trace"
+)
+
+// With is collective: it gives a run the transfers of windows that were fetched, by ring, and the messages of which
+// both sides are there, at whichever member.
+func (r *Rebuilt) With(run *trace.Run, fetched map[*store.Ring][]*store.Detail) (*trace.Run, error) {
+	with := *run
+	with.Threads = slices.Clone(run.Threads)
+	ordinals := make(match.Ordinals)
+	for _, i := range r.Own {
+		of := r.ProcessOf[i]
+		var chunks []store.Transfers
+		for _, t := range fetched[r.Rings[i]] {
+			chunks = append(chunks, t.Transfers)
+			r.addOrdinals(ordinals, i, t)
+		}
+		with.Threads[i].Transfers = transfers(r.comms, of, chunks)
+	}
+	pairs, err := ordinals.Match(r.Team, r.forMatching())
+	if err != nil {
+		return &with, err
+	}
+	own, _, err := r.draw(&with, pairs)
+	if err == nil {
+		with.Messages, err = r.shareMessages(own)
+	}
+	return &with, err
+}
+
+// addOrdinals adds the sends and receives of a part of a window of which the ordinals are known.
+func (r *Rebuilt) addOrdinals(to match.Ordinals, thread int, t *store.Detail) {
+	of := r.ProcessOf[thread]
+	p := &r.Processes[of]
+	if p.TransfersEnd.GetOrdinalsVoid() {
+		return
+	}
+	for i := range t.Len() {
+		ordinal := t.OrdinalOf(i)
+		member, known := r.comms.member(of, t.Comm[i])
+		if ordinal == 0 || t.Done[i] < 0 && t.Kind[i] != uint8(moriensv1.Transfers_KIND_SENT) || !known {
+			continue
+		}
+		peer := r.comms.peer(of, t.Comm[i], t.Peer[i])
+		if peer.process < 0 {
+			continue
+		}
+		o := match.Posting{
+			Thread: int32(thread), DoneThread: int32(thread), Row: t.Row[i], DoneRow: t.Done[i], Bytes: t.Bytes[i], Ordinal: ordinal,
+		}
+		if ring := t.DoneRing[i]; ring != nil {
+			o.DoneThread = int32(r.threadOf[ring])
+		}
+		key := match.Stream{Comm: member.Info.Id, From: int32(of), To: int32(peer.process), Tag: t.Tag[i], Channel: -1}
+		send := t.Kind[i] == uint8(moriensv1.Transfers_KIND_SENT)
+		if !send {
+			key.From, key.To = key.To, key.From
+		}
+		to.Add(key, send, o)
+	}
+}

@@ -1,0 +1,32 @@
+package retention
+
+import (
+	"moriens/analysis/loops"
+	"moriens/analysis/profile"
+	"moriens/conclude/levels"
+	"moriens/internal/units"
+)
+
+// Options say how much stays.
+type Options struct {
+	All      bool        // everything does, and the rest does not matter
+	Budget   units.Bytes // of the whole run directory
+	Windows  int         // consecutive iterations that stand for a phase; 0 = represent.DefaultWindows
+	Outliers int         // threads that are unlike their class, at most; below 0: in proportion to the classes
+	Workers  int         // threads to compute with; below 1 means 1
+	Told     *Told       // what is known of all threads beside what the run has of some; nil = the run has all of all
+	Outline  *Outline    // nil = none was made
+	// Unclustered says that nothing has clustered the bursts.
+	Unclustered bool
+}
+
+// DefaultBudget is that of the command line.
+const DefaultBudget = units.Bytes(64 << 20)
+
+// An Outline is levels 1 and 2 of a run by its call paths alone. It is made before anything is clustered, and stays
+// where there is no time for them by clusters.
+type Outline struct {
+	profile   *profile.Profile // like structure nil where that could not be done
+	structure *loops.Structure // of the symbols of table
+	table     *levels.Table
+}
