@@ -83,54 +83,95 @@ demo: ## measure LAMMPS on two ranks and show what came of it
 	@$(MAKE) --no-print-directory build
 	@testdata/lammps/demo
 
-# Packages whose tests start programs that take both cores: one after the other.
-STARTS_JOBS = /(cmd/moriens|cshim|bench/shim|internal/(measure/bench|measure/agentbench|measure/load|mpix|slurmtest))$$
-# Packages whose tests wait most of the time: they begin first, and take no core from the others.
-WAITING     = ./deploy/slurm ./app/faults ./app/measure
+# What gofmt goes through.
+GO_FOLDERS = agent analysis app bench cmd collector conclude cshim deploy internal proto trace viewer
+
+# The packages that have tests. internal/layout holds this file's lists against the tree.
+TESTED = $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | sed 's,^moriens/,,')
+below  = $(addprefix ./,$1)
+
+# Packages whose tests start programs, need root or wait for real time. All others are pure but for files named *_real_test.go.
+REAL = app/doctor app/faults app/job app/measure app/supervise bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim \
+	deploy/modulefile deploy/slurm internal/mpix trace/otf2
+# Of these, those that take both cores: one after the other.
+STARTS_JOBS = bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim internal/mpix
+# And those that wait most of the time: they begin first, and take no core from the others.
+WAITING = deploy/slurm app/faults app/measure
+
+# STAGE(name,commands): a stage of a target, with the time that it took. It runs in one shell, which ends with the first command that fails.
+define STAGE
+	@echo '== $1'; begin=$$(date +%s); ( set -e; $2 ) || { echo "== $1: FAILED after $$(( $$(date +%s) - begin )) s" >&2; exit 1; }; echo "== $1: $$(( $$(date +%s) - begin )) s"
+endef
 
 # Without vet, which check does once for all.
 .PHONY: test
 test: ## every test, real MPI included
 	@$(NEED) test
 	@$(MAKE) --no-print-directory build
-	go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(WAITING) $$(go list ./... | grep -vE '$(STARTS_JOBS)')
-	go test -vet=off -p 1 -timeout 30m $$(go list ./... | grep -E '$(STARTS_JOBS)')
-	@$(MAKE) --no-print-directory test-viewer
+	$(call STAGE,tests beside each other,go test -vet=off -p $$(($$(nproc) + 2)) -parallel 8 -timeout 30m $(call below,$(WAITING) $(filter-out $(WAITING) $(STARTS_JOBS),$(TESTED))))
+	$(call STAGE,tests that take both cores,go test -vet=off -p 1 -timeout 30m $(call below,$(STARTS_JOBS)))
+	$(call STAGE,tests of the page,$(MAKE) --no-print-directory test-viewer)
 
 .PHONY: test-viewer
 test-viewer: moriens viewer/node_modules/.package-lock.json ## the page's tests, in Chromium
 	cd viewer && npm run --silent test
 
-# Tests that take long and add no threads; packages whose tests try programs, not themselves; and those that start no goroutine, share nothing among any and do without unsafe.
-RACE_SKIP = ^(TestStormOfRequests|TestPlantedHalo|TestUnderMPI|TestUnderSlurm|TestStrangeLauncher|TestManyClusters|TestDamage|TestTooMuchToCompare|TestGridIsTheTree)$$
-RACE_NOT  = /(internal/(faults|slurmtest|measure/.*)|agent/(burst|mark|message)|collector/health|analysis/(cell|fidelity|moment)|internal/(anchor|files|job|layout|mix|plain|points|segment|shmabi|ticks|units))$$
+# Without root and without MPI: minutes, once Go has built what it needs.
+.PHONY: quick
+quick: ## format, vet, lint, layout, generated code and the pure tests: two minutes, without root and MPI
+	@$(NEED) build
+	@$(MAKE) --no-print-directory $(JOBS) quick-format quick-lint quick-generated
+	$(call STAGE,pure tests,go test -tags quick -vet=off $(call below,$(filter-out $(REAL),$(TESTED))))
+
+.PHONY: quick-format quick-lint quick-generated
+quick-format:
+	$(call STAGE,format,test -z "$$(gofmt -l $(GO_FOLDERS) | tee /dev/stderr)")
+quick-lint:
+	$(call STAGE,vet and lint,go vet ./... && go vet -tags quick ./... && go tool staticcheck ./...)
+quick-generated: viewer/node_modules/.package-lock.json
+	$(call STAGE,the page: lint,cd viewer && npm run --silent lint)
+	$(call STAGE,generated code,$(BUF) lint && $(MAKE) --no-print-directory check-generated)
+
+# The race detector runs over all packages with tests but these. Tests that try programs, not themselves:
+RACE_NOT_PROGRAMS = app/faults bench/agent bench/app bench/ingest bench/shim cmd/moriens cshim deploy/modulefile deploy/slurm internal/layout internal/shmabi internal/slurmtest
+# Packages that start no goroutine, share nothing and do without unsafe, as internal/layout sees to:
+RACE_NOT_NEEDED = agent/burst agent/mark agent/message agent/spare analysis/cell analysis/fidelity analysis/moment analysis/sample app/job app/points cmd/moriens-otf2 \
+	collector/health internal/anchor internal/files internal/mix internal/mpicall internal/plain internal/segment internal/ticks internal/units \
+	trace/csv trace/pack trace/palette
+RACE_NOT = $(RACE_NOT_PROGRAMS) $(RACE_NOT_NEEDED)
+RACE     = $(filter-out $(RACE_NOT),$(TESTED))
+# Tests that take long and add no threads.
+RACE_SKIP = TestStormOfRequests TestPlantedHalo TestUnderMPI TestUnderSlurm TestStrangeLauncher TestManyClusters TestDamage TestTooMuchToCompare TestGridIsTheTree
+space := $(subst ,, )
 
 .PHONY: check
-check: ## the gate: format, vet, lint, generated code, sanitizers, fuzzing, tests
+check: ## the gate: all of quick, sanitizers, fuzzing, the race detector, every test
 	@$(NEED) check
-	test -z "$$(gofmt -l agent analysis cmd collector cshim deploy internal proto trace | tee /dev/stderr)"
-	go vet ./...
-	go tool staticcheck ./...
-	go vet -tags otf2 ./trace/otf2 ./cmd/moriens-otf2
-	go tool staticcheck -tags otf2 ./trace/otf2 ./cmd/moriens-otf2
-	gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only trace/otf2/archive.c
-	go vet -tags mpi ./internal/mpix ./cmd/moriens
-	go tool staticcheck -tags mpi ./internal/mpix ./cmd/moriens
-	for cc in mpicc.openmpi mpicc.mpich; do $$cc -std=c11 -O2 -Wall -Wextra -Werror -fsyntax-only internal/mpix/job.c || exit 1; done
-	$(BUF) lint
-	@$(MAKE) --no-print-directory viewer/node_modules/.package-lock.json
-	cd viewer && npm run --silent lint
-	@$(MAKE) --no-print-directory check-generated
-	@$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze
-	@$(MAKE) --no-print-directory fuzz
-	go test -vet=off -race -short -parallel 8 -timeout 30m -skip '$(RACE_SKIP)' ./app/measure $$(go list ./agent/... ./collector/... ./analysis/... ./internal/... | grep -vE '$(RACE_NOT)')
+	@$(MAKE) --no-print-directory quick-format quick-lint quick-generated
+	$(call STAGE,vet and lint with tags,$(CHECK_TAGS))
+	$(call STAGE,the library under sanitizers,$(MAKE) --no-print-directory $(JOBS) -C cshim asan tsan analyze)
+	$(call STAGE,fuzzing,$(MAKE) --no-print-directory fuzz)
+	$(call STAGE,race detector,go test -vet=off -race -short -parallel 8 -timeout 30m -skip '^($(subst $(space),|,$(strip $(RACE_SKIP))))$$' $(call below,$(RACE)))
 	@$(MAKE) --no-print-directory test
+
+define CHECK_TAGS
+go vet -tags otf2 ./trace/otf2 ./cmd/moriens-otf2; \
+	go tool staticcheck -tags otf2 ./trace/otf2 ./cmd/moriens-otf2; \
+	gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only trace/otf2/archive.c; \
+	go vet -tags mpi ./internal/mpix ./cmd/moriens; \
+	go tool staticcheck -tags mpi ./internal/mpix ./cmd/moriens; \
+	for cc in mpicc.openmpi mpicc.mpich; do $$cc -std=c11 -O2 -Wall -Wextra -Werror -fsyntax-only internal/mpix/job.c || exit 1; done
+endef
+
+# For tests: the words of a variable of this file.
+print-%:
+	@echo $($*)
 
 # Package, function, and how often the gate calls it: 30 s of a core for what comes over the network or from files that a process has left, 5 s for
 # the rest. Times a function is called, not seconds: where seconds run out Go before 1.27 may end with "context deadline exceeded", though nothing was
 # found (https://go.dev/issue/75804). An input on which a reader never returns is found without: Go gives each call ten seconds.
 FUZZ_TARGETS = \
-	agent/cells.FuzzAnswer/95000x collector/cells.FuzzTake/115000x collector/store.FuzzApply/60000x collector/journal.FuzzJournal/20000x agent/spool.FuzzOutbox/14000x internal/segment.FuzzOpen/30000x internal/rendezvous.FuzzRead/40000x \
+	agent/cells.FuzzAnswer/95000x collector/cells.FuzzTake/115000x collector/cells.FuzzTeam/9000x collector/store.FuzzApply/60000x collector/journal.FuzzJournal/20000x agent/spool.FuzzOutbox/14000x internal/segment.FuzzOpen/30000x internal/rendezvous.FuzzRead/40000x \
 	agent/ring.FuzzRing/10000x agent/ring.FuzzProcess/10000x agent/message.FuzzRestore/15000x agent/window.FuzzFiles/1000x agent/symbol.FuzzResolve/30000x \
 	conclude.FuzzMeaning/5000x app/points.FuzzRead/20000x trace/overview.FuzzRead/30000x trace/page.FuzzOpen/1000x trace/prv.FuzzRead/4000x \
 	trace/rundir.FuzzReadRun/1000x trace/rundir.FuzzAfford/10000x trace/rundir.FuzzCallPaths/20000x trace/parquet.FuzzRead/5000x
