@@ -1,6 +1,7 @@
 # moriens: build, demo, test, check. `make help` lists the targets.
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# That of the release, and the commit where git knows it: v0.1.0+g626d29b.
+VERSION := $(shell cat VERSION)$(shell git describe --always --dirty --abbrev=7 --exclude '*' 2>/dev/null | sed 's/^/+g/')
 COMMIT  := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 BUF     := npx --yes @bufbuild/buf@1.75.0
 NEED    := deploy/debian/need

@@ -250,7 +250,9 @@ func (c *Collector) listen(config Config, host string) error {
 	if config.Cells != "" {
 		stay.Until = ctx.Done()
 	}
-	ingest.Register(c.server, c.journal, c.desk, c.clock.now, c.gate, c.end.ordered, stay, c.place(), c.mode, config.Log)
+	ingest.Register(c.server, ingest.Config{
+		Journal: c.journal, Windows: c.desk, Clock: c.clock.now, Gate: c.gate, Finish: c.end.ordered, Stay: stay, Place: c.place(), Mode: c.mode, Log: config.Log,
+	})
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 	}

@@ -266,7 +266,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	inC := 0
-	// Without a record: cshim/src/types.c, unload.c, marks.c.
+	// Without a record: cshim/src/type_free.c, unload.c, marks.c.
 	ours := []string{"MPI_TYPE_FREE", "MPI_Type_free", "MPI_Type_free_f", "MPI_Type_free_f08", "dlclose", "moriens_annotate_1",
 		"mpi_type_free_", "mpi_type_free__", "mpi_type_free_f08_", "mpi_type_free_f08ts_"}
 	var found []string

@@ -40,8 +40,7 @@ func sortKeys(keys []uint64, rows []int32, threads int) {
 	}
 	threads = threadsFor(n, threads)
 	varying := varyingBits(keys, threads)
-	from, fromRows := keys, rows
-	to, toRows := make([]uint64, n), make([]int32, len(rows))
+	from, to := keyed{keys, rows}, keyed{make([]uint64, n), make([]int32, len(rows))}
 	offsets := make([][digits]int32, threads)
 	for shift := 0; shift < 64; shift += digitBits {
 		if varying>>shift&(digits-1) == 0 {
@@ -50,7 +49,7 @@ func sortKeys(keys []uint64, rows []int32, threads int) {
 		workers.Chunks(n, threads, func(t, begin, end int) {
 			count := &offsets[t]
 			clear(count[:])
-			for _, v := range from[begin:end] {
+			for _, v := range from.keys[begin:end] {
 				count[v>>shift&(digits-1)]++
 			}
 		})
@@ -61,31 +60,44 @@ func sortKeys(keys []uint64, rows []int32, threads int) {
 			}
 		}
 		workers.Chunks(n, threads, func(t, begin, end int) {
-			scatter(from, fromRows, to, toRows, &offsets[t], shift, begin, end)
+			from.part(begin, end).scatter(to, &offsets[t], shift)
 		})
 		from, to = to, from
-		fromRows, toRows = toRows, fromRows
 	}
-	if &from[0] != &keys[0] {
-		copy(keys, from)
-		copy(rows, fromRows)
+	if &from.keys[0] != &keys[0] {
+		copy(keys, from.keys)
+		copy(rows, from.rows)
 	}
 }
 
-func scatter(from []uint64, fromRows []int32, to []uint64, toRows []int32, offset *[digits]int32, shift, begin, end int) {
-	if len(fromRows) == 0 {
-		for _, v := range from[begin:end] {
+// keyed are keys and the rows that they belong to; rows may be empty.
+type keyed struct {
+	keys []uint64
+	rows []int32
+}
+
+func (k keyed) part(begin, end int) keyed {
+	p := keyed{keys: k.keys[begin:end]}
+	if len(k.rows) > 0 {
+		p.rows = k.rows[begin:end]
+	}
+	return p
+}
+
+// scatter copies each key, and its row, to where its digit's next one belongs.
+func (k keyed) scatter(to keyed, offset *[digits]int32, shift int) {
+	if len(k.rows) == 0 {
+		for _, v := range k.keys {
 			at := &offset[v>>shift&(digits-1)]
-			to[*at] = v
+			to.keys[*at] = v
 			*at++
 		}
 		return
 	}
-	fromRows = fromRows[begin:end]
-	for i, v := range from[begin:end] {
+	for i, v := range k.keys {
 		at := &offset[v>>shift&(digits-1)]
-		to[*at] = v
-		toRows[*at] = fromRows[i]
+		to.keys[*at] = v
+		to.rows[*at] = k.rows[i]
 		*at++
 	}
 }

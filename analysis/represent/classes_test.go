@@ -285,15 +285,16 @@ func TestReasons(t *testing.T) {
 		quantity      represent.Quantity
 		value, median float64
 		reason        string
+		cause         string
 	}{
-		{represent.Quantity{Cluster: 3}, 1.31 * s, 1 * s, "spends 31 % more time in cluster 3 than its class's median (1.31 s, median 1.00 s)"},
-		{represent.Quantity{}, .5 * s, 1 * s, "spends 50 % less time in bursts of no cluster than its class's median (500 ms, median 1.00 s)"},
-		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s of time in cluster 3, where the median of its class is none"},
-		{represent.Quantity{Kind: represent.CallNS, Class: represent.Wait}, 25 * s, 1 * s, "spends 25.0 times the time in waiting calls of its class's median (25.0 s, median 1.00 s)"},
-		{represent.Quantity{Kind: represent.CallNS, Class: represent.IO}, 0, 120 * us, "spends 100 % less time in I/O calls than its class's median (0 ns, median 120 us)"},
-		{represent.Quantity{Kind: represent.ReceivedBytes}, 1126, 1024, "receives 10 % more bytes than its class's median (1.1 KiB, median 1 KiB)"},
-		{represent.Quantity{Kind: represent.SentBytes}, 512, 1024, "sends 50 % fewer bytes than its class's median (512 B, median 1 KiB)"},
-		{represent.Quantity{Kind: represent.SufferedNS}, 999, 500, "spends 100 % more time in waiting for others at collective calls than its class's median (999 ns, median 500 ns)"},
+		{represent.Quantity{Cluster: 3}, 1.31 * s, 1 * s, "spends 31 % more time in cluster 3 than its class's median (1.31 s, median 1.00 s)", "computing"},
+		{represent.Quantity{}, .5 * s, 1 * s, "spends 50 % less time in bursts of no cluster than its class's median (500 ms, median 1.00 s)", "computing"},
+		{represent.Quantity{Cluster: 3}, 1 * s, 0, "spends 1.00 s of time in cluster 3, where the median of its class is none", "computing"},
+		{represent.Quantity{Kind: represent.CallNS, Class: represent.Wait}, 25 * s, 1 * s, "spends 25.0 times the time in waiting calls of its class's median (25.0 s, median 1.00 s)", "calls"},
+		{represent.Quantity{Kind: represent.CallNS, Class: represent.IO}, 0, 120 * us, "spends 100 % less time in I/O calls than its class's median (0 ns, median 120 us)", "calls"},
+		{represent.Quantity{Kind: represent.ReceivedBytes}, 1126, 1024, "receives 10 % more bytes than its class's median (1.1 KiB, median 1 KiB)", "received_bytes"},
+		{represent.Quantity{Kind: represent.SentBytes}, 512, 1024, "sends 50 % fewer bytes than its class's median (512 B, median 1 KiB)", "sent_bytes"},
+		{represent.Quantity{Kind: represent.SufferedNS}, 999, 500, "spends 100 % more time in waiting for others at collective calls than its class's median (999 ns, median 500 ns)", "waiting"},
 	} {
 		r := represent.Ranks{Quantities: []represent.Quantity{tt.quantity}, Values: slices.Repeat([]float64{tt.median}, 9), Name: func(i int) string { return fmt.Sprint("world 1 rank ", i) }}
 		r.Values[4] = tt.value
@@ -303,6 +304,8 @@ func TestReasons(t *testing.T) {
 		}
 		if len(c.Outliers) != 1 || c.Outliers[0].Thread != 4 || c.Outliers[0].Reason != tt.reason {
 			t.Errorf("%+v, want %q", c.Outliers, tt.reason)
+		} else if q := c.Outliers[0].Quantity; q != tt.quantity || q.Kind.String() != tt.cause {
+			t.Errorf("the reason is of %+v (%v), want %+v (%s)", q, q.Kind, tt.quantity, tt.cause)
 		}
 		if !strings.HasPrefix(c.Classes[0].Reason, "world 1 rank 0 is the first of 8") {
 			t.Error(c.Classes[0].Reason)

@@ -27,6 +27,13 @@ const (
 	SufferedNS                // time that this one waited for others there
 )
 
+// String names what is compared, as in the manifest.
+func (k Kind) String() string {
+	return [...]string{
+		ComputeNS: "computing", CallNS: "calls", SentBytes: "sent_bytes", ReceivedBytes: "received_bytes", CausedNS: "waited_for", SufferedNS: "waiting",
+	}[k]
+}
+
 // A CallClass is a group of MPI calls that do the same kind of thing.
 type CallClass int
 

@@ -12,6 +12,19 @@ import (
 	"moriens/trace/rundir"
 )
 
+// A clusterRow is a row of the table; "" = nothing to say.
+type clusterRow struct {
+	name   string
+	bursts int
+	share  float64 // of the computing time
+	length string  // of a burst: the mean, or the median
+	spread string
+	kind   string
+	score  string
+
+	between string // which MPI calls
+}
+
 // clusterTable shows the clusters with most time. Where they were found by kinds, it shows the median and its core rather than the mean and its deviation, which one
 // long burst can set to anything.
 func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table {
@@ -24,12 +37,12 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		t.head = []string{"cluster", "bursts", "share", "median", "spread", "kind", "score", "between the MPI calls"}
 		t.left = []bool{false, false, false, false, false, false, false, true}
 	}
-	add := func(name string, bursts int, share float64, length, spread, kind, score, between string) {
-		row := []string{name, units.Integer(bursts), percent(share), length, spread}
+	add := func(r clusterRow) {
+		row := []string{r.name, units.Integer(r.bursts), percent(r.share), r.length, r.spread}
 		if byKinds {
-			row = append(row, kind)
+			row = append(row, r.kind)
 		}
-		t.rows = append(t.rows, append(row, score, between))
+		t.rows = append(t.rows, append(row, r.score, r.between))
 	}
 	shown, folded := tableOf(run.Clusters)
 	fold := func(kind int32) {
@@ -42,7 +55,10 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			bursts, share = bursts+x.Bursts, share+x.Share
 			shortest, longest = min(shortest, x.MedianNS), max(longest, x.MedianNS)
 		}
-		add(fmt.Sprintf("%d more", len(folded[kind])), bursts, share, "", "", fmt.Sprint(kind), "", fmt.Sprintf("variants of %d, medians %s to %s", kind, Duration(shortest), Duration(longest)))
+		add(clusterRow{
+			name: fmt.Sprintf("%d more", len(folded[kind])), bursts: bursts, share: share, kind: fmt.Sprint(kind),
+			between: fmt.Sprintf("variants of %d, medians %s to %s", kind, Duration(shortest), Duration(longest)),
+		})
 	}
 	names := sites(run, run.Clusters[:shown])
 	order := inKinds(run.Clusters, shown)
@@ -68,11 +84,13 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		if x.Rare {
 			between += " (rare)"
 		}
+		row := clusterRow{name: fmt.Sprint(x.ID), bursts: x.Bursts, share: x.Share, between: between}
 		if byKinds {
-			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), ownScore(x), between)
+			row.length, row.spread, row.kind, row.score = Duration(x.MedianNS), core(x), fmt.Sprint(x.Kind()), ownScore(x)
 		} else {
-			add(fmt.Sprint(x.ID), x.Bursts, x.Share, Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), "", score(x.Score), between)
+			row.length, row.spread, row.score = Duration(x.MeanNS), "± "+percent(x.StdNS/max(x.MeanNS, 1)), score(x.Score)
 		}
+		add(row)
 		if last {
 			fold(x.Kind())
 		}
@@ -83,7 +101,7 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 			bursts += x.Bursts
 			share += x.Share
 		}
-		add(fmt.Sprintf("%d more", len(rest)), bursts, share, "", "", "", "", "in "+rundir.ClustersFile)
+		add(clusterRow{name: fmt.Sprintf("%d more", len(rest)), bursts: bursts, share: share, between: "in " + rundir.ClustersFile})
 	}
 	total := &c.Total
 	if total.NoiseBursts > 0 {
@@ -91,13 +109,15 @@ func clusterTable(run *trace.Run, m *rundir.Manifest, c *rundir.Clusters) table 
 		if !byKinds {
 			noise = score(float64(c.NoiseScore))
 		}
-		add("noise", total.NoiseBursts, float64(total.Noise), "", "", "", noise, "in no dense region")
+		add(clusterRow{name: "noise", bursts: total.NoiseBursts, share: float64(total.Noise), score: noise, between: "in no dense region"})
 	}
 	if total.FilteredBursts > 0 {
-		add("filtered", total.FilteredBursts, float64(total.Filtered), "", "", "", "", "up to "+Duration(float64(m.Filtered.LongestNS)))
+		add(clusterRow{
+			name: "filtered", bursts: total.FilteredBursts, share: float64(total.Filtered), between: "up to " + Duration(float64(m.Filtered.LongestNS)),
+		})
 	}
 	if total.MissingBursts > 0 {
-		add("missing", total.MissingBursts, float64(total.Missing), "", "", "", "", "have no value in a dimension")
+		add(clusterRow{name: "missing", bursts: total.MissingBursts, share: float64(total.Missing), between: "have no value in a dimension"})
 	}
 	return t
 }

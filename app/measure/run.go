@@ -106,7 +106,7 @@ func Run(c RunConfig) (status int, err error) {
 		status, waitErr = j.Wait()
 		close(jobDone)
 	}()
-	by := watch(line, p.collector, started, jobDone, signals, c.Signal, j.Pass)
+	by := p.watch(line, started, jobDone, signals, j.Pass)
 	line.Close()
 	if by == "" && waitErr != nil {
 		return 1, waitErr
@@ -282,7 +282,7 @@ func (p *parts) conclude(measured conclude.Job) error {
 // watch shows progress and passes signals on until the job is done, "", or until the measurement is ended before that, and
 // then returns by what. SIGTERM is an order to end for us too: where the job takes long over it, as one that writes a
 // checkpoint, we do not wait for it, because SIGKILL may follow.
-func watch(line *console.Status, col *collector.Collector, started time.Time, done <-chan struct{}, signals <-chan os.Signal, order os.Signal, pass func(os.Signal)) (by string) {
+func (p *parts) watch(line *console.Status, started time.Time, done <-chan struct{}, signals <-chan os.Signal, pass func(os.Signal)) (by string) {
 	tick := time.NewTicker(statusEvery)
 	defer tick.Stop()
 	var late <-chan time.Time // when we wait no longer for a job that was sent SIGTERM
@@ -290,12 +290,12 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 		select {
 		case <-done:
 			return ""
-		case <-col.Finishing():
+		case <-p.collector.Finishing():
 			return finishedBy
 		case <-late:
 			return signalName(syscall.SIGTERM)
 		case s := <-signals:
-			if s == order {
+			if s == p.Signal {
 				return signalName(s)
 			}
 			pass(s)
@@ -307,7 +307,7 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 			}
 			fmt.Fprintf(words, "moriens: %s: the job has it too; what was recorded will be analysed when the job has ended\n", s)
 		case <-tick.C:
-			line.Show(fmt.Sprintf("moriens %s · %s", console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))), soFar(col)))
+			line.Show(fmt.Sprintf("moriens %s · %s", console.Duration(float64(time.Since(started).Truncate(100*time.Millisecond))), soFar(p.collector)))
 		}
 	}
 }

@@ -25,7 +25,7 @@ type binner struct {
 }
 
 func (b *binner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	p, err := b.part(r.URL.Query())
+	section, err := b.section(r.URL.Query())
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
@@ -36,17 +36,10 @@ func (b *binner) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // it wants another part by now
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	overview.Part(b.run, p.first, p.last, p.from, p.to, p.rows, p.bins).Write(w) // who does not read it to its end has left
+	overview.Part(b.run, section).Write(w) // who does not read it to its end has left
 }
 
-// A part is of threads, both included, and a time.
-type part struct {
-	first, last int
-	from, to    int64 // ns
-	rows, bins  int
-}
-
-func (b *binner) part(q url.Values) (p part, err error) {
+func (b *binner) section(q url.Values) (s overview.Section, err error) {
 	number := func(name string, least, most int64) int64 {
 		n, wrong := strconv.ParseInt(q.Get(name), 10, 64)
 		if err == nil && (wrong != nil || n < least || n > most) {
@@ -55,12 +48,12 @@ func (b *binner) part(q url.Values) (p part, err error) {
 		return n
 	}
 	threads := int64(len(b.run.Threads))
-	p.first = int(number("first", 0, threads-1))
-	p.last = int(number("last", int64(p.first), threads-1))
-	p.from = number("from", 0, math.MaxInt64-1)
-	longest := overview.LongestNS(max(1, p.last-p.first+1))
-	p.to = number("to", p.from+1, p.from+min(longest, math.MaxInt64-p.from))
-	p.rows = int(number("rows", 1, mostRows))
-	p.bins = int(number("bins", 1, mostBins))
-	return p, err
+	s.First = int(number("first", 0, threads-1))
+	s.Last = int(number("last", int64(s.First), threads-1))
+	s.BeginNS = number("from", 0, math.MaxInt64-1)
+	longest := overview.LongestNS(max(1, s.Last-s.First+1))
+	s.EndNS = number("to", s.BeginNS+1, s.BeginNS+min(longest, math.MaxInt64-s.BeginNS))
+	s.Rows = int(number("rows", 1, mostRows))
+	s.Bins = int(number("bins", 1, mostBins))
+	return s, err
 }

@@ -280,7 +280,7 @@ func TestBins(t *testing.T) {
 		return status, place, text
 	}
 	status, place, _ := ask("&first=1&last=1&from=1000&to=5000&rows=7&bins=9")
-	want := overview.Part(run, 1, 1, 1000, 5000, 7, 9).Place()
+	want := overview.Part(run, overview.Section{First: 1, Last: 1, BeginNS: 1000, EndNS: 5000, Rows: 7, Bins: 9}).Place()
 	if diff := cmp.Diff(want, place); status != http.StatusOK || diff != "" {
 		t.Errorf("status %d: %s", status, diff)
 	}

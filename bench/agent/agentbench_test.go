@@ -17,7 +17,9 @@ func TestAgentBench(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var out bytes.Buffer
-	if err := run(&out, []string{bin, bin}, "1,3", 500, 1, 300*time.Millisecond, 500*time.Millisecond); err != nil {
+	if err := run(&out, plan{
+		bins: []string{bin, bin}, ranks: "1,3", rounds: 1, load: load{rate: 500, warm: 300 * time.Millisecond, span: 500 * time.Millisecond},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -32,10 +34,10 @@ func TestAgentBench(t *testing.T) {
 			t.Errorf("%s: want %s", line, row)
 		}
 	}
-	if err := run(&out, []string{bin}, "0", 1, 1, 0, 0); err == nil {
+	if err := run(&out, plan{bins: []string{bin}, ranks: "0", rounds: 1, load: load{rate: 1}}); err == nil {
 		t.Error("no ranks are taken")
 	}
-	if err := run(&out, []string{filepath.Join(bin, "nowhere")}, "1", 1, 1, 0, 0); err == nil {
+	if err := run(&out, plan{bins: []string{filepath.Join(bin, "nowhere")}, ranks: "1", rounds: 1, load: load{rate: 1}}); err == nil {
 		t.Error("programs that are not there are taken")
 	}
 }

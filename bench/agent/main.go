@@ -20,46 +20,58 @@ import (
 )
 
 func main() {
-	ranks := flag.String("ranks", "1,4,16,64", "numbers of ranks on the node")
-	rate := flag.Int("rate", 1000, "MPI calls a second of each rank")
-	rounds := flag.Int("rounds", 3, "measurements of each")
-	warm := flag.Duration("warm", 10*time.Second, "how long ranks run before it is measured")
-	span := flag.Duration("for", 30*time.Second, "how long is measured")
+	var p plan
+	flag.StringVar(&p.ranks, "ranks", "1,4,16,64", "numbers of ranks on the node")
+	flag.IntVar(&p.load.rate, "rate", 1000, "MPI calls a second of each rank")
+	flag.IntVar(&p.rounds, "rounds", 3, "measurements of each")
+	flag.DurationVar(&p.load.warm, "warm", 10*time.Second, "how long ranks run before it is measured")
+	flag.DurationVar(&p.load.span, "for", 30*time.Second, "how long is measured")
 	bin := flag.String("bin", "bin", "directories with moriens, by commas")
 	flag.Parse()
-	if err := run(os.Stdout, strings.Split(*bin, ","), *ranks, *rate, *rounds, *warm, *span); err != nil {
+	p.bins = strings.Split(*bin, ",")
+	if err := run(os.Stdout, p); err != nil {
 		fmt.Fprintln(os.Stderr, "agentbench:", err)
 		os.Exit(1)
 	}
 }
 
+// A plan is what is measured.
+type plan struct {
+	bins   []string // directories of programs
+	ranks  string   // numbers, by commas
+	rounds int
+	load   load // but for its ranks
+}
+
 // run prints a row for each number of ranks and each directory of programs: the medians of the measurements, of processor time the least and the greatest too.
-func run(out io.Writer, bins []string, rankList string, rate, rounds int, warm, span time.Duration) error {
-	list, err := timing.Numbers("-ranks", rankList)
+func run(out io.Writer, p plan) error {
+	list, err := timing.Numbers("-ranks", p.ranks)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "| ranks | calls/s of each | programs | agent, % of a core per rank | least … greatest | us a call | sleeps/s | MiB at most | of it rings, MiB | collector, us a call |")
 	fmt.Fprintln(out, "|"+strings.Repeat("---|", 10))
 	for _, ranks := range list {
-		costs := make([][]cost, len(bins))
-		for range rounds {
-			for i, bin := range bins {
-				c, err := measure(bin, load{ranks: ranks, rate: rate, warm: warm, span: span})
+		costs := make([][]cost, len(p.bins))
+		l := p.load
+		l.ranks = ranks
+		for range p.rounds {
+			for i, bin := range p.bins {
+				c, err := measure(bin, l)
 				if err != nil {
 					return err
 				}
 				costs[i] = append(costs[i], c)
 			}
 		}
-		for i, bin := range bins {
-			printRow(out, bin, ranks, rate, costs[i])
+		for i, bin := range p.bins {
+			printRow(out, bin, l, costs[i])
 		}
 	}
 	return nil
 }
 
-func printRow(out io.Writer, bin string, ranks, rate int, costs []cost) {
+func printRow(out io.Writer, bin string, l load, costs []cost) {
 	const mib = 1 << 20
 	of := func(figure func(cost) float64) (least, median, greatest float64) {
 		var list []float64
@@ -68,12 +80,12 @@ func printRow(out io.Writer, bin string, ranks, rate int, costs []cost) {
 		}
 		return timing.Interval(list)
 	}
-	calls := float64(ranks * rate)
-	least, median, greatest := of(func(c cost) float64 { return 100 * c.agent / float64(ranks) })
+	calls := float64(l.ranks * l.rate)
+	least, median, greatest := of(func(c cost) float64 { return 100 * c.agent / float64(l.ranks) })
 	_, sleeps, _ := of(func(c cost) float64 { return c.sleeps })
 	_, peak, _ := of(func(c cost) float64 { return c.peak })
 	_, rings, _ := of(func(c cost) float64 { return c.rings })
 	_, collector, _ := of(func(c cost) float64 { return c.collector })
-	fmt.Fprintf(out, "| %d | %d | %s | %.3f | %.3f … %.3f | %.2f | %.0f | %.0f | %.0f | %.2f |\n", ranks, rate, bin, median, least, greatest,
-		median*float64(ranks)*1e4/calls, sleeps, peak/mib, rings/mib, collector*1e6/calls)
+	fmt.Fprintf(out, "| %d | %d | %s | %.3f | %.3f … %.3f | %.2f | %.0f | %.0f | %.0f | %.2f |\n", l.ranks, l.rate, bin, median, least, greatest,
+		median*float64(l.ranks)*1e4/calls, sleeps, peak/mib, rings/mib, collector*1e6/calls)
 }

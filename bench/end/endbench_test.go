@@ -43,7 +43,7 @@ func TestBudget(t *testing.T) {
 // A row for each run, a column for each run's stages.
 func TestTables(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, "30000", "64", false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err != nil {
+	if err := run(&out, plan{bursts: "30000", ranks: "64", keep: retention.Options{Budget: retention.DefaultBudget}, one: true}); err != nil {
 		t.Fatal(err)
 	}
 	var e end
@@ -62,7 +62,7 @@ func TestTables(t *testing.T) {
 		}
 	}
 	for _, mistake := range [][2]string{{"0", "1"}, {"1", "x"}, {"", "1"}} {
-		if err := run(&out, mistake[0], mistake[1], false, retention.Options{Budget: retention.DefaultBudget}, true, "", "", 0); err == nil {
+		if err := run(&out, plan{bursts: mistake[0], ranks: mistake[1], keep: retention.Options{Budget: retention.DefaultBudget}, one: true}); err == nil {
 			t.Errorf("%q bursts of %q ranks are taken", mistake[0], mistake[1])
 		}
 	}

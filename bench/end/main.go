@@ -21,34 +21,44 @@ import (
 )
 
 func main() {
-	bursts := flag.String("bursts", "1000000,10000000", "numbers of bursts")
-	ranks := flag.String("ranks", "100,1000,10000", "numbers of ranks")
-	counters := flag.Bool("counters", false, "bursts have instructions and cycles, and are clustered by them")
-	keep := retention.DefaultBudget
-	flag.Func("keep", "bytes that a run directory may take, for example 16MiB", func(text string) error { return keep.UnmarshalText([]byte(text)) })
-	all := flag.Bool("all", false, "with -one: keep every burst and call")
-	one := flag.Bool("one", false, "measure one number of bursts and ranks, in this process, and print it as JSON")
-	profile := flag.String("cpuprofile", "", "with -one: file for a profile of what comes behind the agents")
-	dir := flag.String("dir", "", "with -one: write the run directory here and leave it; without, it is removed")
-	limit := flag.Duration("timeout", 0, "with -one: how long the end may take, as --moriens-timeout; 0 = any time")
+	p := plan{keep: retention.Options{Budget: retention.DefaultBudget}}
+	flag.StringVar(&p.bursts, "bursts", "1000000,10000000", "numbers of bursts")
+	flag.StringVar(&p.ranks, "ranks", "100,1000,10000", "numbers of ranks")
+	flag.BoolVar(&p.counters, "counters", false, "bursts have instructions and cycles, and are clustered by them")
+	flag.Func("keep", "bytes that a run directory may take, for example 16MiB", func(text string) error { return p.keep.Budget.UnmarshalText([]byte(text)) })
+	flag.BoolVar(&p.keep.All, "all", false, "with -one: keep every burst and call")
+	flag.BoolVar(&p.one, "one", false, "measure one number of bursts and ranks, in this process, and print it as JSON")
+	flag.StringVar(&p.profile, "cpuprofile", "", "with -one: file for a profile of what comes behind the agents")
+	flag.StringVar(&p.dir, "dir", "", "with -one: write the run directory here and leave it; without, it is removed")
+	flag.DurationVar(&p.limit, "timeout", 0, "with -one: how long the end may take, as --moriens-timeout; 0 = any time")
 	flag.Parse()
-	if err := run(os.Stdout, *bursts, *ranks, *counters, retention.Options{Budget: keep, All: *all}, *one, *profile, *dir, *limit); err != nil {
+	if err := run(os.Stdout, p); err != nil {
 		fmt.Fprintln(os.Stderr, "endbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out io.Writer, burstList, rankList string, counters bool, keep retention.Options, one bool, profile, dir string, limit time.Duration) error {
-	bursts, err := timing.Numbers("-bursts", burstList)
+// A plan is what is measured.
+type plan struct {
+	bursts, ranks string // numbers, by commas
+	counters      bool
+	keep          retention.Options
+	one           bool   // the first of the numbers, in this process
+	profile, dir  string // files and directory of that one, "" = none
+	limit         time.Duration
+}
+
+func run(out io.Writer, p plan) error {
+	bursts, err := timing.Numbers("-bursts", p.bursts)
 	if err != nil {
 		return err
 	}
-	ranks, err := timing.Numbers("-ranks", rankList)
+	ranks, err := timing.Numbers("-ranks", p.ranks)
 	if err != nil {
 		return err
 	}
-	if one {
-		e, err := measure(newJob(ranks[0], bursts[0], counters), keep, profile, dir, limit)
+	if p.one {
+		e, err := measure(newJob(ranks[0], bursts[0], p.counters), p.keep, p.profile, p.dir, p.limit)
 		if err != nil {
 			return err
 		}
@@ -57,7 +67,8 @@ func run(out io.Writer, burstList, rankList string, counters bool, keep retentio
 	var ends []end
 	for _, n := range bursts {
 		for _, r := range ranks {
-			text, err := timing.Output(nil, os.Args[0], "-one", "-bursts", strconv.Itoa(n), "-ranks", strconv.Itoa(r), "-counters="+strconv.FormatBool(counters), "-keep", strconv.FormatInt(int64(keep.Budget), 10))
+			text, err := timing.Output(nil, os.Args[0], "-one", "-bursts", strconv.Itoa(n), "-ranks", strconv.Itoa(r), "-counters="+strconv.FormatBool(p.counters),
+				"-keep", strconv.FormatInt(int64(p.keep.Budget), 10))
 			if err != nil {
 				return err
 			}

@@ -74,28 +74,6 @@ func TestAnalyzeOptions(t *testing.T) {
 	}
 }
 
-// Options that would not count are refused before anything is read.
-func TestAnalyzeContradictions(t *testing.T) {
-	for _, args := range [][]string{
-		{"--dbscan", "0.1,4", "--min-points", "5"},
-		{"--dbscan", "0.1,4", "--resolution", "0.1"},
-		{"--dbscan", "0.1,4", "--freeze", "0.5"},
-		{"--dbscan", "0.1,4", "--strict"},
-		{"--strict", "--freeze", "0.5"},
-		{"--strict", "--kinds", "order"},
-		{"--dbscan", "0.1,4", "--kinds", "density"},
-		{"--strict", "--no-align-ranks"},
-		{"--strict", "--strata=false"},
-	} {
-		out := filepath.Join(t.TempDir(), "run")
-		o := execute(t, nil, append([]string{binary(t), "analyze", "absent.prv", "--out", out}, args...)...)
-		if o.status != 2 {
-			t.Errorf("%v: status %d", args, o.status)
-		}
-		contains(t, o.stderr, "hint: leave out")
-	}
-}
-
 // The refinement's options do too.
 func TestAnalyzeTree(t *testing.T) {
 	dir := t.TempDir()

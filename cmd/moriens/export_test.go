@@ -174,40 +174,6 @@ func exportable(t *testing.T) string {
 	return run
 }
 
-func TestExportMistakes(t *testing.T) {
-	run, dir := exportable(t), t.TempDir()
-	there := filepath.Join(dir, "there")
-	os.WriteFile(there, []byte("precious"), 0o644)
-	for _, tt := range []struct {
-		name   string
-		args   []string
-		status int
-		stderr string
-	}{
-		{"no directory", []string{"--format", "csv", "--out", dir + "/x"}, 2, "<dir>"},
-		{"no format", []string{run, "--out", dir + "/x"}, 2, "--format"},
-		{"unknown format", []string{run, "--format", "xls", "--out", dir + "/x"}, 2, "xls"},
-		{"no place", []string{run, "--format", "csv"}, 2, "--out"},
-		{"no trace's name", []string{run, "--format", "prv", "--out", dir + "/x"}, 2, "NAME.prv"},
-		{"exists", []string{run, "--format", "perfetto", "--out", there}, 1, "remove it first"},
-		{"no run directory", []string{dir, "--format", "csv", "--out", dir + "/x"}, 1, "the directory of no run"},
-		{"nowhere", []string{dir + "/nowhere", "--format", "csv", "--out", dir + "/x"}, 1, "nowhere"},
-	} {
-		o := execute(t, nil, append([]string{binary(t), "export"}, tt.args...)...)
-		lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
-		if o.status != tt.status || len(lines) != 2 || !strings.HasPrefix(lines[0], "moriens: ") || !strings.HasPrefix(lines[1], "hint: ") || o.stdout != "" {
-			t.Errorf("%s: status %d, want %d\n%s%s", tt.name, o.status, tt.status, o.stdout, o.stderr)
-		}
-		contains(t, o.stderr, tt.stderr)
-	}
-	if entries, _ := os.ReadDir(dir); len(entries) != 1 {
-		t.Errorf("left behind: %v", entries)
-	}
-	if text, _ := os.ReadFile(there); string(text) != "precious" {
-		t.Errorf("%q now", text)
-	}
-}
-
 // On a terminal the export says what it is at.
 func TestExportOnTerminal(t *testing.T) {
 	run, out := exportable(t), filepath.Join(t.TempDir(), "tables")

@@ -20,91 +20,6 @@ func contains(t testing.TB, text string, want ...string) {
 	}
 }
 
-// Each mistake gives one line, a hint and its exit status, before anything has run.
-func TestMistakes(t *testing.T) {
-	dir := t.TempDir()
-	full := filepath.Join(dir, "full")
-	os.Mkdir(full, 0o755)
-	os.WriteFile(filepath.Join(full, "precious"), nil, 0o644)
-	file := filepath.Join(dir, "file")
-	os.WriteFile(file, nil, 0o644)
-	ran := filepath.Join(dir, "ran")
-	tests := []struct {
-		name   string
-		args   []string
-		status int
-		stderr string
-	}{
-		{"no command", nil, 2, "run"},
-		{"unknown command", []string{"frobnicate"}, 2, "frobnicate"},
-		{"unknown option", []string{"run", "--frobnicate", "--", "touch", ran}, 2, "frobnicate"},
-		{"no launcher", []string{"run"}, 2, "launcher"},
-		{"no launcher after --", []string{"run", "--"}, 2, "launcher"},
-		{"launcher not found", []string{"run", "--out", dir + "/a", "--", "no-such-launcher"}, 127, "no-such-launcher"},
-		{"launcher not executable", []string{"run", "--out", dir + "/b", "--", file}, 126, file},
-		{"run directory exists", []string{"run", "--out", full, "--", "touch", ran}, 1, "not empty"},
-		{"run directory is a file", []string{"run", "--out", file, "--", "touch", ran}, 1, file},
-		{"run directory below a file", []string{"run", "--out", file + "/x", "--", "touch", ran}, 1, file},
-		{"bad dimension", []string{"run", "--dims", "duration:cube", "--", "touch", ran}, 2, "--dims"},
-		{"a counter that is not counted", []string{"run", "--events", "PAPI_TOT_INS", "--dims", "PAPI_TOT_INS,IPC", "--", "touch", ran}, 2, "PAPI_TOT_CYC"},
-		{"nine events", []string{"run", "--events", "a,b,c,d,e,f,g,h,i", "--", "touch", ran}, 2, "at most 8"},
-		{"bad --by", []string{"run", "--by", "colour", "--", "touch", ran}, 2, "--by"},
-		{"bad filter", []string{"run", "--min-duration", "5 parsecs", "--", "touch", ran}, 2, "--min-duration"},
-		{"negative filter", []string{"run", "--min-duration=-1s", "--", "touch", ran}, 2, "--min-duration"},
-		{"no MinPts", []string{"run", "--dbscan", "0.1", "--", "touch", ran}, 2, "--dbscan"},
-		{"Eps below 0", []string{"run", "--dbscan=-1,4", "--", "touch", ran}, 2, "--dbscan"},
-		{"Eps no number", []string{"run", "--dbscan", "NaN,4", "--", "touch", ran}, 2, "--dbscan"},
-		{"MinPts 0", []string{"run", "--dbscan", "0.1,0", "--", "touch", ran}, 2, "--dbscan"},
-		{"resolution no number", []string{"run", "--resolution", "nan", "--", "touch", ran}, 2, "--resolution"},
-		{"resolution without end", []string{"run", "--resolution", "inf", "--", "touch", ran}, 2, "--resolution"},
-		{"negative threads", []string{"run", "--threads=-2", "--", "touch", ran}, 2, "--threads"},
-		{"no shared memory", []string{"run", "--out", dir + "/c", "--shm", dir + "/nowhere", "--", "touch", ran}, 1, "nowhere"},
-		{"collect at a bad address", []string{"collect", "--out", dir + "/d", "--listen", "256.0.0.1:x"}, 1, "256.0.0.1"},
-		{"analyze without a trace", []string{"analyze", "--out", dir + "/e"}, 2, "<trace>"},
-		{"analyze without a run directory", []string{"analyze", file}, 2, "--out"},
-		{"analyze what is not there", []string{"analyze", dir + "/nowhere.prv", "--out", dir + "/e"}, 1, "nowhere.prv"},
-		{"analyze what is no trace", []string{"analyze", file, "--out", dir + "/e"}, 1, "not a Paraver trace"},
-		{"analyze into a run directory", []string{"analyze", file, "--out", full}, 1, "not empty"},
-		{"application 0", []string{"analyze", "--application", "0", file, "--out", dir + "/e"}, 2, "--application 0: neither a number from 1 on nor all"},
-		{"an application of no number", []string{"analyze", "--application", "ocean", file, "--out", dir + "/e"}, 2, "--application ocean"},
-		{"an application that is not there", []string{"analyze", "--application", "2", "../../trace/prv/testdata/reduced.prv", "--out", dir + "/e"}, 1, "no application 2: the trace has 1 ("},
-		{"bad range", []string{"analyze", "--range", "IPC", file, "--out", dir + "/e"}, 2, "--range"},
-		{"range of no numbers", []string{"analyze", "--range", "IPC=a..b", file, "--out", dir + "/e"}, 2, `"a" is no number`},
-		{"who decides, unknown", []string{"analyze", "--kinds", "chance", file, "--out", dir + "/e"}, 2, "want order or density"},
-		{"a density and a strict refinement", []string{"analyze", "--strict", "--dbscan", "0.1,4", file, "--out", dir + "/e"}, 2, "--strict"},
-		{"keep some bursts", []string{"analyze", "--keep-bursts", "some", file, "--out", dir + "/e"}, 2, "--keep-bursts"},
-		{"agent without a collector", []string{"agent", "--dir", dir + "/nowhere", "--wait", "1ms"}, 1, "collector.json"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			o := execute(t, nil, append([]string{binary(t)}, tt.args...)...)
-			if o.status != tt.status {
-				t.Errorf("status %d, want %d", o.status, tt.status)
-			}
-			lines := strings.Split(strings.TrimSpace(o.stderr), "\n")
-			if len(lines) != 2 || !strings.HasPrefix(lines[0], "moriens: ") || !strings.HasPrefix(lines[1], "hint: ") {
-				t.Errorf("stderr:\n%s", o.stderr)
-			}
-			contains(t, o.stderr, tt.stderr)
-			if o.stdout != "" {
-				t.Errorf("stdout:\n%s", o.stdout)
-			}
-			if _, err := os.Stat(ran); err == nil {
-				t.Error("the job ran")
-				os.Remove(ran)
-			}
-		})
-	}
-	if entries, _ := os.ReadDir(full); len(entries) != 1 {
-		t.Errorf("the existing run directory has %d files now", len(entries))
-	}
-	for _, name := range []string{"a", "b", "e"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-			t.Errorf("run directory %s stays of what never started", name)
-		}
-	}
-}
-
 // Options of the library that are no numbers are found before anything has run.
 func TestNumbersInEnvironment(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -271,24 +186,6 @@ func TestReadOnlyRunDirectory(t *testing.T) {
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the job ran")
 	}
-}
-
-// The version is asked for by a command or by a flag, which a command may be before, but not the job's own.
-func TestVersion(t *testing.T) {
-	want := execute(t, nil, binary(t), "version")
-	if want.status != 0 || !strings.HasPrefix(want.stdout, "moriens ") || strings.Count(want.stdout, "\n") != 1 || want.stderr != "" {
-		t.Fatalf("%+v", want)
-	}
-	for _, args := range [][]string{{"--version"}, {"run", "--version"}} {
-		if o := execute(t, nil, append([]string{binary(t)}, args...)...); o != want {
-			t.Errorf("moriens %q: %+v, want %+v", args, o, want)
-		}
-	}
-	out := filepath.Join(t.TempDir(), "run")
-	if o := execute(t, nil, binary(t), "run", "--out", out, "--", "sh", "-c", "echo $1", "sh", "--version"); !strings.HasPrefix(o.stdout, "--version\n") {
-		t.Errorf("of the job: %+v", o)
-	}
-	contains(t, execute(t, nil, binary(t), "--help").stdout, "  --version ")
 }
 
 // What the command line has that is unknown is answered with what is like it, and with the command whose help tells more.

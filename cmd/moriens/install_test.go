@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"moriens/internal/mpitest"
@@ -17,6 +19,13 @@ func TestInstall(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	prefix := filepath.Join(root, "opt", "moriens")
+	version, err := os.ReadFile(filepath.Join(mpitest.Root(t), "VERSION"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := execute(t, nil, filepath.Join(prefix, "bin", "moriens"), "--version"); !strings.HasPrefix(o.stdout, "moriens "+strings.TrimSpace(string(version))) {
+		t.Errorf("version %s, but %s", version, o.stdout)
+	}
 	app := mpitest.OpenMPI.App(t, "annotate", "-I"+filepath.Join(prefix, "include"))
 	mpitest.OpenMPI.Fortran(t, "annotatef", "F08", filepath.Join(prefix, "include", "moriens.F90"))
 	out := filepath.Join(t.TempDir(), "run")

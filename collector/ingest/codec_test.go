@@ -49,7 +49,7 @@ func TestMalformedMessage(t *testing.T) {
 	door := gate.New(j.Store().Refuse, quiet)
 	defer door.Close()
 	server := grpc.NewServer(append(ingest.Options(), door.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
-	ingest.Register(server, j, windows.New(), func() (uint64, error) { return 1, nil }, door, nil, ingest.Stay{}, nil, nil, quiet)
+	ingest.Register(server, ingest.Config{Journal: j, Windows: windows.New(), Clock: func() (uint64, error) { return 1, nil }, Gate: door, Log: quiet})
 	go server.Serve(door.Listen(listener))
 	defer server.Stop()
 

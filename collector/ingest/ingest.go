@@ -28,17 +28,9 @@ const maxMessageBytes = 4 << 20
 // A Server takes the agents' streams.
 type Server struct {
 	moriensv1.UnimplementedCollectorServiceServer
-	run     string
-	journal *journal.Journal
-	store   *store.Store
-	desk    *windows.Desk
-	clock   Clock
-	gate    *gate.Gate
-	finish  <-chan struct{}
-	stay    Stay
-	place   Place
-	mode    Mode
-	log     *slog.Logger
+	Config
+	run   string
+	store *store.Store
 }
 
 // A Place says to which collector of the run an agent belongs; nil: to this one.
@@ -47,12 +39,22 @@ type Place func(*moriensv1.Hello) *moriensv1.Redirect
 // A Mode says why an agent cannot be taken that keeps its bursts, or does not, as others do; nil: it can.
 type Mode func(*moriensv1.Hello) error
 
-// Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end;
-// stay says how long they stay when they are done, place which of them belong here; nil: all; and mode which are not as the others are; nil: none.
-func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, stay Stay, place Place, mode Mode, log *slog.Logger) {
-	moriensv1.RegisterCollectorServiceServer(g, &Server{
-		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, stay: stay, place: place, mode: mode, log: log,
-	})
+// A Config is what the service works with.
+type Config struct {
+	Journal *journal.Journal // of the run; its store holds what the agents send
+	Windows *windows.Desk    // through it agents are asked for windows
+	Clock   Clock            // the collector's, to which the agents' are compared
+	Gate    *gate.Gate       // counts what is refused
+	Finish  <-chan struct{}  // closed: the agents shall end
+	Stay    Stay             // how long agents that are done remain
+	Place   Place            // which agents belong here; nil: all
+	Mode    Mode             // which agents are not as the others are; nil: none
+	Log     *slog.Logger
+}
+
+// Register adds the service of a journal's run to a gRPC server made with Options.
+func Register(g *grpc.Server, c Config) {
+	moriensv1.RegisterCollectorServiceServer(g, &Server{Config: c, run: c.Journal.Begin().Run, store: c.Journal.Store()})
 }
 
 // Options are what the gRPC server of this service has to be made with.
@@ -77,40 +79,40 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	case hello.Run != s.run:
 		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
-	if s.place != nil {
-		if to := s.place(hello); to != nil {
+	if s.Place != nil {
+		if to := s.Place(hello); to != nil {
 			return sendOn(to)
 		}
 	}
-	if s.mode != nil {
-		if err := s.mode(hello); err != nil {
+	if s.Mode != nil {
+		if err := s.Mode(hello); err != nil {
 			return s.refuse(stream.Context(), gate.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
 		}
 	}
 	var agent *store.Agent
 	acks := newAcks(func() (uint64, uint32, error) {
-		ticks, err := s.clock()
+		ticks, err := s.Clock()
 		if err != nil {
 			return 0, 0, err
 		}
-		return ticks, s.journal.Clock(agent), nil
-	}, s.finish, s.stay)
-	if agent, err = s.journal.Greet(hello, acks.set); err != nil {
+		return ticks, s.Journal.Clock(agent), nil
+	}, s.Finish, s.Stay)
+	if agent, err = s.Journal.Greet(hello, acks.set); err != nil {
 		return over(err)
 	}
 	defer s.store.Leave(agent)
-	log := s.log.With("agent", hello.Host)
+	log := s.Log.With("agent", hello.Host)
 	log.Info("agent connected", "held", s.store.Held(agent))
 
 	ctx, cancel := context.WithCancel(stream.Context())
-	line := s.desk.Join(hello.Agent, acks.wake)
+	line := s.Windows.Join(hello.Agent, acks.wake)
 	defer line.Leave()
 	sent := make(chan error, 1)
 	go func() { sent <- acks.send(ctx, line.Ask, stream) }()
 	err = s.take(stream, agent, acks, line)
 	if errors.Is(err, io.EOF) {
 		err = nil
-		s.journal.Barrier(acks.close) // a last acknowledgement still goes out
+		s.Journal.Barrier(acks.close) // a last acknowledgement still goes out
 	} else {
 		s.store.Cut(agent)
 		cancel()
@@ -162,17 +164,17 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		if line.Take(m) {
 			continue
 		}
-		err = s.journal.Take(stream.Context(), agent, m, record, acks.set)
+		err = s.Journal.Take(stream.Context(), agent, m, record, acks.set)
 		var content *store.ContentError
 		switch {
 		case errors.Is(err, store.ErrFrozen):
 			return over(err)
 		case errors.As(err, &content):
-			s.log.Error("message refused", "agent", agent.Hello.Host, "error", err)
+			s.Log.Error("message refused", "agent", agent.Hello.Host, "error", err)
 		case stream.Context().Err() != nil:
 			return stream.Context().Err()
 		case err != nil:
-			s.gate.Refuse(gate.Sequence, agent.Hello.Host, err)
+			s.Gate.Refuse(gate.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
 	}
@@ -181,7 +183,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 // tellSpool takes what an agent says of its spool, and has the log say what costs calls.
 func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
 	was := s.store.Spool(agent, p)
-	log := s.log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
+	log := s.Log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
 	switch {
 	case p.Unkept > 0:
 		log.Error("an agent has ended without room in its spool", "left in the rings", p.Unkept, "ranks", p.UnkeptProcesses, "error", p.Error)
@@ -207,6 +209,6 @@ func (s *Server) refuse(ctx context.Context, cause gate.Cause, err error) error 
 	if p, ok := peer.FromContext(ctx); ok {
 		from = p.Addr.String()
 	}
-	s.gate.Refuse(cause, from, err)
+	s.Gate.Refuse(cause, from, err)
 	return err
 }

@@ -120,6 +120,7 @@ func (r *Reduction) describeClasses(run *trace.Run, k *rundir.Kept) {
 	for _, x := range r.classes.Outliers {
 		k.Outliers = append(k.Outliers, rundir.Outlier{
 			ThreadName: rundir.NameOf(&run.Threads[x.Thread]), Class: x.Class, Distance: rundir.Number(x.Distance), Reason: x.Reason,
+			Cause: x.Quantity.Kind.String(), Cluster: x.Quantity.Cluster,
 		})
 	}
 }

@@ -93,6 +93,17 @@ func reduce(t interface {
 	return c, c.Manifest.Reduction.Bytes
 }
 
+// checkCauses compares the causes of outliers, and their clusters, with the sentences.
+func checkCauses(t *testing.T, outliers []rundir.Outlier) {
+	t.Helper()
+	for _, o := range outliers {
+		named := o.Cluster > 0 && (strings.Contains(o.Reason, fmt.Sprintf("time in cluster %d ", o.Cluster)) || strings.Contains(o.Reason, fmt.Sprintf("time in kind %d ", o.Cluster)))
+		if o.Cause == "" || named != (o.Cause == "computing" && !strings.Contains(o.Reason, "bursts of no cluster")) {
+			t.Errorf("cause %q, cluster %d: %s", o.Cause, o.Cluster, o.Reason)
+		}
+	}
+}
+
 // The slow rank and the odd iteration are kept, the iterations are all found, and the stated error is small.
 func TestReduce(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
@@ -118,6 +129,7 @@ func TestReduce(t *testing.T) {
 	if !slices.ContainsFunc(k.Outliers, func(o rundir.Outlier) bool { return o.Rank == 3 }) && !slices.ContainsFunc(k.Classes, func(c rundir.Class) bool { return c.Size == 1 && c.Exemplar.Rank == 3 }) {
 		t.Errorf("outliers %+v, classes %+v", k.Outliers, k.Classes)
 	}
+	checkCauses(t, k.Outliers)
 	for rank, why := range map[int]string{3: "", 6: "anomaly"} {
 		if !slices.ContainsFunc(k.Windows, func(w rundir.Window) bool {
 			return (why == "" || w.Why == why) && slices.Contains(w.Threads, rundir.ThreadName{Rank: rank})

@@ -147,8 +147,8 @@ func (c call) move(m *meaning, r reader) {
 	if c.has("message") && c.has("buf") {
 		m.give("moriens_matched(&span, %s, %s, %s)", r.count("count"), r.handle("type"), r.message("message"))
 	} else {
-		c.moveTo(m, r, "SENT", "dest", c.first("scount", "count"), c.first("stype", "type"), c.first("stag", "tag"))
-		c.moveTo(m, r, "RECEIVED", "source", c.first("rcount", "count"), c.first("rtype", "type"), c.first("rtag", "tag"))
+		c.moveTo(m, r, direction{slot: "SENT", peer: "dest", count: c.first("scount", "count"), typ: c.first("stype", "type"), tag: c.first("stag", "tag")})
+		c.moveTo(m, r, direction{slot: "RECEIVED", peer: "source", count: c.first("rcount", "count"), typ: c.first("rtype", "type"), tag: c.first("rtag", "tag")})
 	}
 	if c.found() != "" { // of a poll nothing is told that finds nothing
 		m.succeeded, m.given = m.given, nil
@@ -173,16 +173,19 @@ func (c call) move(m *meaning, r reader) {
 	}
 }
 
+// A direction of a point-to-point call: what its slot is called, and which parameters it has, "" = none.
+type direction struct{ slot, peer, count, typ, tag string }
+
 // moveTo is one direction of it, to or from the rank of a role that the call may not have.
-func (c call) moveTo(m *meaning, r reader, kind, peer, count, typ, tag string) {
+func (c call) moveTo(m *meaning, r reader, d direction) {
 	switch {
-	case !c.has(peer):
-	case count == "":
-		m.give("moriens_probe(&span, %s, %s, %s)", r.integer(peer), r.integer(tag), r.reference("comm"))
+	case !c.has(d.peer):
+	case d.count == "":
+		m.give("moriens_probe(&span, %s, %s, %s)", r.integer(d.peer), r.integer(d.tag), r.reference("comm"))
 	case c.has("partitions"):
-		m.give("moriens_transfer_parts(&span, MORIENS_SLOT_%s, %s, %s, %s, %s, %s, %s)", kind, r.integer("partitions"), r.count(count), r.handle(typ), r.integer(peer), r.integer(tag), r.reference("comm"))
+		m.give("moriens_transfer_parts(&span, MORIENS_SLOT_%s, %s, %s, %s, %s, %s, %s)", d.slot, r.integer("partitions"), r.count(d.count), r.handle(d.typ), r.integer(d.peer), r.integer(d.tag), r.reference("comm"))
 	default:
-		m.give("moriens_transfer(&span, MORIENS_SLOT_%s, %s, %s, %s, %s, %s)", kind, r.count(count), r.handle(typ), r.integer(peer), r.integer(tag), r.reference("comm"))
+		m.give("moriens_transfer(&span, MORIENS_SLOT_%s, %s, %s, %s, %s, %s)", d.slot, r.count(d.count), r.handle(d.typ), r.integer(d.peer), r.integer(d.tag), r.reference("comm"))
 	}
 }
 

@@ -15,27 +15,9 @@
 #define MORIENS_COMMS_H
 
 #include "handles.h"
+#include "identity.h"
 #include "mpi_facts.h"
 #include "shim_abi.h"
-
-/* Where a handle is of what. A reference is a handle in any binding, with these bits. */
-enum moriens_comm_kind {
-	MORIENS_KIND_COMM = 0,
-	MORIENS_KIND_WIN = 1,
-	MORIENS_KIND_FILE = 2,
-};
-
-#define MORIENS_KIND_SHIFT 60
-
-static inline enum moriens_comm_kind moriens_kind_of(word reference)
-{
-	return (enum moriens_comm_kind)(reference >> MORIENS_KIND_SHIFT & 3);
-}
-
-static inline word moriens_kind_bits(enum moriens_comm_kind kind)
-{
-	return (word)kind << MORIENS_KIND_SHIFT;
-}
 
 struct moriens_comm {
 	struct moriens_handle key; /* of its C reference */
@@ -126,13 +108,6 @@ void moriens_comm_freed(struct moriens_comm *c, uint64_t serial);
 
 /* Fills in its neighbours. */
 void moriens_comm_neighbours(struct moriens_comm *c);
-
-/* A hash that all ranks compute alike. */
-static inline uint64_t moriens_mix(uint64_t hash, uint64_t value)
-{
-	hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
-	return hash ^ hash >> 29;
-}
 
 /* References, in C and Fortran. */
 static inline word moriens_comm_ref(word comm)

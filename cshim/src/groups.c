@@ -1,4 +1,5 @@
 #include "groups.h"
+#include "mpi_facts.h"
 #include "mpi_family.h"
 #include "os.h"
 

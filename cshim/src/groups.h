@@ -2,7 +2,7 @@
 #ifndef MORIENS_GROUPS_H
 #define MORIENS_GROUPS_H
 
-#include "comms.h"
+#include "identity.h"
 
 struct moriens_ranks {
 	int *rank; /* in MPI_COMM_WORLD, -1 for one of another world; NULL: not known */

@@ -1,11 +1,8 @@
-#include "record.h"
+#include "pause.h"
 
 bool moriens_pause;
 
-MORIENS_COLD void moriens_controlled(const struct moriens_span *span, int level)
+MORIENS_COLD void moriens_set_pause(bool paused)
 {
-	/* Of the library's own calls, or MPI is not initialised. */
-	if (span->kind == MORIENS_SPAN_NONE || level < 0)
-		return;
-	__atomic_store_n(&moriens_pause, level == 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&moriens_pause, paused, __ATOMIC_RELAXED);
 }

@@ -6,6 +6,8 @@
 
 extern bool moriens_pause; /* atomic */
 
+void moriens_set_pause(bool paused);
+
 static inline bool moriens_paused(void)
 {
 	return __atomic_load_n(&moriens_pause, __ATOMIC_RELAXED);

@@ -289,3 +289,11 @@ MORIENS_COLD void moriens_finalized_unseen(void)
 		moriens_polls_end(t);
 	conclude(t);
 }
+
+MORIENS_COLD void moriens_controlled(const struct moriens_span *span, int level)
+{
+	/* Of the library's own calls, or MPI is not initialised. */
+	if (span->kind == MORIENS_SPAN_NONE || level < 0)
+		return;
+	moriens_set_pause(level == 0);
+}

@@ -1,5 +1,4 @@
 #include "types.h"
-#include "fortran.h"
 
 #include <string.h>
 
@@ -35,34 +34,7 @@ MORIENS_COLD uint64_t moriens_type_miss(struct moriens_type_cache *cache, word t
 }
 
 /* Before the type is freed: afterwards another thread may make a type with this handle and use it before we come. */
-static void forget(void)
+void moriens_forget_types(void)
 {
 	__atomic_fetch_add(&moriens_type_frees, 1, __ATOMIC_ACQ_REL);
 }
-
-MORIENS_PUBLIC int MPI_Type_free(word type)
-{
-	static moriens_function known;
-	moriens_function f = __atomic_load_n(&known, __ATOMIC_RELAXED);
-	int (*real)(word) = (int (*)(word))(likely(f != NULL) ? f : moriens_resolve_kept(&known, "PMPI_Type_free", __builtin_return_address(0)));
-
-	forget();
-	return real(type);
-}
-
-/* The Fortran forms of it, which Fortran libraries need not make of the C one. */
-#define FORTRAN_TYPE_FREE(symbol) \
-	MORIENS_PUBLIC void symbol(word type, word ierror) \
-	{ \
-		static moriens_function known; \
-		void (*real)(word, word) = (void (*)(word, word))moriens_real_fortran(&known, #symbol, __builtin_return_address(0)); \
-\
-		forget(); \
-		real(type, ierror); \
-	}
-
-
-FORTRAN_TYPE_FREE(mpi_type_free_)
-MORIENS_FORTRAN_NAMES(mpi_type_free_, mpi_type_free__, MPI_TYPE_FREE, MPI_Type_free_f, MPI_Type_free_f08)
-FORTRAN_TYPE_FREE(mpi_type_free_f08_)
-FORTRAN_TYPE_FREE(mpi_type_free_f08ts_)

@@ -23,6 +23,9 @@ struct moriens_type_cache {
 /* Atomic: types that were freed in this process. */
 extern uint64_t moriens_type_frees;
 
+/* A type is about to be freed. */
+void moriens_forget_types(void);
+
 uint64_t moriens_type_miss(struct moriens_type_cache *cache, word type);
 
 /* Bytes of data in one element of the type. */

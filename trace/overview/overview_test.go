@@ -162,7 +162,7 @@ func TestLost(t *testing.T) {
 		Calls: trace.Calls{EnterNS: []int64{0, 900}, ExitNS: []int64{100, 1000}, Path: []uint32{0, 0}},
 		Lost:  []trace.Span{{BeginNS: 100, EndNS: 900}},
 	}}}
-	for _, o := range []*overview.Overview{overview.Of(run, overview.DefaultBytes), overview.Part(run, 0, 0, 0, 1000, 1, 10)} {
+	for _, o := range []*overview.Overview{overview.Of(run, overview.DefaultBytes), overview.Part(run, overview.Section{EndNS: 1000, Rows: 1, Bins: 10})} {
 		lost := 0
 		for _, code := range o.Cell {
 			if code == overview.Lost {

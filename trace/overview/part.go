@@ -12,18 +12,24 @@ import (
 // LongestNS is the longest time that Part draws of so many threads: their time is added up in 64 bits, and twice where calls overlap bursts.
 func LongestNS(threads int) int64 { return math.MaxInt64 / 2 / int64(threads) }
 
-// Part draws a part of a run: threads from the first to the last, a time that is at least a nanosecond long and at most LongestNS, on so many rows, or fewer where
-// there are not as many threads, and bins. It has no Profile. Threads have nothing to show of times that are not kept of them.
-func Part(run *trace.Run, first, last int, beginNS, endNS int64, rows, bins int) *Overview {
-	part := &trace.Run{DurationNS: endNS - beginNS, Clusters: run.Clusters}
-	for i := first; i <= last; i++ {
-		part.Threads = append(part.Threads, cut(&run.Threads[i], beginNS, endNS))
+// A Section is a part of a run and the grid that it is drawn on.
+type Section struct {
+	First, Last    int   // threads, both included
+	BeginNS, EndNS int64 // at least a nanosecond apart and at most LongestNS
+	Rows, Bins     int   // fewer rows are drawn where there are not as many threads
+}
+
+// Part draws a section of a run. It has no Profile. Threads have nothing to show of times that are not kept of them.
+func Part(run *trace.Run, s Section) *Overview {
+	part := &trace.Run{DurationNS: s.EndNS - s.BeginNS, Clusters: run.Clusters}
+	for i := s.First; i <= s.Last; i++ {
+		part.Threads = append(part.Threads, cut(&run.Threads[i], s.BeginNS, s.EndNS))
 	}
-	o, _ := on(part, team.Threads{}, Groups(len(part.Threads), rows), bins) // there is no other member that could fail
-	o.BeginNS, o.EndNS = beginNS, endNS
+	o, _ := on(part, team.Threads{}, Groups(len(part.Threads), s.Rows), s.Bins) // there is no other member that could fail
+	o.BeginNS, o.EndNS = s.BeginNS, s.EndNS
 	for i := range o.Rows {
-		o.Rows[i][0] += first
-		o.Rows[i][1] += first
+		o.Rows[i][0] += s.First
+		o.Rows[i][1] += s.First
 	}
 	o.Codes, o.Profile = []int{}, []float32{}
 	return o

@@ -25,7 +25,7 @@ func TestPart(t *testing.T) {
 		begin := rapid.Int64Range(0, max(run.DurationNS, 1)).Draw(t, "begin")
 		end := rapid.Int64Range(begin+1, begin+max(run.DurationNS, 1)).Draw(t, "end")
 		rows, bins := rapid.IntRange(1, 5).Draw(t, "rows"), rapid.IntRange(1, 9).Draw(t, "bins")
-		o := overview.Part(run, first, last, begin, end, rows, bins)
+		o := overview.Part(run, overview.Section{First: first, Last: last, BeginNS: begin, EndNS: end, Rows: rows, Bins: bins})
 		if o.BeginNS != begin || o.EndNS != end || o.Bins != bins || len(o.Rows) > rows || o.Rows[0][0] != first || o.Rows[len(o.Rows)-1][1] != last {
 			t.Fatalf("threads %d to %d, %d to %d ns: %+v", first, last, begin, end, o.Place())
 		}
@@ -77,7 +77,7 @@ func TestLongestPart(t *testing.T) {
 		t.Bursts.StartNS, t.Bursts.DurationNS, t.Bursts.Cluster = []int64{0}, []int64{longest}, []int32{1}
 	}
 	for _, bins := range []int{1, 2, 8} {
-		o := overview.Part(run, 0, threads-1, 0, longest, 1, bins)
+		o := overview.Part(run, overview.Section{Last: threads - 1, EndNS: longest, Rows: 1, Bins: bins})
 		for bin := range bins {
 			want := uint16([]int{overview.MPI, overview.Cluster + 1}[bin%2])
 			if o.Cell[bin] != want || o.Share[bin] != 8*17 {
@@ -85,7 +85,8 @@ func TestLongestPart(t *testing.T) {
 			}
 		}
 	}
-	if o := overview.Part(run, 0, threads-1, longest, 2*longest, 1, 2); o.Cell[0] != overview.Nothing || o.Share[0] != math.MaxUint8 {
+	o := overview.Part(run, overview.Section{Last: threads - 1, BeginNS: longest, EndNS: 2 * longest, Rows: 1, Bins: 2})
+	if o.Cell[0] != overview.Nothing || o.Share[0] != math.MaxUint8 {
 		t.Errorf("behind the run's end: code %d, %d/255", o.Cell[0], o.Share[0])
 	}
 }
@@ -105,7 +106,7 @@ func codeOf(label int32) int {
 // A part is none of the files of a run directory.
 func TestPartIsNoFile(t *testing.T) {
 	var b bytes.Buffer
-	if err := overview.Part(striped(3, 10), 0, 2, 500, 1500, 3, 10).Write(&b); err != nil {
+	if err := overview.Part(striped(3, 10), overview.Section{Last: 2, BeginNS: 500, EndNS: 1500, Rows: 3, Bins: 10}).Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := overview.Read(&b, 3); err == nil || !strings.Contains(err.Error(), "a part of the run") {

@@ -35,7 +35,7 @@ func filled() (*Manifest, *Clusters) {
 		Kept: Kept{
 			Phases:   []Iterations{{BeginNS: 1, EndNS: 900, Iterations: 4, Threads: 2, PeriodBursts: 3, MedianNS: 200, Agreement: .5, Autocorrelation: Number(math.NaN()), Inner: []Inner{{1, 1, 2, 5, 4, 6, .75}}, Reason: "they repeat"}},
 			Classes:  []Class{{Size: 3, Threads: [][2]int{{0, 1}, {3, 3}}, Exemplar: ThreadName{Rank: 1}, Reason: "the nearest", Profile: "all in cluster 1"}},
-			Outliers: []Outlier{{ThreadName: ThreadName{World: 1, Rank: 2, Thread: 1}, Distance: .25, Reason: "is slow"}},
+			Outliers: []Outlier{{ThreadName: ThreadName{World: 1, Rank: 2, Thread: 1}, Distance: .25, Reason: "is slow", Cause: "computing", Cluster: 1}},
 			Windows:  []Window{{BeginNS: 100, EndNS: 300, Threads: []ThreadName{{Rank: 1}}, Why: "representative", Reason: "iterations 1-2 of phase 0", Bytes: 900}},
 			Dropped:  []Dropped{{Why: "anomaly", Threads: 2, Bytes: 5000, Reason: "would need 5000 B"}},
 			Grouped:  "by density", SampledOf: 12, MoreDropped: 4, MoreAnomalies: 1,

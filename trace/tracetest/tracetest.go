@@ -46,7 +46,7 @@ func Run(t *rapid.T) *trace.Run {
 		for r := range world.Size {
 			node := small(len(run.Nodes)-1, "node")
 			for th := range small(2, "threads") {
-				run.Threads = append(run.Threads, thread(t, run, w, r, th, node, clusters))
+				run.Threads = append(run.Threads, thread(t, run, trace.Thread{World: w, Rank: r, Thread: th, Node: node}, clusters))
 			}
 		}
 	}
@@ -87,8 +87,8 @@ func defined(t *rapid.T) (file string, line int) {
 	return file, line
 }
 
-func thread(t *rapid.T, run *trace.Run, world, rank, number, node, clusters int) trace.Thread {
-	th := trace.Thread{World: world, Rank: rank, Thread: number, Node: node}
+// thread draws what a thread has recorded.
+func thread(t *rapid.T, run *trace.Run, th trace.Thread, clusters int) trace.Thread {
 	b := &th.Bursts
 	b.Counters = make([][]int64, len(run.Counters))
 	length := func(what string) int64 {

@@ -186,8 +186,11 @@ describe('findings of what the manifest tells', () => {
   const kept = pack.json.manifest?.kept;
   const [phase] = kept?.phases ?? [];
   const [outlier] = kept?.outliers ?? [];
-  const told = (other: object) =>
-    findings(Object.create(pack, { json: { value: { ...pack.json, manifest: { ...pack.json.manifest, kept: { ...kept, ...other } } } }, column: { value: pack.column.bind(pack) } }) as Pack).map((f) => f.text.replace(/\u202f/g, ' '));
+  const findingsOf = (other: object) => {
+    const manifest = readManifest({ ...pack.json.manifest, kept: { ...kept, ...other } });
+    return findings(Object.create(pack, { json: { value: { ...pack.json, manifest } }, column: { value: pack.column.bind(pack) } }) as Pack);
+  };
+  const told = (other: object) => findingsOf(other).map((f) => f.text.replace(/\u202f/g, ' '));
 
   test('tell the loops within an iteration, and within their trips', () => {
     const loop = (depth: number, bursts: number, least: number, most: number) => ({ depth, period_bursts: bursts, min_trips: least, max_trips: most });
@@ -212,12 +215,29 @@ describe('findings of what the manifest tells', () => {
   });
 
   test('tell of a slow rank once', () => {
-    const about = (reason: string) => told({ outliers: [{ ...outlier, reason }] }).filter((s) => /^Rank 5 .* more (time )?in cluster/.test(s));
+    const about = (reason: string, cause?: string, cluster?: number) =>
+      told({ outliers: [{ ...outlier, reason, cause, cluster }] }).filter((s) => /^Rank 5 .* (more (time )?in|time in) cluster 2/.test(s));
     const twice = "spends 31 % more time in cluster 2 than its class's median (1.31 s, median 1.00 s)";
-    expect(about(twice)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
+    expect(about(twice, 'computing', 2)).toEqual([`Rank 5 is unlike its class: it ${twice}.`]);
     const times = "spends 2.31 times the time in cluster 2 of its class's median (2.31 s, median 1.00 s)";
-    expect(told({ outliers: [{ ...outlier, reason: times }] }).filter((s) => /^Rank 5 .* cluster 2 /.test(s))).toEqual([`Rank 5 is unlike its class: it ${times}.`]);
-    expect(about("spends 31 % more time in cluster 22 than its class's median (1.31 s, median 1.00 s)")).toHaveLength(2);
+    expect(about(times, 'computing', 2)).toEqual([`Rank 5 is unlike its class: it ${times}.`]);
+    expect(about('is slow: the words are for people', 'computing', 2)).toEqual([]);
+    expect(about("spends 31 % more time in cluster 22 than its class's median (1.31 s, median 1.00 s)", 'computing', 22)).toHaveLength(2);
+    expect(about(twice, 'calls', 2)).toHaveLength(2);
+    expect(about(twice)).toHaveLength(2); // of an older version
+  });
+
+  test('lead to the cluster that makes a rank unlike its class, where the manifest names it', () => {
+    const shown = (fields: object) => {
+      const [found] = findingsOf({ outliers: [{ ...outlier, reason: 'is slow', ...fields }] }).filter(({ text }) => text === 'Rank 5 is unlike its class: it is slow.');
+      return found && { cluster: found.cluster, selection: found.show?.selection };
+    };
+    const threads = [[5, 5]];
+    expect(shown({ cause: 'computing', cluster: 2 })).toEqual({ cluster: 2, selection: { clusters: [2], threads } });
+    expect(shown({ cause: 'waiting' })).toEqual({ cluster: undefined, selection: { threads } });
+    expect(shown({ cause: 'computing' })).toEqual({ cluster: undefined, selection: { threads } }); // in bursts of no cluster
+    expect(shown({})).toEqual({ cluster: undefined, selection: { threads } }); // of an older version
+    expect(shown({ cause: 7, cluster: 'x' })).toEqual({ cluster: undefined, selection: { threads } });
   });
 });
 

@@ -112,10 +112,15 @@ function slowRanks(pack: Pack, groups: readonly Group[]): Finding[] {
   return told;
 }
 
-// saidOf tells whether the reason for which the manifest has a rank as unlike its class is that it spends more in a cluster: outliers says so.
+// saidOf says whether the manifest has a rank as unlike its class for its time in a cluster: outliers names it then. Directories of older versions do not say.
 function saidOf(pack: Pack, { first, last }: Group, cluster: number): boolean {
   const told = pack.json.manifest?.kept.outliers.slice(0, OUTLIERS) ?? [];
-  return first === last && told.some((o) => numberOf(pack, o) === first && new RegExp(`^spends [^;]* time in (?:cluster|kind) ${cluster} (than|of) `).test(o.reason));
+  return first === last && told.some((o) => numberOf(pack, o) === first && clusterOf(o) === cluster);
+}
+
+// clusterOf is the cluster in which a rank computes unlike its class; undefined: it is unlike it in something else, or the manifest does not say in what.
+function clusterOf({ cause, cluster }: Manifest['kept']['outliers'][number]): number | undefined {
+  return cause === 'computing' && cluster > 0 ? cluster : undefined;
 }
 
 function classesOf(groups: readonly Group[]): number[][] {
@@ -221,7 +226,9 @@ function outliers(pack: Pack): Finding[] {
   const told: Finding[] = m.kept.outliers.slice(0, OUTLIERS).map((o) => {
     const n = numberOf(pack, o);
     const text = `${capital(n < 0 ? nameOf(o, worlds) : threadName(pack, n))} is unlike its class: it ${o.reason}.`;
-    return n < 0 ? { text } : { text, show: { view: 'ranks', selection: { threads: [[n, n]] } } };
+    const cluster = clusterOf(o);
+    const show: Finding['show'] = { view: 'ranks', selection: { ...(cluster && { clusters: [cluster] }), threads: [[n, n]] } };
+    return { text, ...(cluster && { cluster }), ...(n >= 0 && { show }) };
   });
   const rest = m.kept.outliers.length - told.length;
   if (rest > 0) told.push({ text: `${plural(rest, 'more rank')} ${rest === 1 ? 'is unlike its' : 'are unlike their'} class.`, show: { view: 'ranks', selection: {} } });

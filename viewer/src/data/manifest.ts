@@ -50,7 +50,7 @@ const kept = object({
   classes: list(
     object({ size: count, threads: list(pair(count)), exemplar: object(threadName), reason: text, profile: text }),
   ),
-  outliers: list(object({ ...threadName, class: count, distance: number, reason: text })),
+  outliers: list(object({ ...threadName, class: count, distance: number, reason: text, cause: text, cluster: count })),
   windows: list(
     object({
       begin_ns: count,

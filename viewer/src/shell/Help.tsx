@@ -1,9 +1,9 @@
 // The keys, of the page and of the view that is shown.
 import { useEffect, useRef } from 'preact/hooks';
 import { keysOf } from '../parts/keys';
-import type { View } from '../views';
+import type { Name } from '../views/names';
 
-export function Help({ views, close }: { views: readonly View[]; close: () => void }) {
+export function Help({ views, close }: { views: readonly Name[]; close: () => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => dialog.current?.showModal(), []);
   const page: readonly [string, string][] = [

@@ -5,11 +5,11 @@ import type { Pack } from '../../data/pack';
 import { Empty, Panel } from '../../parts/Panel';
 import { Swatch } from '../../parts/Swatch';
 import { goTo } from '../../store';
-import { views } from '../index';
+import { names } from '../names';
 
 export function Findings({ pack }: { pack: Pack }) {
   const found = useMemo(() => findings(pack), [pack]);
-  const there = new Map(views.filter((v) => !v.hidden?.(pack)).map((v) => [v.id, v.title]));
+  const there = new Map<string, string>(names.filter((v) => !v.hidden?.(pack)).map((v) => [v.id, v.title]));
   return (
     <Panel title="What stands out">
       {found.length === 0 ? <Empty>There is nothing to say of a run without bursts.</Empty> : null}

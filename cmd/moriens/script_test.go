@@ -1,0 +1,78 @@
+package main_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// Each file of testdata/script is a session of commands that need no MPI. Besides testscript's own commands there are
+//
+//	exits STATUS COMMAND…          the command ends with that status
+//	mistake STATUS TEXT COMMAND…   it does, and says so in a line with TEXT and one with a hint, and nothing on stdout
+//
+// and the variables RECORDED, the traces of testdata/recorded, and SMALL, a trace of a few records.
+func TestScript(t *testing.T) {
+	path := filepath.Dir(binary(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	recorded, err := filepath.Abs("../../testdata/recorded")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := filepath.Abs("../../trace/prv/testdata/reduced.prv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("PATH", path)
+			e.Setenv("RECORDED", recorded)
+			e.Setenv("SMALL", small)
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": func(s *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 2 {
+					s.Fatalf("usage: exits STATUS COMMAND…")
+				}
+				exits(s, args[0], args[1:])
+			},
+			"mistake": func(s *testscript.TestScript, neg bool, args []string) {
+				if neg || len(args) < 3 {
+					s.Fatalf("usage: mistake STATUS TEXT COMMAND…")
+				}
+				exits(s, args[0], args[2:])
+				text := s.ReadFile("stderr")
+				lines := strings.Split(strings.TrimSpace(text), "\n")
+				if len(lines) != 2 || !strings.HasPrefix(lines[0], "moriens: ") || !strings.HasPrefix(lines[1], "hint: ") {
+					s.Fatalf("want a line and a hint")
+				}
+				if !strings.Contains(text, args[1]) {
+					s.Fatalf("no %q in stderr", args[1])
+				}
+				if s.ReadFile("stdout") != "" {
+					s.Fatalf("want nothing on stdout")
+				}
+			},
+		},
+	})
+}
+
+// exits runs a command that has to end with a status.
+func exits(s *testscript.TestScript, want string, command []string) {
+	status, err := 0, s.Exec(command[0], command[1:]...)
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		status = exit.ExitCode()
+	} else {
+		s.Check(err)
+	}
+	if got := strconv.Itoa(status); got != want {
+		s.Fatalf("status %s, want %s", got, want)
+	}
+}

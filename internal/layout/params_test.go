@@ -1,0 +1,101 @@
+package layout
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mostParameters are as many as a call can pass and still be read: what needs more takes a struct, whose fields have names.
+const mostParameters = 6
+
+// manyParameters are the functions that may have more, and why.
+var manyParameters = map[string]string{
+	"conclude/levels/judge.go: Judge": "the end of a run is being taken apart: its input becomes a value",
+}
+
+func TestFewParameters(t *testing.T) {
+	root := filepath.Join("..", "..")
+	read, used := 0, make(map[string]bool)
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata" || d.Name() == ".git"):
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		source, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		file, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		read++
+		for _, function := range overloaded(t, file, source) {
+			name := filepath.ToSlash(file) + ": " + function
+			used[name] = true
+			if _, ok := manyParameters[name]; !ok {
+				t.Errorf("%s has more than %d parameters: pass a struct", name, mostParameters)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read < 500 {
+		t.Errorf("%d files are read", read)
+	}
+	for name := range manyParameters {
+		if !used[name] {
+			t.Errorf("%s is excused, and needs it no more", name)
+		}
+	}
+}
+
+// overloaded lists the functions of a file, "func" for those without a name, that have more than mostParameters.
+func overloaded(t *testing.T, name string, source []byte) (list []string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, source, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		function, name := (*ast.FuncType)(nil), "func"
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			function, name = n.Type, n.Name.Name
+		case *ast.FuncLit:
+			function = n.Type
+		default:
+			return true
+		}
+		if function.Params.NumFields() > mostParameters {
+			list = append(list, name)
+		}
+		return true
+	})
+	return list
+}
+
+// The test of the test: it counts parameters, not fields, results or the receiver.
+func TestParametersAreCounted(t *testing.T) {
+	got := overloaded(t, "a.go", []byte(`package a
+func f(a, b, c, d, e, f, g int) {}
+func (r T) few(a, b, c int, d, e, f string) (g, h int) { return }
+var literal = func(a, b, c, d int, e, f, g string) {}
+func unnamed(int, int, int, string, string, string, ...any) {}
+`))
+	if want := "f func unnamed"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
