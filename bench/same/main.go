@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // A program is one that is recorded: a mini-app, its ranks and arguments, and options of moriens.
@@ -28,14 +30,14 @@ type program struct {
 
 var programs = []program{
 	{"planted", 2, nil, nil},
-	{"kinds", 4, []string{"20"}, nil},
-	{"communicators", 4, nil, nil},
+	{"kinds", 4, []string{"-n", "60", "-s"}, nil},
+	{"communicators", 2, nil, nil},
 	{"messages", 2, nil, nil},
-	{"halo", 4, []string{"200"}, nil},
-	{"annotate", 2, nil, nil},
+	{"halo", 4, []string{"-r", "256", "-c", "256", "-i", "200"}, nil},
+	{"annotate", 2, []string{"nest", "50"}, nil},
 	{"threads", 2, nil, nil},
 	{"planted", 2, nil, []string{"--keep", "100KiB"}},
-	{"halo", 4, []string{"200"}, []string{"--all"}},
+	{"halo", 4, []string{"-r", "256", "-c", "256", "-i", "200"}, []string{"--all"}},
 }
 
 func main() {
@@ -172,7 +174,9 @@ func both(title, at string, renames []rename, makeRun func(moriens, out string) 
 }
 
 func command(name string, args ...string) error {
-	c := exec.Command(name, args...)
+	ctx, stop := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer stop()
+	c := exec.CommandContext(ctx, name, args...)
 	c.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 	var out bytes.Buffer
 	c.Stdout, c.Stderr = &out, &out
