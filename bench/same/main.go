@@ -77,7 +77,9 @@ func run(before, after, traces, mpicc, launcher, dir string) error {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		title := strings.Join(append(append([]string{p.name}, p.args...), p.options...), " ")
-		n, err := both(title, at, renames, func(moriens, out string) error { return reconclude(moriens, filepath.Join(at, "recorded"), out, p.options) }, before, after)
+		n, err := both(title, at, renames, func(moriens, out string) error {
+			return reconclude(moriens, filepath.Join(at, "recorded"), out, p.options)
+		}, before, after)
 		if err != nil {
 			return fmt.Errorf("%s: %w", title, err)
 		}
