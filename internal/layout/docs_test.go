@@ -19,7 +19,8 @@ var (
 	mdCode  = regexp.MustCompile("`[^`\n]*`")
 )
 
-// linksOf lists the files and folders of the tree to which a page links, by path from the root; links to other places are left out, and so are anchors.
+// linksOf lists the files and folders of the tree to which a page links, by path from the root. It leaves out anchors
+// and links to other hosts.
 func linksOf(page, text string) []string {
 	text = mdCode.ReplaceAllString(mdFence.ReplaceAllString(text, ""), "")
 	var targets []string
@@ -33,7 +34,7 @@ func linksOf(page, text string) []string {
 	return targets
 }
 
-// Every page below docs can be reached from README.md and docs/index.md by links, and every link leads to something that is there.
+// Every page below docs is reachable by links from README.md and docs/index.md, and every link has a target.
 func TestDocs(t *testing.T) {
 	reached := make(map[string]bool)
 	for queue := []string{"README.md", "CONTRIBUTING.md", "docs/index.md"}; len(queue) > 0; {
@@ -49,7 +50,7 @@ func TestDocs(t *testing.T) {
 		}
 		for _, target := range linksOf(page, string(text)) {
 			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
-				t.Errorf("%s links to %s, which is not there", page, target)
+				t.Errorf("%s links to %s, which does not exist", page, target)
 			} else if strings.HasSuffix(target, ".md") {
 				queue = append(queue, target)
 			}
@@ -57,7 +58,7 @@ func TestDocs(t *testing.T) {
 	}
 	err := fs.WalkDir(os.DirFS(root), "docs", func(page string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.HasSuffix(page, ".md") && !reached[page] {
-			t.Errorf("no page leads to %s: docs/index.md lists all", page)
+			t.Errorf("no page links to %s: add it to docs/index.md", page)
 		}
 		return err
 	})
