@@ -302,7 +302,7 @@ func describe(e *End, f frozen, r *rebuild.Rebuilt, c clustered) (d described, b
 		return d, broken
 	}
 	if f.cells != nil {
-		d.keep.Told = f.cells.Describe(r, c.located, &d.Content)
+		d.keep.Sums = f.cells.Describe(r, c.located, &d.Content)
 		if bursts, why, advice := f.cells.Empty(); bursts || m.Empty != "" && why != "" {
 			m.Empty, d.Advice = why, advice
 		}

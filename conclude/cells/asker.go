@@ -40,7 +40,7 @@ type asker struct {
 
 // lineUp finds out who the threads are.
 func (a *asker) lineUp() {
-	a.threads = rebuild.LineUp(*a.Frozen, a.Options.Workers)
+	a.threads = rebuild.ThreadsOf(*a.Frozen, a.Options.Workers)
 	for i, r := range a.threads.Rings {
 		p := a.threads.Processes[a.threads.ProcessOf[i]]
 		a.names = append(a.names, rundir.ThreadName{World: p.World, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread)}.Short(len(a.threads.Worlds) > 1))

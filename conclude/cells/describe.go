@@ -16,7 +16,7 @@ import (
 
 // Describe adds the figures of all ranks to the content of a run directory. Of the bursts of ranks in full it is known
 // where their labels came from.
-func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content *rundir.Content) *retention.Told {
+func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content *rundir.Content) *retention.Sums {
 	d := c.cells
 	d.BurstsMoved, d.BurstsAstray = of.Moved, of.Astray
 	rows := c.rows(r)
@@ -26,7 +26,7 @@ func (c *Collected) Describe(r *rebuild.Rebuilt, of clustering.Located, content 
 	m.Notes = append(append(m.Notes, c.troubles()...), located(&d, r.Run.Bursts())...)
 	m.Reduction.Missing = append(append(m.Reduction.Missing, c.missing...), c.lacks...)
 	content.Sums = c.figures(r, rows)
-	return &retention.Told{Rows: rows, Classes: c.threadClasses(r)}
+	return &retention.Sums{Rows: rows, Classes: c.threadClasses(r)}
 }
 
 // Empty says whether there are bursts, and if not why none is known and what to do, where the agents are to blame.

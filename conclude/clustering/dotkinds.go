@@ -15,12 +15,12 @@ import (
 )
 
 // kindsOf are, by cluster, its kind and why; nil where clusters were not found by kinds.
-func kindsOf(result *grouping.Result) (list []Told) {
+func kindsOf(result *grouping.Result) (list []ClusterKind) {
 	if !byKinds(result) {
 		return nil
 	}
 	for i := range result.Clusters {
-		list = append(list, Told{result.Clusters[i].Kind, result.Clusters[i].Why})
+		list = append(list, ClusterKind{result.Clusters[i].Kind, result.Clusters[i].Why})
 	}
 	return list
 }

@@ -117,13 +117,13 @@ func sixDigits(x float64) rundir.Number {
 type Tree struct {
 	*refine.Tree
 	Clusters map[int32]int32 // number of a cluster by its node in the chosen level
-	Kinds    []Told          // by cluster; nil where they were not found by kinds
+	Kinds    []ClusterKind   // by cluster; nil where they were not found by kinds
 	Basins   []rundir.Basin
 	Joins    []grouping.Join
 }
 
-// A Told is of which kind a cluster is, and why.
-type Told struct {
+// A ClusterKind is the kind of a cluster, and why it is of that.
+type ClusterKind struct {
 	Kind int32
 	Why  string
 }

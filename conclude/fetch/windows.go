@@ -189,7 +189,7 @@ func (d *Windows) lacking(kept [][]trace.Span) map[string]lack {
 }
 
 // lost is what some calls of a process have moved, by call path: each as much as the others from that place, of which
-// the process has told the sum. One that has not told it may have moved something with each.
+// the process has counted the sum. One without a sum may have moved something with each.
 func (d *Windows) lost(of int, lacking map[uint32]int) (l lack) {
 	if len(lacking) == 0 {
 		return l

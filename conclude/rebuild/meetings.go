@@ -8,15 +8,15 @@ import (
 	"moriens/internal/team"
 )
 
-// meetings are what a member of a team knows of calls of all members that count for the comparison of clocks: one that
-// moved messages between nodes which were received here, and collectives. Of each collective one member, its host, is
-// told who took part, judges whether they agree on what it was, and tells them.
+// meetings are the calls of all members, as far as a member of a team has them, that count for the comparison of
+// clocks: those that sent messages between nodes which were received here, and collectives. The participants of each
+// collective go to one member, its host, which checks whether they agree on what it was and answers them.
 type meetings struct {
 	team    team.Threads
 	all     []clock.Thread // with the columns of this member's
 	traffic clock.Traffic  // by places in threads
-	threads []clock.Thread // of each only what was told
-	rows    [][]int32      // of the run, of what was told
+	threads []clock.Thread // of each only the calls that count here
+	rows    [][]int32      // of the run, of those calls
 }
 
 func newMeetings(t team.Threads, threads []clock.Thread) *meetings {

@@ -32,8 +32,8 @@ type Threads struct {
 // A worldRank is a rank of MPI_COMM_WORLD of one of the run's worlds.
 type worldRank struct{ world, rank int }
 
-// LineUp finds out who the threads of a run are, before any of their calls are read.
-func LineUp(f store.Frozen, workers int) Threads {
+// ThreadsOf finds out who the threads of a run are, before any of their calls are read.
+func ThreadsOf(f store.Frozen, workers int) Threads {
 	c := readClocks(f)
 	// An error, clocks that contradict each other, is reported when the run is rebuilt.
 	at, _ := c.solve(team.Solo{}, noCauses().known, nil, workers)

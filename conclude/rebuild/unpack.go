@@ -55,7 +55,7 @@ func unpack(f store.Frozen, t team.Team, workers int) *unpacked {
 		u.counters = append(u.counters, counter)
 		u.run.Threads = append(u.run.Threads, trace.Thread{World: p.World, Rank: int(p.Info.Rank), Thread: int(r.Info.Thread), Node: node[p.Agent]})
 	}
-	u.roster = muster(worlds, append(Unrecorded(f), c.leftOut(f)...))
+	u.roster = assign(worlds, append(Unrecorded(f), c.leftOut(f)...))
 	u.gaps = make([][]int32, len(u.Rings))
 	marks := make([]Unbalanced, len(u.Rings))
 	u.each(func(i int) {

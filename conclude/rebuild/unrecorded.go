@@ -32,22 +32,22 @@ func Unrecorded(f store.Frozen) []Absentee {
 // A roster says to which world absentees belong: one that is known, or one of which nobody has recorded anything.
 type roster struct {
 	worlds     []*World
-	taken      []map[int32]bool // of each, ranks that are told of
+	taken      []map[int32]bool // of each, ranks that agents report
 	ghosts     []*ghost         // behind the worlds
 	absent     []rundir.Absence
-	unrecorded int // of those that are told of, those of which nothing came
+	unrecorded int // of those, the ones without any record
 }
 
 // A ghost is a world of which no rank has a record.
 type ghost struct {
-	who   *moriensv1.Process // the first that was told of
+	who   *moriensv1.Process // the first that is reported
 	size  int
 	ranks map[int32]bool
 }
 
-// muster finds the world of each absentee. The launcher's name for it decides, where there is one; else it is the first
+// assign finds the world of each absentee. The launcher's name for it decides, where there is one; else it is the first
 // world of that size in which the rank is missing.
-func muster(worlds []*World, list []Absentee) *roster {
+func assign(worlds []*World, list []Absentee) *roster {
 	r := &roster{worlds: worlds}
 	for range worlds {
 		r.taken = append(r.taken, make(map[int32]bool))
@@ -89,7 +89,7 @@ func (r *roster) place(a Absentee) {
 	}
 	for i := range r.worlds {
 		if missing(i) && a.who.World != "" {
-			return // it was told of before
+			return // it is reported already
 		}
 	}
 	r.unrecorded++

@@ -13,7 +13,7 @@ import (
 
 // A rank that goes unrecorded is counted in the world that it belongs to, once, with its host and reason; where nobody
 // of its world has a record the world is there all the same.
-func TestMuster(t *testing.T) {
+func TestAssign(t *testing.T) {
 	const why = "no space left on device"
 	in := func(name string, size int, ranks ...int32) *World {
 		w := &World{size: size, members: make(map[int32]*store.Process)}
@@ -55,7 +55,7 @@ func TestMuster(t *testing.T) {
 		{"it has come", []*World{in("w", 2, 0, 1)}, []Absentee{{&moriensv1.Process{Process: 101, World: "w", Rank: 1, Size: 2}, "n1", why}}, []rundir.Absence{absent(0, 1)}, nil, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := muster(tt.worlds, tt.list)
+			r := assign(tt.worlds, tt.list)
 			var sizes []int
 			for _, w := range r.unseen() {
 				sizes = append(sizes, w.Size)
@@ -77,7 +77,7 @@ func TestAbsenteesOfTwoWitnesses(t *testing.T) {
 		}
 		return a
 	}
-	r := muster(nil, Unrecorded(store.Frozen{Agents: []*store.Agent{tell(1), tell(2)}}))
+	r := assign(nil, Unrecorded(store.Frozen{Agents: []*store.Agent{tell(1), tell(2)}}))
 	if len(r.absent) != 2 || len(r.ghosts) != 1 || r.unrecorded != 2 {
 		t.Errorf("%d worlds, %d unrecorded: %v", len(r.ghosts), r.unrecorded, r.absent)
 	}

@@ -89,8 +89,8 @@ func (r *Reduction) findClasses(ctx context.Context, s *stage.Stages, run *trace
 // choose decides which windows stay, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
-	if o.Told != nil && o.Told.Classes != nil {
-		r.classes = o.Told.Classes
+	if o.Sums != nil && o.Sums.Classes != nil {
+		r.classes = o.Sums.Classes
 	} else {
 		r.classes = r.findClasses(ctx, s, run, o)
 	}

@@ -15,7 +15,7 @@ type budget struct {
 	options    Options
 	detail     Detail  // nil: the run has all of it
 	fixed      int64   // bytes of the files that every run has
-	told       int64   // bytes of the manifest
+	manifest   int64   // its bytes
 	room       int64   // bytes that detail may take
 	known      bool    // what rows take in files is
 	least      bool    // there are no windows, for want of time, and of bursts the smallest sample

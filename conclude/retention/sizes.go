@@ -39,14 +39,14 @@ func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
 // measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are told in sum alone, those that are here tell
 // what their rows would take.
-func measure(run *trace.Run, owners team.Threads, told *Told) (sizes, error) {
+func measure(run *trace.Run, owners team.Threads, sums *Sums) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))
 	if err != nil {
 		return sizes{}, err
 	}
 	all, elsewhere := rows, int64(0)
-	if told != nil { // and what is here has its transfers
-		all = max(rows, told.records())
+	if sums != nil { // and what is here has its transfers
+		all = max(rows, sums.records())
 	} else if elsewhere, err = bytesElsewhere(run, owners, rows); err != nil {
 		return sizes{}, err
 	}
@@ -148,8 +148,8 @@ func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, err
 			return 0, err
 		}
 	}
-	told, err := sum(owners, transfersOf(begin))
-	if err != nil || missing <= 0 || told == 0 {
+	counted, err := sum(owners, transfersOf(begin))
+	if err != nil || missing <= 0 || counted == 0 {
 		return 0, err
 	}
 	if begin, err = carry.Run(owners, begin); err != nil {
@@ -170,7 +170,7 @@ func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, err
 		if err != nil {
 			return 0, err
 		}
-		return int64(float64(with-without) / float64(told) * float64(missing)), nil
+		return int64(float64(with-without) / float64(counted) * float64(missing)), nil
 	})
 }
 

@@ -11,22 +11,22 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Told is what sums tell of all threads of a run that has the columns of some alone.
-type Told struct {
+// Sums are those of all threads of a run that has the columns of some alone.
+type Sums struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
 	Classes *represent.Classes // nil: they are to be found as of other runs
 }
 
 // records is how many calls and bursts there were.
-func (t *Told) records() (n int64) {
+func (t *Sums) records() (n int64) {
 	for i := range t.Rows {
 		n += t.Rows[i].Time.N
 	}
 	return n
 }
 
-// rows are those of profile.parquet. What collective calls of threads have moved that are not here is told nowhere.
-func (t *Told) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
+// rows are those of profile.parquet. What collective calls of threads have moved that are not here is not known.
+func (t *Sums) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	all := t.profile(found)
 	out := levels.ProfileRows(run, all)
 	for i := range all.Rows { // which are the first ones, in their order
@@ -38,8 +38,9 @@ func (t *Told) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	return out
 }
 
-// profile is level 1 of all threads: rows by their sums, and what else there is of those that are here, of which found is the profile; nil = there is none.
-func (t *Told) profile(found *profile.Profile) *profile.Profile {
+// profile is level 1 of all threads: rows by their sums, and what else there is of those that are here, of which found
+// is the profile; nil = there is none.
+func (t *Sums) profile(found *profile.Profile) *profile.Profile {
 	type place struct {
 		thread int32
 		path   uint32
@@ -66,7 +67,7 @@ func (t *Told) profile(found *profile.Profile) *profile.Profile {
 }
 
 // structure leaves out threads of which nothing is here: they have not done nothing.
-func (t *Told) structure(run *trace.Run, s *rundir.Structure) {
+func (t *Sums) structure(run *trace.Run, s *rundir.Structure) {
 	here := make(map[rundir.ThreadName]bool)
 	for i := range run.Threads {
 		if run.Threads[i].Calls.Len() > 0 {
