@@ -20,13 +20,13 @@ const (
 
 // fullness is how long the spool has had no room, and what that has cost.
 type fullness struct {
-	since   time.Time     // zero: there is room
-	before  uint64        // what all rings had dropped by then
-	told    time.Time     // when the collector was, last, since there was room
-	warned  time.Time     // when the log was, last: it may come and go
-	said    time.Time     // when the log was told that it is an error, last
-	time    time.Duration // in sum, before since
-	dropped uint64        // likewise
+	since    time.Time     // zero: there is room
+	before   uint64        // what all rings had dropped by then
+	reported time.Time     // when the collector was, last, since there was room
+	warned   time.Time     // when the log was, last: it may come and go
+	failed   time.Time     // when the log was told that it is an error, last
+	time     time.Duration // in sum, before since
+	dropped  uint64        // likewise
 }
 
 // room says whether more may be read of the rings, and has those know who want to know why not.
@@ -38,10 +38,10 @@ func (n *Node) room() bool {
 	case room:
 		f.time, f.dropped = n.fullSoFar()
 		f.since = time.Time{}
-		if !f.told.IsZero() {
-			f.told = time.Time{}
+		if !f.reported.IsZero() {
+			f.reported = time.Time{}
 			n.config.Log.Warn("the spool has room again", "spool", n.spool.Path(), "seconds without", f.time.Seconds(), "dropped meanwhile", f.dropped)
-			n.up.TellSpool(n.describeSpool())
+			n.up.ReportSpool(n.describeSpool())
 		}
 	case f.since.IsZero():
 		f.since, f.before = now, n.dropped()
@@ -49,15 +49,15 @@ func (n *Node) room() bool {
 			f.warned = now
 			n.config.Log.Warn("the spool has no room; the rings wait, and drop when they are full", "spool", n.spool.Path())
 		}
-	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.told) >= fullEvery:
-		if now.Sub(f.said) >= stalledEvery {
-			f.said = now
+	case f.time+now.Sub(f.since) >= fullFrom && now.Sub(f.reported) >= fullEvery:
+		if now.Sub(f.failed) >= stalledEvery {
+			f.failed = now
 			n.config.Log.Error("the spool has had no room for seconds: nothing is read, and calls are lost when the rings are full",
 				"spool", n.spool.Path(), "bound", units.Bytes(n.spool.Budget.Max()), "waiting", units.Bytes(n.spool.Budget.Waiting()), "error", n.stalled,
 				"hint", fullHint(n.stalled))
 		}
-		f.told = now
-		n.up.TellSpool(n.describeSpool())
+		f.reported = now
+		n.up.ReportSpool(n.describeSpool())
 	}
 	return room
 }
@@ -155,7 +155,7 @@ func (n *Node) unkept(err error) error {
 		return err
 	}
 	s.Full, s.Error = true, err.Error()
-	n.up.TellSpool(s)
+	n.up.ReportSpool(s)
 	return fmt.Errorf("MPI calls and marks of %s that could not be kept, and are left in %s: %d: %w",
 		units.Count(int64(s.UnkeptProcesses), "rank"), n.directory.Path(), s.Unkept, err)
 }

@@ -149,10 +149,10 @@ func (n *Node) order(a *Process, now uint64) {
 // sendTraffic says what the process has moved so far, if there is more than when it was said last, that long ago.
 func (a *Process) sendTraffic(every time.Duration) {
 	n := a.messages.Stats().Transfers
-	if n == a.told.transfers || time.Since(a.told.at) < every {
+	if n == a.tally.transfers || time.Since(a.tally.at) < every {
 		return
 	}
-	a.told.transfers, a.told.at = n, time.Now()
+	a.tally.transfers, a.tally.at = n, time.Now()
 	a.send(a.traffic())
 }
 

@@ -52,8 +52,8 @@ const (
 	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
 	// most, for room in the spool and for the collector.
 	hurryGrace = 10 * time.Second
-	// tellGrace is how long it may take to tell the collector what is lost.
-	tellGrace = 2 * time.Second
+	// lossGrace is how long it may take to tell the collector what is lost.
+	lossGrace = 2 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
 	// finishResolveGrace is that where the run is ended early: somebody waits, perhaps a batch system that is about to kill us.
@@ -70,7 +70,7 @@ type Config struct {
 	RunDir   string        // where the spool is if no other place can have it
 	SpoolMax units.Bytes   // bound of the spool; 0: the smaller of 1 GiB and a tenth of what is free
 	KeepWork bool          // the spool stays when everything is done, if it is on a disk
-	Came     bool          // the first process need not be waited for: Idle counts from the start
+	Started  bool          // the first process need not be waited for: Idle counts from the start
 	Idle     time.Duration // the job is over when no process was there for this long after the last; 0 = only JobOver says so
 	Cells    *Cells        // keep bursts on the node, as micro-cells; nil: all that ranks do is sent
 	Grace    time.Duration // how long processes may outlive the job; 0 = 5 s
@@ -89,8 +89,8 @@ type Node struct {
 	windows   *windows
 	up        *uplink.Uplink
 	directory *ring.Directory
-	bell      *ring.Bell        // nil: there is none
-	claim     *files.Lock       // closed when the directory is given up
+	bell      *ring.Bell          // nil: there is none
+	claim     *files.Lock         // closed when the directory is given up
 	agents    map[uint64]*Process // by process; those that have not ended
 	sources   sources
 	// Numbers of the communicators that the collector was told of, by the digests of their contents.
@@ -114,7 +114,7 @@ type Node struct {
 	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
 
 	// What earlier lives of this agent tell.
-	came     bool // a process has been seen
+	started  bool // a process has been seen
 	done     bool // Done is committed
 	restarts uint32
 	cpu      time.Duration // that they used
@@ -153,7 +153,7 @@ func New(config Config) (*Node, error) {
 		n.directory.Abandon()
 		return nil, err
 	}
-	n.came = n.came || config.Came
+	n.started = n.started || config.Started
 	return n, nil
 }
 
@@ -189,13 +189,13 @@ func (n *Node) openIn(host string) (err error) {
 	if n.outbox, err = n.spool.Outbox(); err != nil {
 		return err
 	}
-	var keeper Keeper
+	var store CellStore
 	hello := &moriensv1.Hello{Run: n.config.Run, Agent: n.spool.Agent, Host: host, Version: n.config.Version, Cpus: uint32(runtime.NumCPU())}
 	if n.config.Cells != nil {
-		keeper, hello.Cells = n.config.Cells.Keeper, n.config.Cells.Spec
+		store, hello.Cells = n.config.Cells.Store, n.config.Cells.Spec
 	}
 	n.up = uplink.New(n.config.Find, hello, n.outbox, n.config.Log)
-	if n.windows, err = openWindows(n.spool, n.outbox, n.up, keeper, n.config.Run, n.config.Log); err == nil {
+	if n.windows, err = openWindows(n.spool, n.outbox, n.up, store, n.config.Run, n.config.Log); err == nil {
 		if err = n.relearnCells(); err == nil {
 			err = n.restore()
 		}
@@ -279,14 +279,14 @@ func (n *Node) Run(ctx context.Context) error {
 		err = n.conclude(ctx)
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, uplink.ErrOver) {
-		n.up.AwaitSpoolTold(ctx, tellGrace)
+		n.up.AwaitSpoolReport(ctx, lossGrace)
 	}
 	stop()
 	<-upDone // what it has to say, Flush has said
 	n.sources.close()
 	n.windows.close()
 	over := errors.Is(err, uplink.ErrOver) // nobody will ever take what is in the spool
-	if over && n.came {
+	if over && n.started {
 		err = fmt.Errorf("%w; what ranks of this node had recorded and not sent by then is not in them", err)
 	}
 	if closeErr := n.outbox.Close(); err != nil && ctx.Err() == nil && !over {
@@ -333,7 +333,7 @@ func (n *Node) conclude(ctx context.Context) error {
 	if err := n.up.Flush(flush); err != nil {
 		return err
 	}
-	n.stay(ctx)
+	n.linger(ctx)
 	return nil
 }
 
@@ -392,7 +392,7 @@ func (n *Node) watch(ctx context.Context) {
 			}
 		case !overSince.IsZero():
 			return
-		case n.config.Idle > 0 && n.came && now.Sub(n.lastSeen) > n.config.Idle:
+		case n.config.Idle > 0 && n.started && now.Sub(n.lastSeen) > n.config.Idle:
 			return
 		}
 		timer.Reset(nextPoll(now.Sub(looked), fullest, n.longestPoll(!overSince.IsZero())))
@@ -421,7 +421,7 @@ func (n *Node) watch(ctx context.Context) {
 
 // longestPoll is how long to wait for the next look at most.
 func (n *Node) longestPoll(over bool) time.Duration {
-	if over || n.bell == nil || n.came && len(n.agents) == 0 {
+	if over || n.bell == nil || n.started && len(n.agents) == 0 {
 		return pollDeaf
 	}
 	for _, a := range n.agents {

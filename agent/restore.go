@@ -22,7 +22,7 @@ func (n *Node) restore() error {
 		return err
 	}
 	node := state.Node
-	n.came, n.done, n.restarts = node.Came, node.Done, node.Restarts
+	n.started, n.done, n.restarts = node.Came, node.Done, node.Restarts
 	n.cpu, n.peak = time.Duration(node.CpuNs), node.PeakBytes
 	if n.outbox.Transactions() == 0 {
 		return nil

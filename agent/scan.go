@@ -26,7 +26,7 @@ func (n *Node) scan() {
 		n.out.node().Reported = append(n.out.node().Reported, f.Name)
 	}
 	if found.Starting > 0 {
-		n.came, n.lastSeen = true, time.Now()
+		n.started, n.lastSeen = true, time.Now()
 	}
 	for _, path := range found.Processes {
 		n.addProcess(path)
@@ -92,7 +92,7 @@ func (n *Node) addProcess(path string) {
 	}
 	a.messages.Share(n.requests)
 	n.agents[a.process.ID] = a
-	n.came = true
+	n.started = true
 	n.out.node().Came = true
 	n.addClock(a.process.Clock)
 	n.watchScheduling(a.process)

@@ -41,7 +41,7 @@ type Witness struct {
 	directory *ring.Directory
 	claim     *files.Lock
 	up        *uplink.Uplink
-	told      testimony
+	testimony testimony
 	processes []*ring.Process
 	over      chan struct{} // closed when the job is over
 	overOnce  sync.Once
@@ -67,7 +67,7 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	if config.Cells != nil {
 		hello.Cells = config.Cells.Spec
 	}
-	w.up = uplink.New(config.Find, hello, &w.told, config.Log)
+	w.up = uplink.New(config.Find, hello, &w.testimony, config.Log)
 	return w, nil
 }
 
@@ -82,7 +82,7 @@ func (w *Witness) Run(ctx context.Context) error {
 	upDone := make(chan error, 1)
 	go func() { upDone <- w.up.Run(upCtx) }()
 	w.watch(ctx)
-	w.told.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
+	w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Done{Done: &moriensv1.Done{}}})
 	flush, cancel := context.WithTimeout(ctx, w.config.Grace)
 	defer cancel()
 	err := w.up.Flush(flush)
@@ -127,17 +127,17 @@ func (w *Witness) scan() (live bool) {
 		w.config.Log.Error("look for ranks", "error", err)
 	}
 	for _, f := range found.Faults {
-		w.told.add(faultOf(f))
+		w.testimony.add(faultOf(f))
 	}
 	for _, path := range found.Processes {
 		p, err := ring.OpenProcess(path)
 		if err != nil {
-			w.told.add(corruptFile(err))
+			w.testimony.add(corruptFile(err))
 			continue
 		}
 		w.processes = append(w.processes, p)
 		who := describeProcess(&p.Identity)
-		w.told.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Reason: w.config.Reason, Who: who}}})
+		w.testimony.add(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Fault{Fault: &moriensv1.Fault{Rank: who.Rank, Reason: w.config.Reason, Who: who}}})
 	}
 	for _, p := range w.processes {
 		if alive, err := p.Alive(); alive && err == nil && !p.Over() {

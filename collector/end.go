@@ -19,16 +19,16 @@ func (c *Collector) idle() bool {
 	return idle
 }
 
-func (c *Collector) attendance() (came int, idle bool) {
-	came, expected := c.store.Attendance(c.grace)
-	if c.crew != nil {
-		elsewhere, more := c.crew.attendance(c.grace)
-		came, expected = came+elsewhere, expected+more
+func (c *Collector) attendance() (connected int, idle bool) {
+	connected, expected := c.store.Attendance(c.grace)
+	if c.peers != nil {
+		elsewhere, more := c.peers.attendance(c.grace)
+		connected, expected = connected+elsewhere, expected+more
 	} else if c.resumed && time.Since(c.started) > c.grace {
 		// All may have been over when the collector before was killed. An agent that is started for the run now waits for ranks, as we would for it.
 		expected -= c.store.Deserted(c.grace)
 	}
-	return came, came >= c.agents && expected == 0
+	return connected, connected >= c.agents && expected == 0
 }
 
 // alone says whether no agent is to be waited for.
@@ -36,16 +36,16 @@ func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
 	}
-	came, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
+	connected, idle := c.attendance() // at one time: of an agent that comes between two looks the first would not know that it is to be waited for
 	if !idle {
 		return false
 	}
 	if !c.resumed {
-		return came > 0
+		return connected > 0
 	}
 	// Where the agent was in the process that was killed, none may ever come.
 	lost := len(c.journal.Begin().Command) > 0 && time.Since(c.started) > c.grace
-	return (came > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
+	return (connected > 0 || lost) && time.Since(c.started) > min(returnGrace, c.grace)
 }
 
 func (c *Collector) wait(ctx context.Context, over func() bool) error {
@@ -65,11 +65,11 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 // the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close. Of several collectors each returns what came to it, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
-	if c.crew != nil {
-		c.crew.adjourn(by)
+	if c.peers != nil {
+		c.peers.adjourn(by)
 	}
 	c.stop()
-	defer c.desk.Freeze()
+	defer c.requester.Freeze()
 	ctx, cancel := context.WithTimeout(context.Background(), safeGrace)
 	defer cancel()
 	frozen, err := c.journal.Finish(ctx, c.clock.sample(c.log), by)
@@ -109,7 +109,7 @@ func (c *Collector) Discard() error { return discard(c.Team(), c.journal) }
 // silence takes nothing more from anybody.
 func (c *Collector) silence() {
 	c.stop()
-	c.gate.Close()
+	c.admission.Close()
 	if c.web != nil {
 		c.web.Close()
 	}
@@ -126,7 +126,7 @@ func (c *Collector) Close(outcome Outcome) {
 	if err := c.journal.Close(); err != nil {
 		c.log.Error("the journal", "error", err)
 	}
-	for cause, n := range c.gate.Refused() {
+	for cause, n := range c.admission.Refused() {
 		c.log.Warn("turned away", "cause", cause, "times", n)
 	}
 }

@@ -113,11 +113,11 @@ func hand(t team.Team, all *common) error {
 			return err
 		}
 	}
-	came, err := t.AllGather(text)
+	received, err := t.AllGather(text)
 	if err != nil {
 		return err
 	}
-	return decode(came[0], all)
+	return decode(received[0], all)
 }
 
 // agreeOnEnd has all know that the run has ended, if one journal says so.
@@ -129,11 +129,11 @@ func agreeOnEnd(t team.Team, j *journal.Journal) error {
 			return err
 		}
 	}
-	came, err := t.AllGather(text)
+	received, err := t.AllGather(text)
 	if err != nil {
 		return err
 	}
-	for _, text := range came {
+	for _, text := range received {
 		if len(text) == 0 {
 			continue
 		}

@@ -24,8 +24,8 @@ import (
 
 // CellsOptions are for a run whose bursts stay on their nodes, where agents keep them as micro-cells.
 type CellsOptions struct {
-	Agents CellsAgents   // nil = there are none to ask
-	Centre *cells.Centre // that has asked them before; nil = none has
+	Agents CellsAgents        // nil = there are none to ask
+	Centre *cells.Coordinator // that has asked them before; nil = none has
 	Log    *slog.Logger
 }
 
@@ -45,7 +45,7 @@ const attempts = 8
 type account struct {
 	end     *End
 	frozen  *store.Frozen
-	centre  *cells.Centre
+	centre  *cells.Coordinator
 	lineup  lineup
 	set     *microcell.Set    // nil: no agent has told its micro-cells
 	result  *microcell.Result // nil: they are not clustered
@@ -257,7 +257,7 @@ func (a *account) forget(agent uint64) {
 // fetch gets all that nodes hold of the ranks that are to stay.
 func (a *account) fetch(ctx context.Context) {
 	chosen := a.choose()
-	if len(chosen) == 0 || len(a.centre.Told()) == 0 { // nobody answers
+	if len(chosen) == 0 || len(a.centre.AgentStates()) == 0 { // nobody answers
 		return
 	}
 	var ids []uint64

@@ -26,7 +26,7 @@ func (a *account) describe() {
 		c.UnitsInQuestion, c.BurstsInQuestion = x.Units, x.Bursts
 	}
 	if a.centre != nil {
-		for _, x := range a.centre.Told() {
+		for _, x := range a.centre.AgentStates() {
 			c.LostBursts += int64(x.Lost)
 			c.OutsideBursts += int64(x.Outside)
 			c.HeldBytes = max(c.HeldBytes, int64(x.HeldBytes))
@@ -70,7 +70,7 @@ func (a *account) describeUnanswered() {
 		for _, id := range a.end.Cells.Agents.IDs() {
 			asked[id] = true
 		}
-		for _, x := range a.centre.Told() {
+		for _, x := range a.centre.AgentStates() {
 			asked[x.Agent] = true
 		}
 		for _, l := range a.centre.Left() {
@@ -187,14 +187,14 @@ func (a *account) empty() (bursts bool, why, advice string) {
 }
 
 // put has the content of a run directory tell of all ranks.
-func (a *account) put(h *history, c *rundir.Content) *retention.Told {
+func (a *account) put(h *history, c *rundir.Content) *retention.Totals {
 	rows := a.rows(h)
 	c.Manifest.Cells = &a.cells
 	c.Manifest.Notes = append(c.Manifest.Notes, a.notes...)
 	c.Manifest.Notes = append(append(c.Manifest.Notes, a.tellTroubles()...), a.located(h.run.Bursts())...)
 	c.Manifest.Reduction.Missing = append(c.Manifest.Reduction.Missing, a.missing...)
 	c.Sums = a.figures(h, rows)
-	return &retention.Told{Rows: rows, Classes: a.threadClasses(h)}
+	return &retention.Totals{Rows: rows, Classes: a.threadClasses(h)}
 }
 
 // figures are what manifest and clusters count. Bursts are counted by the micro-cells, which are what the clusters tell of; where they are not clustered, by the sums.

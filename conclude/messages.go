@@ -217,7 +217,7 @@ func (m *matching) post(h *history, c *communicators, of, thread int) {
 			}
 			row := x.Row[i]
 			o := posting{
-				thread: int32(thread), doneThread: int32(thread), row: row, doneRow: x.Done[i], bytes: x.Bytes[i], most: x.Untold[i],
+				thread: int32(thread), doneThread: int32(thread), row: row, doneRow: x.Done[i], bytes: x.Bytes[i], most: x.Unreported[i],
 				startNS: calls.EnterNS[row], endNS: calls.ExitNS[row],
 			}
 			if !p.TransfersEnd.GetOrdinalsVoid() {

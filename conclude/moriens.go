@@ -173,7 +173,7 @@ func conclude(ctx context.Context, e *End) (*Result, error) {
 		return nil, broken
 	}
 	if a != nil {
-		e.Keep.Told = a.put(h, &r.Content)
+		e.Keep.Totals = a.put(h, &r.Content)
 		if bursts, why, advice := a.empty(); bursts || m.Empty != "" && why != "" {
 			m.Empty, r.Advice = why, advice
 		}

@@ -227,7 +227,7 @@ func (r *requests) event(call mpicall.ID, q ring.Request) string {
 		return s
 	}
 	bytes := fmt.Sprint(q.Bytes)
-	if q.Bytes == ring.BytesUntold {
+	if q.Bytes == ring.BytesUnknown {
 		bytes = "untold bytes"
 	}
 	s += fmt.Sprintf(" of %s from %s", bytes, peer(q.Source))

@@ -234,12 +234,12 @@ type Kinship struct {
 	MedianNS  float64 // of the durations, right to a thousandth; 0 = nothing is known
 	Core      float64 // half the quartile range of the durations over their median
 	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
-	Predicted float64
-	Valley    float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
-	ToldBy    string  // what tells it from the nearest other kind: a word of kinds.Cause; "" = not known
-	ToldFrom  int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
-	Why       string  // both, in words
-	InTime    Stretch // nearly all of its bursts lie in it, though those of ToldFrom do elsewhere; zero = there is no such stretch
+	Predicted    float64
+	Valley       float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
+	DistinctBy   string  // what tells it from the nearest other kind: a word of kinds.Cause; "" = not known
+	DistinctFrom int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
+	Why          string  // both, in words
+	InTime       Stretch // nearly all of its bursts lie in it, though those of DistinctFrom do elsewhere; zero = there is no such stretch
 	// All bursts of the kind, whatever their cluster; 0 in a variant.
 	KindBursts int
 	KindNS     int64

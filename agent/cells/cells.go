@@ -49,14 +49,14 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// A Keeper has the bursts of one node. Its methods may be called concurrently.
-type Keeper struct {
+// A Store has the bursts of one node. Its methods may be called concurrently.
+type Store struct {
 	config Config
 
 	asking    sync.Mutex // held while an answer is made; taken before mu
 	labels    labelling
 	work      *teamwork // the latest; nil = there was none, or labels were given since
-	told      told
+	surveyed  surveyed
 	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
 
 	mu sync.Mutex // guards what follows
@@ -110,7 +110,7 @@ type Stats struct {
 const leastSide = 44. / math.MaxInt32
 
 // New returns a Keeper of nothing. A side that is no number above 0, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
-func New(config Config) (*Keeper, error) {
+func New(config Config) (*Store, error) {
 	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
 		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",
 			config.Side, config.Resolution, config.MinNS, config.PointsMax)
@@ -131,13 +131,13 @@ func New(config Config) (*Keeper, error) {
 		}
 		config.PointsMax = int64(uint64(info.Totalram) * uint64(info.Unit) / memoryShare)
 	}
-	k := &Keeper{
+	k := &Store{
 		config: config, processes: make(map[uint64]*process), byID: make(map[uint64]*ring), clocks: make(map[moriensv1.Clock]*clock),
 		communicators: make(map[uint32]allRanks), groups: newGroups(), points: pointsHeld{most: config.PointsMax},
 		// No two lives of an agent have surveys of one number.
-		told: told{before: rand.Uint64N(1<<62) + 1},
+		surveyed: surveyed{before: rand.Uint64N(1<<62) + 1},
 	}
-	k.told.latest = k.told.before
+	k.surveyed.latest = k.surveyed.before
 	if config.Dims != nil {
 		if _, err := config.cells(config.Dims); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func (c *Config) cells(dims []space.Dim) (*cell.Set, error) {
 }
 
 // choose finds the dimensions by the events of the first process.
-func (k *Keeper) choose(events []string) error {
+func (k *Store) choose(events []string) error {
 	chosen, notes := grouping.Options{Dims: k.config.Dims, By: k.config.By}.Choose(events)
 	set, err := k.config.cells(chosen.Dims)
 	if err != nil {
@@ -179,13 +179,13 @@ func (k *Keeper) choose(events []string) error {
 }
 
 // Spec says how units are made: only units of one Spec can be put together. What depends on the first process is "auto" before it.
-func (k *Keeper) Spec() string {
+func (k *Store) Spec() string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.spec()
 }
 
-func (k *Keeper) spec() string {
+func (k *Store) spec() string {
 	dims, by, side := "auto", "auto", "auto"
 	if k.cells != nil {
 		dims, by, side = specOf(k.dims), k.by.String(), fmt.Sprint(k.side)
@@ -194,14 +194,14 @@ func (k *Keeper) spec() string {
 }
 
 // Lost counts bursts that were known before the agent was started again and of which nothing is left.
-func (k *Keeper) Lost(bursts uint64) {
+func (k *Store) Lost(bursts uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.tally.lost += bursts
 }
 
 // Stats returns the counts so far.
-func (k *Keeper) Stats() Stats {
+func (k *Store) Stats() Stats {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return Stats{
@@ -211,7 +211,7 @@ func (k *Keeper) Stats() Stats {
 }
 
 // bytes is what all that is kept takes of memory.
-func (k *Keeper) bytes() int64 {
+func (k *Store) bytes() int64 {
 	bytes := k.units.bytes() + k.points.bytes
 	for _, r := range k.rings {
 		bytes += r.bytes()

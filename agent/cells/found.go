@@ -34,7 +34,7 @@ func (f *outcome) each(now view, ring int, do func(row uint32, x rowOf, cluster,
 }
 
 // rows answers with the labels of a ring's rows.
-func (k *Keeper) rows(ask *moriensv1.CellsRows, to *reply) error {
+func (k *Store) rows(ask *moriensv1.CellsRows, to *reply) error {
 	f := k.outcome()
 	if f == nil {
 		return fmt.Errorf("cells: no team has found labels of rows here")

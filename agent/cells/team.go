@@ -71,7 +71,7 @@ func guarded(work func() (*outcome, error)) (f *outcome, err error) {
 }
 
 // team goes on with a team's work, and answers with the next call.
-func (k *Keeper) team(ask *moriensv1.CellsTeam, to *reply) error {
+func (k *Store) team(ask *moriensv1.CellsTeam, to *reply) error {
 	w := k.work
 	switch {
 	case w == nil || ask.Run != w.run:
@@ -103,7 +103,7 @@ func (k *Keeper) team(ask *moriensv1.CellsTeam, to *reply) error {
 			return err
 		}
 	}
-	return w.tell(to)
+	return w.send(to)
 }
 
 // take takes a part of what the latest call has come to, and hands it on with the last. Parts may come again.
@@ -140,8 +140,8 @@ func (w *teamwork) next(to *reply) error {
 	}
 }
 
-// tell tells the latest call, in parts.
-func (w *teamwork) tell(to *reply) error {
+// send tells the latest call, in parts.
+func (w *teamwork) send(to *reply) error {
 	c := &w.latest
 	if c.Op == moriensv1.CellsCall_OP_DONE && w.err != nil {
 		return w.err
@@ -162,7 +162,7 @@ func (r *reply) call(c *moriensv1.CellsCall) error {
 }
 
 // endWork ends the work of a team that goes on.
-func (k *Keeper) endWork() {
+func (k *Store) endWork() {
 	if k.work != nil {
 		close(k.work.quit)
 		k.work = nil
@@ -170,7 +170,7 @@ func (k *Keeper) endWork() {
 }
 
 // outcome is what the latest team has found here, unless labels were given since.
-func (k *Keeper) outcome() *outcome {
+func (k *Store) outcome() *outcome {
 	if k.work == nil || k.work.latest.Op != moriensv1.CellsCall_OP_DONE {
 		return nil
 	}

@@ -42,7 +42,7 @@ func (t *Thread) transfer(o *operation, by *Thread, done uint64) {
 		x.Partitioned = append(x.Partitioned, n)
 		x.Channel = append(x.Channel, uint32(o.channel))
 	}
-	if o.untold {
+	if o.unreported {
 		x.Untold = append(x.Untold, n)
 	}
 	t.m.stats.Transfers++

@@ -41,18 +41,18 @@ type Stats struct {
 
 // A Matcher follows the requests of one process.
 type Matcher struct {
-	threads  []*Thread
-	came     int // threads so far
-	coming   int // threads that the process has, or more
-	requests table
-	messages map[uint64][]operation // that matched probes took, by handle
-	probed   int                    // in messages
-	ordinals map[uint32]uint64      // of the last collective by communicator
-	channels map[channel]uint32     // partitioned requests so far
-	held     int                    // events in all threads' queues
-	gaps     int                    // threads of which records are missing just now
-	peers    map[uint32]int         // of the communicators that are defined
-	looked   struct {               // up last
+	threads     []*Thread
+	threadsSeen int // threads so far
+	coming      int // threads that the process has, or more
+	requests    table
+	messages    map[uint64][]operation // that matched probes took, by handle
+	probed      int                    // in messages
+	ordinals    map[uint32]uint64      // of the last collective by communicator
+	channels    map[channel]uint32     // partitioned requests so far
+	held        int                    // events in all threads' queues
+	gaps        int                    // threads of which records are missing just now
+	peers       map[uint32]int         // of the communicators that are defined
+	looked      struct {               // up last
 		comm    uint32
 		peers   int
 		defined bool
@@ -192,7 +192,7 @@ func (m *Matcher) start(t *Thread, e *event) {
 			continue
 		}
 		r.active, r.by = true, t
-		if m.came > 1 {
+		if m.threadsSeen > 1 {
 			m.recount() // the order is known for calls' entries, and here only now
 		}
 		for k := range r.operations[:r.count] {
@@ -268,13 +268,13 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		case e.what == cancelled:
 			m.stats.Cancelled++
 			m.cancel(o.posting)
-		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUntold: // with an error: what it took, if anything, is not told
+		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUnknown: // with an error: what it took, if anything, is not told
 			m.leave(&o)
 		default:
 			// Only now is it known that the status is a receive's: those of sends hold anything.
 			if o.receives() {
-				o.peer, o.tag, o.untold = e.peer, e.tag, e.bytes == ring.BytesUntold
-				if !o.untold {
+				o.peer, o.tag, o.unreported = e.peer, e.tag, e.bytes == ring.BytesUnknown
+				if !o.unreported {
 					o.bytes = min(e.bytes, MaxBytes)
 				}
 			}

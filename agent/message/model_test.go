@@ -21,7 +21,7 @@ type sent struct {
 	Comm           uint32
 	Bytes          uint64
 	DoneRing, Done uint64 // 0, 0: none
-	Untold         bool
+	Unreported     bool
 }
 
 // placed is a transfer with its place in its lane.
@@ -66,7 +66,7 @@ func (s *sink) take(m *moriensv1.ReportRequest) {
 		if k, found := slices.BinarySearch(elsewhere, uint32(i)); found {
 			o.DoneRing = x.DoneRing[k]
 		}
-		o.Untold = slices.Contains(x.Untold, uint32(i))
+		o.Unreported = slices.Contains(x.Untold, uint32(i))
 		s.all = append(s.all, o)
 		s.placed = append(s.placed, placed{o, x.Epoch, x.Ordinal[i]})
 	}

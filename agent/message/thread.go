@@ -37,7 +37,7 @@ type Thread struct {
 func (m *Matcher) Thread(id uint64) *Thread {
 	t := &Thread{m: m, ring: id}
 	m.threads = append(m.threads, t)
-	m.came++
+	m.threadsSeen++
 	return t
 }
 

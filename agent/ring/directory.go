@@ -330,7 +330,7 @@ func (d *Directory) Remove() error {
 // Retire is how an agent leaves to which no rank has come: what ranks that died have left goes, and the directory with it. First the agent's file is put out of
 // sight, so that a rank which comes from then on starts another agent, and leaves its files to that one. Then came looks for ranks that have seen the file
 // before: where there are any the agent stays, unless another one is there by now, and Retire returns false.
-func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
+func (d *Directory) Retire(found func() (bool, error)) (bool, error) {
 	left, err := os.ReadDir(d.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("ring: %w", err)
@@ -339,7 +339,7 @@ func (d *Directory) Retire(came func() (bool, error)) (bool, error) {
 	if err := os.Rename(file, aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("ring: %w", err)
 	}
-	some, err := came()
+	some, err := found()
 	if some || err != nil {
 		linkErr := os.Link(aside, file)
 		if linkErr == nil || errors.Is(linkErr, fs.ErrExist) {

@@ -285,11 +285,11 @@ func FuzzProcess(f *testing.F) {
 		}
 		first, err := p.ReadLog()
 		for _, c := range first.Comms {
-			told := uint64(0)
+			listed := uint64(0)
 			for _, r := range c.Ranks {
-				told += uint64(r.Count)
+				listed += uint64(r.Count)
 			}
-			if c.Rank < 0 || c.Rank >= c.Size || told > uint64(c.Peers) || !c.Cut && told < uint64(c.Peers) {
+			if c.Rank < 0 || c.Rank >= c.Size || listed > uint64(c.Peers) || !c.Cut && listed < uint64(c.Peers) {
 				t.Fatalf("%+v", c)
 			}
 		}

@@ -98,13 +98,13 @@ type Collective struct {
 type Request struct {
 	Event  RequestEvent
 	Handle uint64
-	Bytes  uint64 // received, by its status; BytesUntold: MPI has not told
+	Bytes  uint64 // received, by its status; BytesUnknown: MPI has not told
 	Source int32  // by its status; of use only where the request receives
 	Tag    int32
 }
 
-// BytesUntold stands for the bytes of a receive of which the status tells nothing: Source and Tag are what it asked for.
-const BytesUntold = shmabi.BytesUntold
+// BytesUnknown stands for the bytes of a receive of which the status tells nothing: Source and Tag are what it asked for.
+const BytesUnknown = shmabi.BytesUnknown
 
 // RequestEvent is what became of a request.
 type RequestEvent uint32

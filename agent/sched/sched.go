@@ -61,7 +61,7 @@ type Watch struct {
 	node      Node
 	news      bool
 	changed   map[uint64]Figures
-	came      chan struct{}
+	wake      chan struct{}
 }
 
 type process struct {
@@ -78,7 +78,7 @@ type process struct {
 
 // New returns a watch over nobody.
 func New(proc string) *Watch {
-	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), came: make(chan struct{}, 1)}
+	return &Watch{proc: proc, processes: make(map[uint64]*process), cores: make(map[int]bool), changed: make(map[uint64]Figures), wake: make(chan struct{}, 1)}
 }
 
 // Add takes a process, by the number that it knows itself by and the name of a file that it has mapped: in a container the number means another one.
@@ -88,7 +88,7 @@ func (w *Watch) Add(id uint64, pid int, file string) {
 	w.processes[id] = &process{id: id, pid: pid, file: file, threads: make(map[int]Figures)}
 	w.atOnce = max(w.atOnce, len(w.processes))
 	select {
-	case w.came <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
@@ -115,7 +115,7 @@ func (w *Watch) Run(ctx context.Context) {
 		w.Read()
 		select {
 		case <-time.After(pause):
-		case <-w.came:
+		case <-w.wake:
 			pause = pauseFirst / 2
 		case <-ctx.Done():
 			return

@@ -112,7 +112,7 @@ func (o *Outbox) replay(files []segment.File) error {
 	for i, f := range files {
 		o.files = append(o.files, messageFile{number: f.Number, last: o.last})
 		begins := segment.Start
-		told := false // what was known before: transactions follow
+		begun := false // what was known before: transactions follow
 		err := o.log.ReadFile(f.Number, func(end segment.Position, record []byte) error {
 			r, err := decode(record)
 			if err != nil {
@@ -120,7 +120,7 @@ func (o *Outbox) replay(files []segment.File) error {
 			}
 			size, first := end.Offset-begins, begins == segment.Start
 			begins = end.Offset
-			if told = told || r.GetTransaction() != nil; r.GetTransaction() == nil && (told || first != (r.GetWhole() != nil)) {
+			if begun = begun || r.GetTransaction() != nil; r.GetTransaction() == nil && (begun || first != (r.GetWhole() != nil)) {
 				return fmt.Errorf("%w: what was known before is told again, before offset %d of file %d", errRecord, end.Offset, end.File)
 			}
 			switch body := r.Body.(type) {

@@ -19,16 +19,16 @@ func (s *spoolNews) due() bool { return s.latest != s.sent }
 // renew has the latest said again, on a stream that may be to another collector.
 func (s *spoolNews) renew() { s.sent = nil }
 
-// TellSpool tells the collector how the spool is, on each stream once.
-func (u *Uplink) TellSpool(m *moriensv1.Spool) {
+// ReportSpool tells the collector how the spool is, on each stream once.
+func (u *Uplink) ReportSpool(m *moriensv1.Spool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.spool.latest = m
 	u.changed.Broadcast()
 }
 
-// AwaitSpoolTold waits, for so long at most, until the collector is told what TellSpool was.
-func (u *Uplink) AwaitSpoolTold(ctx context.Context, grace time.Duration) {
+// AwaitSpoolReport waits, for so long at most, until the collector is told what ReportSpool was.
+func (u *Uplink) AwaitSpoolReport(ctx context.Context, grace time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	defer context.AfterFunc(ctx, u.wake)()

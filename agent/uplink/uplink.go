@@ -83,20 +83,20 @@ type Uplink struct {
 	outbox Outbox
 	log    *slog.Logger
 
-	mu       sync.Mutex
-	changed  sync.Cond
-	greeted  bool   // the collector has said what it holds, on the present stream
-	sent     uint64 // sequence up to which messages went, on the present stream
-	high     uint64 // highest sequence ever sent
-	broke    error  // why the last stream broke, nil while one lives
-	fatal    error  // the collector will not have us
-	round    round  // of exchanges that compare clocks
-	results  []*moriensv1.ClockExchange
-	stats    Stats
-	answers  answers
-	spool    spoolNews
-	stay     time.Duration // as the collector has told last,
-	toldStay time.Time     // and when
+	mu        sync.Mutex
+	changed   sync.Cond
+	greeted   bool   // the collector has said what it holds, on the present stream
+	sent      uint64 // sequence up to which messages went, on the present stream
+	high      uint64 // highest sequence ever sent
+	broke     error  // why the last stream broke, nil while one lives
+	fatal     error  // the collector will not have us
+	round     round  // of exchanges that compare clocks
+	results   []*moriensv1.ClockExchange
+	stats     Stats
+	answers   answers
+	spool     spoolNews
+	linger    time.Duration // as the collector has told last,
+	lingerSet time.Time     // and when
 
 	finish     chan struct{} // closed when the collector ends the run
 	finishOnce sync.Once
@@ -199,9 +199,9 @@ var errRefused = errors.New("refused")
 
 func refused(err error) bool { return errors.Is(err, errRefused) || errors.Is(err, ErrOver) }
 
-// judge marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
+// classify marks an error that trying again cannot help. A refusal by what is not the present collector is none: the
 // address may be another's by now.
-func (u *Uplink) judge(meet rendezvous.Rendezvous, err error) error {
+func (u *Uplink) classify(meet rendezvous.Rendezvous, err error) error {
 	switch status.Code(err) {
 	case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition:
 		if now, again := u.find(); again == nil && now.Equal(meet) {
@@ -229,7 +229,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 		to := redirected(err)
 		switch {
 		case to == nil:
-			return acknowledged, u.judge(meet, err)
+			return acknowledged, u.classify(meet, err)
 		case hops == maxHops:
 			return false, fmt.Errorf("sent on %d times: %w", hops, err)
 		}
@@ -336,7 +336,7 @@ func (u *Uplink) receive(s stream, number uint64, acknowledged *bool) error {
 			u.replied(response.ClockReply)
 		}
 		u.asks(number, response)
-		u.told(response)
+		u.setLinger(response)
 		if err := u.acknowledge(response.Acknowledged); err != nil {
 			return err
 		}

@@ -36,8 +36,8 @@ func (s *Store) class(k key) class {
 
 func (s *Store) hash(w anchor.ID) uint64 { return w.Hash(s.config.Run) }
 
-// stays says whether a window is not to be evicted.
-func (s *Store) stays(k key) bool {
+// retained says whether a window is not to be evicted.
+func (s *Store) retained(k key) bool {
 	return !s.torn[k] && s.hash(k.window) <= s.below[s.class(k)]
 }
 
@@ -47,7 +47,7 @@ func (s *Store) gone(k key) bool {
 		return true
 	}
 	p := s.processes[k.process]
-	return p != nil && p.out && k.window <= p.passed && !s.stays(k)
+	return p != nil && p.out && k.window <= p.passed && !s.retained(k)
 }
 
 // had says whether a process has been in a window.

@@ -58,12 +58,12 @@ func TestPart(t *testing.T) {
 				}
 				next = kept
 			}
-			told, stay := s.Part(next)
+			reported, local := s.Part(next)
 			if rapid.Bool().Draw(t, "again") { // the disk was full, say
-				told, stay = s.Part(next)
+				reported, local = s.Part(next)
 			}
-			onlyTransfers(told, got[1])
-			onlyTransfers(stay, got[0])
+			onlyTransfers(reported, got[1])
+			onlyTransfers(local, got[0])
 			transaction++
 			if err := s.Append(transaction, next); err != nil {
 				t.Fatal(err)
@@ -75,9 +75,9 @@ func TestPart(t *testing.T) {
 				s = open(t, dir, 0)
 			}
 		}
-		told, stay := s.Part(late)
-		onlyTransfers(told, got[1])
-		onlyTransfers(stay, got[0])
+		reported, local := s.Part(late)
+		onlyTransfers(reported, got[1])
+		onlyTransfers(local, got[0])
 		if err := s.Append(transaction+1, late); err != nil {
 			t.Fatal(err)
 		}

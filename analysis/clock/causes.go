@@ -166,7 +166,7 @@ func (l *boundList) collective(c *Collective) {
 	for i, m := range c.Members {
 		root := i == c.Root
 		if c.Flow == AllToAll || root == (c.Flow == FromRoot) {
-			l.comes(m.Start)
+			l.arrive(m.Start)
 		}
 		if c.Flow == AllToAll || root == (c.Flow == ToRoot) {
 			l.leaves(m.End)
@@ -194,8 +194,8 @@ func (l *boundList) of(node int) *ends {
 	return e
 }
 
-// comes takes in a call for which others wait.
-func (l *boundList) comes(p Place) {
+// arrive takes in a call for which others wait.
+func (l *boundList) arrive(p Place) {
 	t := &l.threads[p.Thread]
 	ns := t.EnterNS[p.Row]
 	if !l.credible(t.Node, ns) {

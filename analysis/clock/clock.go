@@ -89,7 +89,7 @@ func Solve(in Input) (*Solution, error) {
 	if err := s.find(); err != nil {
 		return nil, err
 	}
-	if err := s.centre(); err != nil {
+	if err := s.center(); err != nil {
 		return nil, err
 	}
 	for range coarsePasses {

@@ -21,7 +21,7 @@ type elsewhere struct {
 
 // A slot is a time that another member tells.
 type slot struct {
-	told    bool
+	known   bool
 	ns      int64
 	waiting []waiter
 }
@@ -99,7 +99,7 @@ func (o *ordering) connect(t *Traffic) ([][]need, error) {
 		return nil, err
 	}
 	for i := range o.meetings {
-		if m := &o.meetings[i]; len(m.tellTo) > 0 {
+		if m := &o.meetings[i]; len(m.waiters) > 0 {
 			m.watched = true
 			o.advance(int32(i))
 		}
@@ -140,7 +140,7 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 				wrong = fmt.Errorf("clock: member %d waits for collective %x, which is not here", member, uint64(list[0]))
 				continue
 			}
-			o.meetings[i].tellTo = append(o.meetings[i].tellTo, remote{int32(member), int32(list[1])})
+			o.meetings[i].waiters = append(o.meetings[i].waiters, remote{int32(member), int32(list[1])})
 		}
 	}
 	for i := range o.states {
@@ -153,9 +153,9 @@ func (o *ordering) promise(entries, partials [][]int64) error {
 // waits for waits for it. It says whether all threads of all members are through.
 func (o *ordering) meet(stop bool) (through bool, err error) {
 	const none = math.MinInt64
-	var toTell, stopped int64
+	var pending, stopped int64
 	for _, list := range o.out {
-		toTell += int64(len(list))
+		pending += int64(len(list))
 	}
 	if stop {
 		stopped = 1
@@ -167,13 +167,13 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 			break
 		}
 	}
-	state := []int64{toTell, first, stopped}
+	state := []int64{pending, first, stopped}
 	if err := o.team.AllReduce(state, team.Max); err != nil {
 		return false, err
 	}
-	toTell, first, stopped = state[0], state[1], state[2]
+	pending, first, stopped = state[0], state[1], state[2]
 	switch {
-	case toTell == 0 && first == none:
+	case pending == 0 && first == none:
 		return true, o.addUp()
 	case stopped != 0 && !o.Stopped:
 		o.Stopped = true
@@ -181,7 +181,7 @@ func (o *ordering) meet(stop bool) (through bool, err error) {
 			o.states[i].needs = nil
 			o.wake(int32(i))
 		}
-	case toTell > 0:
+	case pending > 0:
 		return false, o.exchange()
 	default:
 		if s := &o.states[-first]; s.blocked {
@@ -204,7 +204,7 @@ func (o *ordering) exchange() error {
 	for _, list := range lists {
 		for ; len(list) >= 2; list = list[2:] {
 			x := &o.slots[list[0]]
-			x.told, x.ns = true, list[1]
+			x.known, x.ns = true, list[1]
 			waiting := x.waiting
 			x.waiting = nil
 			for _, w := range waiting {

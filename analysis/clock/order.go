@@ -69,7 +69,7 @@ func (o *ordering) goOn() {
 			running, o.ready = o.ready, running[:0]
 			o.runAll(running)
 			for _, i := range running {
-				if o.tell(i); o.settle(i) {
+				if o.notify(i); o.settle(i) {
 					o.ready = append(o.ready, i)
 				}
 			}
@@ -80,7 +80,7 @@ func (o *ordering) goOn() {
 		o.ready = o.ready[:last]
 		for goesOn := true; goesOn; goesOn = o.settle(i) {
 			o.run(i, &o.Ordered)
-			o.tell(i)
+			o.notify(i)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (t *Traffic) needs(yield func(Place, need) bool) {
 type meeting struct {
 	collective *Collective
 	partials   []int32           // slots of what other members of the team tell
-	tellTo     []remote          // who waits to hear the latest of the collective's members here
+	waiters    []remote          // who waits to hear the latest of the collective's members here
 	watched    bool              // somebody has waited for it
 	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have come
 	waiting    map[int32][]int32 // threads, by how many they wait for
@@ -306,8 +306,8 @@ func (o *ordering) leave(i int32, did *Ordered) {
 	s.row++
 }
 
-// tell wakes who waited for entries of a thread that are placed.
-func (o *ordering) tell(i int32) {
+// notify wakes who waited for entries of a thread that are placed.
+func (o *ordering) notify(i int32) {
 	s := &o.states[i]
 	for len(s.awaited) > 0 && o.entered(Place{i, s.awaited[0].row}) {
 		o.send(s.awaited[0].remote, o.threads[i].EnterNS[s.awaited[0].row])
@@ -346,7 +346,7 @@ func (o *Ordered) off(ns int64) { o.OffNS = max(o.OffNS, ns, -ns) }
 // entered says whether a row's entry is placed.
 func (o *ordering) entered(p Place) bool {
 	if p.Thread < 0 {
-		return o.slots[p.Row].told
+		return o.slots[p.Row].known
 	}
 	s := &o.states[p.Thread]
 	return p.Row < s.row || p.Row == s.row && s.entered
@@ -426,7 +426,7 @@ func (o *ordering) advance(number int32) {
 		}
 		m.latest = append(m.latest, ns)
 		if k == len(members)-1 {
-			for _, to := range m.tellTo {
+			for _, to := range m.waiters {
 				o.send(to, ns)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// centre shifts the clocks by constants, so that they agree to within what they drift during the run.
-func (s *solver) centre() error {
+// center shifts the clocks by constants, so that they agree to within what they drift during the run.
+func (s *solver) center() error {
 	for _, p := range s.pairs {
 		p.clear(1)
 	}

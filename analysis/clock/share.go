@@ -68,7 +68,7 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	parts := make([][]float64, members)
 	for i := range parts {
 		for _, p := range part(i) {
-			parts[i] = p.tell(parts[i])
+			parts[i] = p.encode(parts[i])
 		}
 	}
 	theirs, err := team.Exchange(s.in.Team, parts)
@@ -78,12 +78,12 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	mine := part(s.in.Team.Rank())
 	for _, list := range theirs {
 		for _, p := range mine {
-			list = p.hear(list, at)
+			list = p.decode(list, at)
 		}
 	}
 	var best []float64
 	for _, p := range mine {
-		best = p.tell(best)
+		best = p.encode(best)
 	}
 	all, err := team.Gather(s.in.Team, best)
 	if err != nil {
@@ -91,22 +91,22 @@ func (s *solver) sharePoints(at func(knot int) float64) error {
 	}
 	for i, list := range all {
 		for _, p := range part(i) {
-			list = p.hear(list, at)
+			list = p.decode(list, at)
 		}
 	}
 	return nil
 }
 
-// tell appends a pair's points.
-func (p *pair) tell(list []float64) []float64 {
+// encode appends a pair's points.
+func (p *pair) encode(list []float64) []float64 {
 	for k := range p.lower {
 		list = append(list, p.lower[k].x, p.lower[k].value, p.upper[k].x, p.upper[k].value)
 	}
 	return list
 }
 
-// hear adds points that another member has told, and returns what follows them.
-func (p *pair) hear(list []float64, at func(knot int) float64) []float64 {
+// decode adds points that another member has told, and returns what follows them.
+func (p *pair) decode(list []float64, at func(knot int) float64) []float64 {
 	for k := range p.lower {
 		if low := (point{list[0], list[1]}); !math.IsInf(low.value, 0) {
 			p.atLeast(k, at(k), low)

@@ -265,7 +265,7 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	s.stage("link")
 	s.link(byCells)
 	s.findCores()
-	if err := s.tellStates(); err != nil {
+	if err := s.sendStates(); err != nil {
 		return nil, err
 	}
 	s.link(bySamples)
@@ -280,7 +280,7 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	}
 	s.stage("join")
 	s.resolveCores()
-	if err := s.tellStates(); err != nil {
+	if err := s.sendStates(); err != nil {
 		return nil, err
 	}
 	s.link(byPoints)
@@ -296,8 +296,8 @@ func (s *sharedGrid) cluster() (*Result, error) {
 	return s.label(number, clusters)
 }
 
-// tellStates tells the others which points of open cells are core points.
-func (s *sharedGrid) tellStates() error {
+// sendStates tells the others which points of open cells are core points.
+func (s *sharedGrid) sendStates() error {
 	parts := make([][]pointState, s.Size())
 	for m, list := range s.halo.out {
 		for _, c := range list {

@@ -52,7 +52,7 @@ func (g *gauge) node(nd int32, begin, end, sure int) {
 		g.node(x.right, first, last, sure)
 	default:
 		for i := x.begin; i < x.end; i++ {
-			g.judge(i, first, last, sure)
+			g.classify(i, first, last, sure)
 		}
 	}
 	g.list = g.list[:first]
@@ -77,8 +77,8 @@ func (g *gauge) narrow(nd, other int32, sure, unsure int) (int, int) {
 	return sure, unsure
 }
 
-// judge judges a cell.
-func (g *gauge) judge(i int32, begin, end, sure int) {
+// classify judges a cell.
+func (g *gauge) classify(i int32, begin, end, sure int) {
 	unsure := 0
 	for k := begin; k < end && sure < g.minPts; k++ {
 		sure, unsure = g.look(i, g.list[k], sure, unsure)

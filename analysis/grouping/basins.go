@@ -14,7 +14,7 @@ func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int)
 	resolution := max(o.Floor(), p.Least) // cells tell no less
 	if !b.Alone {
 		resolution = b.Eps
-		if !p.Judged() { // nobody sees whether a small or a thin one is a kind
+		if !p.ByOrder() { // nobody sees whether a small or a thin one is a kind
 			own.MinPts = o.minPts(ofGroup)
 			if floor := o.Floor(); floor > 0 {
 				resolution = min(resolution, floor)
@@ -51,5 +51,5 @@ func (k *kinding) findDensities(p *kinds.Proposal, basins []*group) error {
 	if err := k.agree(err); err != nil {
 		return err
 	}
-	return k.tellDensities(basins, mine)
+	return k.shareDensities(basins, mine)
 }

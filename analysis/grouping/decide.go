@@ -76,7 +76,7 @@ func (d *Decided) Adopt(r *Result, ids [][]int32) {
 		k := &r.Clusters[i]
 		k.Kind = ids[k.Group][k.Kind]
 	}
-	d.of.account(r, ids)
+	d.of.summarize(r, ids)
 }
 
 func (p *Proposed) workers() int { return max(1, p.Workers) }

@@ -354,7 +354,7 @@ func (f *field) keep(tiny int64) {
 }
 
 // basins finds those of all strata, the cells of each, and of each burst here the number of its basin.
-func (l *local) basins(c *crew, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, in []Cells, of []int32) {
+func (l *local) basins(c *executor, strata int, scales []float64, tiny func(bursts int64) int64) (basins []Basin, in []Cells, of []int32) {
 	list := l.strataCells(c, strata)
 	found := make([]*seeker, strata)
 	sizes := make([]int, strata)

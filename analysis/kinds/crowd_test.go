@@ -15,7 +15,7 @@ func (m *made) judgedIn(crowded bool, threads, bursts, leaves int, p planting) *
 	for _, leaf := range leafOf {
 		list[leaf].Bursts++
 	}
-	v, _ := (&Proposal{local: l, crew: c, strata: 1, o: Options{Crowded: crowded}}).judge(list, leafOf)
+	v, _ := (&Proposal{local: l, exec: c, strata: 1, o: Options{Crowded: crowded}}).evaluate(list, leafOf)
 	return v
 }
 

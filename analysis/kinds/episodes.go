@@ -24,7 +24,7 @@ type episodes struct {
 }
 
 // episodes counts them, of all members.
-func (p *Proposal) episodes(c *crew, leaves []Leaf) *episodes {
+func (p *Proposal) episodes(c *executor, leaves []Leaf) *episodes {
 	l := p.local
 	e := &episodes{place: make([]int32, len(leaves)), begin: make([]int32, len(leaves))}
 	members := make([][]int32, p.strata)

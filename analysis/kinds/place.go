@@ -65,18 +65,18 @@ func saltsOf(groups int) [][placeWays]uint64 {
 // A placing is the bursts of groups with several kinds, and what comes in their contexts.
 type placing struct {
 	*local
-	c      *crew
-	kindOf []int32 // per burst; None = noise
-	salts  [][placeWays]uint64
-	kinds  []kindAt
-	number []int32   // by kind: among those of its group
-	of     [][]int32 // by group: its kinds
-	here   *slots    // of this member's bursts
-	shared *slots    // of all members'
-	tops   []slotTop // by slot that all members share
-	grams  *grams
-	told   map[[2]int32]bool
-	spread [][]spread // by kind: along each dimension, and in length
+	c        *executor
+	kindOf   []int32 // per burst; None = noise
+	salts    [][placeWays]uint64
+	kinds    []kindAt
+	number   []int32   // by kind: among those of its group
+	of       [][]int32 // by group: its kinds
+	here     *slots    // of this member's bursts
+	shared   *slots    // of all members'
+	tops     []slotTop // by slot that all members share
+	grams    *grams
+	distinct map[[2]int32]bool
+	spread   [][]spread // by kind: along each dimension, and in length
 }
 
 // A kindAt is where the bursts of a kind lie.
@@ -90,8 +90,8 @@ type kindAt struct {
 }
 
 // place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places tell it from the next, NaN for one that is alone.
-func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
-	p := &placing{local: l, c: c, kindOf: kindOf, told: make(map[[2]int32]bool)}
+func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
+	p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 	p.measure(kinds)
 	predicted := slices.Repeat([]float64{math.NaN()}, kinds)
 	if !p.noiseOfSingles() {
@@ -114,7 +114,7 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 			c.halted()
 		}
 		moves := p.propose(open, least)
-		if !team.Must(team.Any(c.Crew, slices.ContainsFunc(open, func(list []int32) bool { return len(list) > 0 }))) {
+		if !team.Must(team.Any(c.Panicking, slices.ContainsFunc(open, func(list []int32) bool { return len(list) > 0 }))) {
 			for _, x := range moves {
 				p.kindOf[x.burst] = x.kind
 			}
@@ -127,7 +127,7 @@ func (l *local) place(c *crew, kindOf []int32, kinds int) []float64 {
 
 // predict finds how far places tell each kind from the nearest others of its group. Where other calls or instructions tell two apart nobody asks order.
 func (p *placing) predict(predicted []float64) {
-	j := &judge{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
+	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {
 		if len(group) < 2 {
 			continue
@@ -343,20 +343,20 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	wanted := make([][]change, len(open))
 	workers.Chunks(len(open), len(open), func(_, from, to int) {
 		for w := from; w < to; w++ {
-			stay := open[w][:0]
+			undecided := open[w][:0]
 			for _, i := range open[w] {
 				kind, share := p.best(int(i))
 				switch {
 				case kind == None:
-					stay = append(stay, i)
+					undecided = append(undecided, i)
 				case kind == p.kindOf[i]:
 				case share >= least && p.mayBe(int(i), kind):
 					wanted[w] = append(wanted[w], change{i, kind})
 				default:
-					stay = append(stay, i)
+					undecided = append(undecided, i)
 				}
 			}
-			open[w] = stay
+			open[w] = undecided
 		}
 	})
 	n := 0
@@ -366,7 +366,7 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	moves = make([]change, 0, n)
 	for _, list := range wanted {
 		for _, x := range list {
-			if p.tells(x.kind, p.kindOf[x.burst]) {
+			if p.distinguishes(x.kind, p.kindOf[x.burst]) {
 				moves = append(moves, x)
 			}
 		}
@@ -379,7 +379,7 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 func (p *placing) best(i int) (kind int32, share float64) {
 	kind = None
 	group := p.of[p.Group[i]]
-	told := math.Inf(-1)
+	highest := math.Inf(-1)
 	contexts, known := p.contexts(i)
 	for _, x := range contexts[:known] {
 		top, most := p.tops[x.slot].kind, p.tops[x.slot].n
@@ -387,8 +387,8 @@ func (p *placing) best(i int) (kind int32, share float64) {
 			most--
 		}
 		v, usual := float64(most)/float64(x.n+placeDoubt), p.kinds[group[top]].share
-		if tells := (v - usual) * math.Abs(v-usual) / usual; tells > told {
-			kind, share, told = group[top], v, tells
+		if score := (v - usual) * math.Abs(v-usual) / usual; score > highest {
+			kind, share, highest = group[top], v, score
 		}
 	}
 	if own := p.kindOf[i]; own != None && kind != None && kind != own {

@@ -27,7 +27,7 @@ func (m *made) decide(t *testing.T, workers, leaves int, leafOf []int32) *Decisi
 			list[leaf].Bursts++
 		}
 	}
-	d, err := (&Proposal{local: l, crew: c, strata: 1}).Decide(list, slices.Clone(leafOf))
+	d, err := (&Proposal{local: l, exec: c, strata: 1}).Decide(list, slices.Clone(leafOf))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func drawn(t testing.TB) *rand.Rand {
 }
 
 // alone is a crew of one member.
-func alone(workers int) *crew { return &crew{team.Crew{}, workers, nil} }
+func alone(workers int) *executor { return &executor{team.Panicking{}, workers, nil} }
 
 // What a counter counts is what a map counts, in ascending order, and so are merged parts of it.
 func TestTablesCountLikeMaps(t *testing.T) {

@@ -40,7 +40,7 @@ type Reason struct {
 }
 
 // reason is why a pair is one, or two.
-func (j *judge) reason(p *pair) Reason {
+func (j *evaluator) reason(p *pair) Reason {
 	r := Reason{By: ByChance, Foretold: p.foretold, Share: p.share, Distance: p.distance, Few: min(j.bursts[p.a], j.bursts[p.b]) < few, Everywhere: p.everywhere}
 	switch {
 	case !p.apart:

@@ -12,7 +12,7 @@ import (
 // before. Fewer than five are disturbances, and so are fewer than nine at the begin and at the end.
 const (
 	around    = 9
-	stays     = around/2 + 1
+	lasting   = around/2 + 1
 	changedBy = 1. / 8 // of an iteration's time
 )
 
@@ -106,7 +106,7 @@ func (c *changes) find() []int {
 				at = i
 			}
 		}
-		if at = c.border(at); len(list) == 0 || at-list[len(list)-1] >= stays {
+		if at = c.border(at); len(list) == 0 || at-list[len(list)-1] >= lasting {
 			list = append(list, at)
 		}
 	}

@@ -46,7 +46,7 @@ type delimiter struct {
 	atAnchors   bool  // one is before seven in eight
 	lead        int32 // bursts that come before each: iterations begin with them
 	match       match // of all threads
-	judged      match // by the symbols, where calls are what is seen
+	bySymbols   match // by the symbols, where calls are what is seen
 }
 
 // agreement is the share of the pieces' time that is as in most of them.
@@ -60,7 +60,7 @@ func (d *delimiter) explained() float64 { return float64(d.match.coverNS) * d.ag
 // good says that the pieces are alike, and by their symbols not much less so than by their calls.
 func (d *delimiter) good() bool {
 	calls := shareOf(d.match.same, d.match.whole())
-	own, first := shareOf(d.judged.same, d.judged.rest), shareOf(d.judged.usual, d.judged.first)
+	own, first := shareOf(d.bySymbols.same, d.bySymbols.rest), shareOf(d.bySymbols.usual, d.bySymbols.first)
 	return d.agreement() >= alikePieces && calls.bursts >= likeBursts && calls.time >= likeTime &&
 		own.bursts >= likeBursts*calls.bursts && own.time >= likeTime*calls.time && first.bursts >= likeFirst
 }
@@ -68,7 +68,7 @@ func (d *delimiter) good() bool {
 // delimit takes iterations between delimiters, by any of the ways that were gone, where they explain clearly more than those found so far; or as much in fewer phases, where what repeats is
 // broken; or as much, where iterations found so far are loose.
 func (f *finder) delimit(ways []way) {
-	found := f.told(&f.way)
+	found := f.summarize(&f.way)
 	if found.phases == 1 && found.time*delimitedMore >= 1 && !found.loose {
 		return
 	}
@@ -81,7 +81,7 @@ func (f *finder) delimit(ways []way) {
 		}
 		f.findLeads(w, list)
 		d := f.delimited(w, list)
-		x := f.told(&d)
+		x := f.summarize(&d)
 		if x.time > found.time*more || x.phases > 0 && x.time*explainedMore >= found.time && (found.broken && x.phases < found.phases || found.loose && x.phases <= found.phases) {
 			f.way, found, more = d, x, explainedMore
 		}
@@ -89,14 +89,14 @@ func (f *finder) delimit(ways []way) {
 }
 
 // What is told of a run: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
-type told struct {
+type summary struct {
 	time   float64
 	phases int64
 	broken bool // what repeats has parts with damage between
 	loose  bool // iterations have nothing in common that comes as often in each: rows of steps that by chance look alike once loops within are folded
 }
 
-func (f *finder) told(w *way) told {
+func (f *finder) summarize(w *way) summary {
 	turns := f.turns(w)
 	values := []int64{0, 0, 0, 0} // bits of numbers that are not negative are in the order of these
 	if n := w.reference.sequence; n >= 0 && f.Mine(w.sequences[n].threads[0]) {
@@ -115,7 +115,7 @@ func (f *finder) told(w *way) told {
 		values[3] = int64(truth(slices.ContainsFunc(list, func(s section) bool { return c.loose(view, s.begins) })))
 	}
 	f.Reduce(team.Max, values)
-	return told{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
+	return summary{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
 }
 
 // loose says that no symbol comes as often in nearly all of some iterations: in a block from the middle.
@@ -166,7 +166,7 @@ func shareMatches(list []delimiter) {
 	}
 	shared := slices.Clone(list)
 	for i, k := range from {
-		list[i].match, list[i].judged = shared[k].match, shared[k].judged
+		list[i].match, list[i].bySymbols = shared[k].match, shared[k].bySymbols
 	}
 }
 
@@ -354,7 +354,7 @@ func (f *finder) matchSome(w *way, list []delimiter) int64 {
 	}
 	f.reduceMatches(sums)
 	for k := range list {
-		list[k].match, list[k].judged = sums[2*k], sums[2*k+1]
+		list[k].match, list[k].bySymbols = sums[2*k], sums[2*k+1]
 	}
 	return allNS[0]
 }

@@ -42,7 +42,7 @@ func check(threads []Thread, calls []uint32) error {
 
 // A finder holds what is known of the run on the way to its phases.
 type finder struct {
-	team.Crew
+	team.Panicking
 	threads    []Thread
 	workers    int
 	anchors    int        // of the thread that has most
@@ -80,7 +80,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	if err := team.Explain(o.Team, check(threads, o.Calls)); err != nil {
 		return nil, err
 	}
-	f := &finder{Crew: team.Crew{Threads: o.Team}, threads: slices.Clone(threads), workers: max(1, o.Workers), result: &Result{}}
+	f := &finder{Panicking: team.Panicking{Threads: o.Team}, threads: slices.Clone(threads), workers: max(1, o.Workers), result: &Result{}}
 	earliest, most := []int64{math.MaxInt64}, []int64{math.MinInt64, 0, 0, 0}
 	last, anchors, bursts, symbols := &most[0], &most[1], &most[2], &most[3]
 	for i := range threads {
@@ -222,11 +222,11 @@ func (f *finder) solve(w *way, s *sequence, m *model) {
 	n := w.pool.Get().(*numbering)
 	seq, symbols := n.tokens(&m.view)
 	w.pool.Put(n)
-	judged := seq.kind
+	compared := seq.kind
 	if w.byCalls {
-		judged = f.kindsOf(&m.own)
+		compared = f.kindsOf(&m.own)
 	}
-	s.solve(&m.view, seq, symbols, judged)
+	s.solve(&m.view, seq, symbols, compared)
 	if len(w.delimiters) > 0 {
 		s.delimit(&m.view, w)
 	}

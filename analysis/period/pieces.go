@@ -87,7 +87,7 @@ func (p *pieces) matchBlock(m *match, symbols []uint32, durationNS []int64, cuts
 		}
 	}
 	for _, s := range p.touched {
-		m.judge(p.counts[s][:n], p.ns[s][:n])
+		m.addSymbol(p.counts[s][:n], p.ns[s][:n])
 	}
 	m.coverNS += m.rest.ns - before
 }
@@ -114,8 +114,8 @@ func (p *pieces) count(symbols []uint32, durationNS []int64, cuts []int32, witho
 	}
 }
 
-// judge adds what pieces have of one symbol.
-func (m *match) judge(counts []int32, ns []int64) {
+// addSymbol adds what pieces have of one symbol.
+func (m *match) addSymbol(counts []int32, ns []int64) {
 	usual := medianCount(counts)
 	all := amount{}
 	for k, c := range counts {

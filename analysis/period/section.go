@@ -36,7 +36,7 @@ const damagedIterations = 2
 const worthAPhase = 1. / 100
 
 // sections gives the parts of the thread that are iterations, in the order of time.
-func (f *folder) sections(t *Thread, judged []int32) []section {
+func (f *folder) sections(t *Thread, compared []int32) []section {
 	list := f.join()
 	list = f.rejoin(slices.DeleteFunc(list, func(s section) bool { return !f.worth(&s) }))
 	for i := range list {
@@ -55,7 +55,7 @@ func (f *folder) sections(t *Thread, judged []int32) []section {
 		}
 		f.widen(s, t, end, next)
 		f.byDurations(s)
-		if s.iterations() >= 3 && f.regular(s, judged) {
+		if s.iterations() >= 3 && f.regular(s, compared) {
 			end = s.to
 			kept = append(kept, *s)
 		}
@@ -105,8 +105,8 @@ func (s *section) usual() float64 {
 const alike = 11. / 12
 
 // regular says that the bursts of iterations are mostly those of others.
-func (f *folder) regular(s *section, judged []int32) bool {
-	x := f.inside(judged)
+func (f *folder) regular(s *section, compared []int32) bool {
+	x := f.inside(compared)
 	return x.agreement(spans(s.begins)) >= alike
 }
 

@@ -138,17 +138,17 @@ func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 			groups[l] = append(groups[l], int32(t))
 		}
 	}
-	centres := make([][]float64, len(groups))
+	centroids := make([][]float64, len(groups))
 	for g, threads := range groups {
-		centres[g] = v.mean(threads)
+		centroids[g] = v.mean(threads)
 	}
 	for t := range labels {
 		if !apart[t] {
 			continue
 		}
 		best := 0
-		for g := range centres {
-			if distance2(v.row(int32(t)), centres[g]) < distance2(v.row(int32(t)), centres[best]) {
+		for g := range centroids {
+			if distance2(v.row(int32(t)), centroids[g]) < distance2(v.row(int32(t)), centroids[best]) {
 				best = g
 			}
 		}
@@ -174,10 +174,10 @@ func (c *Classes) assign(v *vectors, labels []int32) (apart []bool) {
 func (c *Classes) describe(r *Ranks, v *vectors, i int, apart []bool, m spread) {
 	class := &c.Classes[i]
 	core := slices.DeleteFunc(slices.Clone(class.Threads), func(t int32) bool { return apart[t] })
-	centre := v.mean(core)
+	centroid := v.mean(core)
 	best := core[0]
 	for _, t := range core[1:] {
-		if distance2(v.row(t), centre) < distance2(v.row(best), centre) {
+		if distance2(v.row(t), centroid) < distance2(v.row(best), centroid) {
 			best = t
 		}
 	}

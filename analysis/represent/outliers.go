@@ -88,7 +88,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 	for i := range c.Classes {
 		class := &c.Classes[i]
 		core := slices.DeleteFunc(slices.Clone(class.Threads), func(t int32) bool { return apart[t] })
-		centre := v.mean(core)
+		centroid := v.mean(core)
 		floor := o.Floor
 		if len(class.Threads) < ownSpread {
 			floor *= highest
@@ -98,7 +98,7 @@ func (c *Classes) findOutliers(r *Ranks, v *vectors, apart []bool, medians []spr
 			if int(t) == class.Exemplar {
 				continue
 			}
-			u := Unlike{Thread: int(t), Class: i, Distance: math.Sqrt(distance2(v.row(t), centre))}
+			u := Unlike{Thread: int(t), Class: i, Distance: math.Sqrt(distance2(v.row(t), centroid))}
 			if u.differs(r, v, medians[i], floor) {
 				list = append(list, u)
 			}

@@ -26,13 +26,13 @@ func (f *finder) shown() {
 	busiest := make([]foremost, len(list))
 	for i, t := range list {
 		busiest[i] = noneYet
-		if f.run.crew.Mine(int(t)) {
+		if f.run.team.Mine(int(t)) {
 			busiest[i] = f.run.busiest(stretches, int(t))
 		}
 	}
 	type place struct{ stretch, piece int }
 	taken := make(map[place]int) // by where it is: the window
-	for i, x := range foremostOf(f.run.crew, busiest) {
+	for i, x := range foremostOf(f.run.team, busiest) {
 		if x == noneYet {
 			continue // it has no burst
 		}

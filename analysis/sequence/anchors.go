@@ -141,18 +141,18 @@ func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
 			asked[to] = append(asked[to], x.Event)
 		}
 	}
-	heard, err := team.Exchange(a.Team, asked)
+	received, err := team.Exchange(a.Team, asked)
 	if err != nil {
 		return nil, err
 	}
 	members := make(map[uint64]int)
-	for _, events := range heard {
+	for _, events := range received {
 		for _, event := range events {
 			members[event]++
 		}
 	}
 	answers := make([][]bool, size)
-	for rank, events := range heard {
+	for rank, events := range received {
 		for _, event := range events {
 			answers[rank] = append(answers[rank], members[event] == len(a.members))
 		}

@@ -47,7 +47,7 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 		}
 		begin = end
 	}
-	heard, err := team.Exchange(a.Team, told)
+	received, err := team.Exchange(a.Team, told)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 		a.first = ends[me-1]
 	}
 	mine := segments[a.first:ends[me]]
-	wanted := a.merge(mine, heard)
+	wanted := a.merge(mine, received)
 	return mine, a.fetch(segments, mine, wanted)
 }
 
@@ -94,7 +94,7 @@ type want struct {
 }
 
 // merge makes one piece of those of all members that are alike, and returns by member those of which it has the labels.
-func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
+func (a *aligner) merge(mine []segment, received [][]uint64) [][]want {
 	type key struct {
 		hash   Hash
 		length uint64
@@ -104,14 +104,14 @@ func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 		rank, at int32 // who has the labels, and where
 	}
 	me := int32(a.Team.Rank())
-	wanted := make([][]want, len(heard))
+	wanted := make([][]want, len(received))
 	places := make(map[key]int)
 	var all []known
 	for s := range mine {
 		own := mine[s].pieces
 		clear(places)
 		all = all[:0]
-		for rank, words := range heard {
+		for rank, words := range received {
 			pieces := int(words[0])
 			words = words[1:]
 			for i := range pieces {
@@ -129,7 +129,7 @@ func (a *aligner) merge(mine []segment, heard [][]uint64) [][]want {
 					x.rank, x.labels = me, own[i].labels
 				}
 			}
-			heard[rank] = words[4*pieces:]
+			received[rank] = words[4*pieces:]
 		}
 		merged := make([]piece, len(all))
 		for i, x := range all {

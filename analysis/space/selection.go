@@ -93,7 +93,7 @@ func (s *Space) Select(f Filter) (*Selection, error) {
 	parts := make([]tally, max(1, s.Workers))
 	workers.Chunks(len(sel.Status), s.Workers, func(w, from, to int) {
 		for row := from; row < to; row++ {
-			status := sel.judge(s, row, sel.MinNS)
+			status := sel.classify(s, row, sel.MinNS)
 			sel.Status[row] = status
 			parts[w].add(status, 1, s.columns.DurationNS[row])
 		}
@@ -161,13 +161,13 @@ func (s *Space) Readmit(sel *Selection, rows []int32) error {
 	for _, row := range rows {
 		duration := s.columns.DurationNS[row]
 		change.add(sel.Status[row], -1, -duration)
-		sel.Status[row] = sel.judge(s, int(row), 0)
+		sel.Status[row] = sel.classify(s, int(row), 0)
 		change.add(sel.Status[row], 1, duration)
 	}
 	return sel.change(s.team, &change)
 }
 
-func (sel *Selection) judge(s *Space, row int, minNS int64) Status {
+func (sel *Selection) classify(s *Space, row int, minNS int64) Status {
 	switch {
 	case s.unread(row):
 		return Missing

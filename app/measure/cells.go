@@ -50,11 +50,11 @@ func (c *Cells) keep(o grouping.Options, log *slog.Logger) (*agent.Cells, error)
 	if !o.Filter.Auto {
 		config.MinNS = o.Filter.MinNS
 	}
-	keeper, err := cells.New(config)
+	cellStore, err := cells.New(config)
 	if err != nil {
 		return nil, hint.With(err, "give a side that fits the dimensions with --cell-side, or leave it and --dims out")
 	}
-	return &agent.Cells{Keeper: keeper, Spec: c.spec(o)}, nil
+	return &agent.Cells{Store: cellStore, Spec: c.spec(o)}, nil
 }
 
 // agree says what is wrong where an agent was not told to keep its bursts as the collector expects it.

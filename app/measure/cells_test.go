@@ -26,7 +26,7 @@ import (
 func startKept(t *testing.T, run, journal string) *collector.Collector {
 	t.Helper()
 	c, err := collector.Start(collector.Config{
-		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Stay: time.Hour,
+		Journal: journal, Run: run, Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: new(Cells).spec(byDuration), Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +105,7 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	if units+set.Missing.Bursts+set.Short.Bursts != set.Bursts {
 		t.Errorf("%d bursts in cells, %+v without data, %+v short, of %d", units, set.Missing, set.Short, set.Bursts)
 	}
-	if told := c.Cells().Told(); len(told) != 1 || told[0].Lost > 0 {
+	if told := c.Cells().AgentStates(); len(told) != 1 || told[0].Lost > 0 {
 		t.Errorf("agents: %+v", told)
 	}
 }
@@ -123,7 +123,7 @@ func TestRefusedMode(t *testing.T) {
 	} {
 		c, err := collector.Start(collector.Config{
 			Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Cells: tt.wants,
-			Tell: func(text, advice string) {
+			Notify: func(text, advice string) {
 				mu.Lock()
 				defer mu.Unlock()
 				told = append(told, text+"; "+advice)
@@ -170,7 +170,7 @@ func TestOutsideOfCells(t *testing.T) {
 	}
 	o, cells := grouping.Options{Dims: dims}, &Cells{Side: 2.0 * burst / (1 << 31)}
 	c, err := collector.Start(collector.Config{
-		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Stay: time.Hour,
+		Journal: filepath.Join(t.TempDir(), "journal"), Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: o, Cells: cells.spec(o), Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestOutsideOfCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told := c.Cells().Told(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
+	if told := c.Cells().AgentStates(); len(f.Agents) != 1 || len(told) != 1 || told[0].Outside != outside || set.Missing.Bursts != outside || set.Bursts != fits+outside {
 		t.Errorf("agents told %+v; %d bursts, %+v lack data", told, set.Bursts, set.Missing)
 	}
 	c.Release()

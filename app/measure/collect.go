@@ -69,7 +69,7 @@ func Collect(c CollectConfig) error {
 	}
 	col, err := collector.Start(collector.Config{
 		Team: c.Team, Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Listen: c.Listen, Web: c.Web, Command: rendezvous.CommandCollect, Version: c.Program.Version,
-		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Agents: c.Agents, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Linger: c.Keep.linger(), Notify: notify, Log: c.Log,
 	})
 	if err != nil {
 		return hint.With(err, startAdvice(err, out))
@@ -186,8 +186,8 @@ func startAdvice(err error, out string) string {
 	return "name addresses of this host with --listen and --http, port 0 for any, and a run directory that you may write to with --out"
 }
 
-// tell tells the user something while the job runs.
-func tell(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
+// notify tells the user something while the job runs.
+func notify(text, advice string) { fmt.Fprintf(words, "moriens: %s\nhint: %s\n", text, advice) }
 
 // announce says what is collected, and what else is needed.
 func announce(col *collector.Collector, out string) {

@@ -42,8 +42,8 @@ const hurriedTimeout = 12 * time.Second
 
 func (k *Keep) timeout() time.Duration { return cmp.Or(k.Timeout, DefaultTimeout) }
 
-// stay is how long agents that are done stay for what they may be asked about windows.
-func (k *Keep) stay() time.Duration { return k.timeout() }
+// linger is how long agents that are done stay for what they may be asked about windows.
+func (k *Keep) linger() time.Duration { return k.timeout() }
 
 // An output is where people read what a run came to.
 type output struct{ summary, troubles io.Writer }

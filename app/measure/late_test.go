@@ -131,7 +131,7 @@ func preloadAfterTheEnd(t *testing.T, full bool) {
 	if err := os.MkdirAll(rings, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	c, err := collector.Start(collector.Config{Journal: filepath.Join(out, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Stay: patience, Log: quiet})
+	c, err := collector.Start(collector.Config{Journal: filepath.Join(out, rundir.JournalDir), Run: run, Listen: "127.0.0.1:0", Command: rendezvous.CommandPreload, Linger: patience, Log: quiet})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -151,7 +151,7 @@ func TestMessagesOfThreads(t *testing.T) {
 // Receives of which MPI does not tell the sender take what one sender alone has sent too many; where that is not certain they have no lines.
 func TestUntoldReceives(t *testing.T) {
 	t.Parallel()
-	const untold, room = 2, 64
+	const unrecorded, room = 2, 64
 	for _, c := range []struct {
 		name          string
 		sends, normal [2]int // of ranks 0 and 1: messages to rank 2, and how many of them it receives by name
@@ -189,8 +189,8 @@ func TestUntoldReceives(t *testing.T) {
 							receive(int32(from), 1, c.bytes-uint64(from))
 						}
 					}
-					for range untold {
-						receive(shmabi.RankAny, c.tag, shmabi.BytesUntold)
+					for range unrecorded {
+						receive(shmabi.RankAny, c.tag, shmabi.BytesUnknown)
 					}
 				}
 				p.Finalize()

@@ -79,7 +79,7 @@ func TestWindowsMatchByOrdinals(t *testing.T) {
 	t.Parallel()
 	const ranks, iterations = 3, 1200
 	c, err := collector.Start(collector.Config{
-		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Stay: time.Hour,
+		Journal: t.TempDir() + "/journal", Run: "run1", Listen: "127.0.0.1:0", Log: quiet, Options: byDuration, Linger: time.Hour,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -162,9 +162,9 @@ func (p *preload) meet(signals <-chan os.Signal) (meeting, error) {
 			lastSeen = time.Now()
 		}
 		switch gone := time.Since(lastSeen); {
-		case !ranks.came() && gone > nobodyAfter && ranks.unread != nil:
+		case !ranks.started() && gone > nobodyAfter && ranks.unread != nil:
 			return m, hint.With(fmt.Errorf("what ranks recorded cannot be read: %w", ranks.unread), "library and moriens program must be of one version; MORIENS_BIN names the program")
-		case !ranks.came() && gone > nobodyAfter:
+		case !ranks.started() && gone > nobodyAfter:
 			if retired, err := ranks.retire(); retired || err != nil {
 				return m, cmp.Or(err, errNobody)
 			}
@@ -218,14 +218,14 @@ func (w *watched) look() error {
 	return nil
 }
 
-// came says whether a rank has come, be it that it cannot record: the results are to know of it.
-func (w *watched) came() bool { return len(w.processes) > 0 || w.faulted }
+// started says whether a rank has come, be it that it cannot record: the results are to know of it.
+func (w *watched) started() bool { return len(w.processes) > 0 || w.faulted }
 
 // retire gives the ranks up, and says whether that holds: none has come at the last moment.
 func (w *watched) retire() (bool, error) {
 	return w.directory.Retire(func() (bool, error) {
 		err := w.look()
-		return w.came() || w.starting > 0 || w.unread != nil, err
+		return w.started() || w.starting > 0 || w.unread != nil, err
 	})
 }
 
@@ -298,7 +298,7 @@ func (p *preload) host(signals <-chan os.Signal, dir string) error {
 	defer p.logTo(filepath.Join(dir, LogFile))()
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(dir, rundir.JournalDir), Run: p.Run, Listen: p.listen(), Command: rendezvous.CommandPreload,
-		Version: p.Program.Version, Options: p.Options, Cells: p.Cells.spec(p.Options), Given: p.Given, Stay: p.Keep.stay(), Log: p.Log,
+		Version: p.Program.Version, Options: p.Options, Cells: p.Cells.spec(p.Options), Given: p.Given, Linger: p.Keep.linger(), Log: p.Log,
 	})
 	if err != nil {
 		if !errors.Is(err, journal.ErrInUse) { // of which agents of other nodes would wait
@@ -481,7 +481,7 @@ func (p *preload) node(find uplink.Find, dir string, shared bool) (*agent.Node, 
 	}
 	config := agent.Config{
 		Run: p.Run, Cells: kept, Shm: p.Shm, Rings: p.Rings, Find: find, Spool: p.Spool.Dir, SpoolMax: p.Spool.Max, RunDir: dir, KeepWork: p.Spool.Keep, Shared: shared,
-		Idle: preloadIdle, Grace: preloadGrace, Came: true, Version: p.Program.Version, Log: p.Log,
+		Idle: preloadIdle, Grace: preloadGrace, Started: true, Version: p.Program.Version, Log: p.Log,
 	}
 	if !shared || p.Alone { // the collector of other nodes' agents minds it
 		config.Procs = runtime.GOMAXPROCS

@@ -216,7 +216,7 @@ func (c *RunConfig) start(out string) (*parts, error) {
 	col, err := collector.Start(collector.Config{
 		Journal: filepath.Join(out, rundir.JournalDir), Run: rendezvous.NewRun(), Launcher: c.Command,
 		Listen: rendezvous.NewSocket(), Web: c.Web, Command: rendezvous.CommandRun,
-		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Stay: c.Keep.stay(), Tell: tell, Log: c.Log,
+		Version: c.Program.Version, Options: c.Options, Cells: c.Cells.spec(c.Options), Given: c.Given, Linger: c.Keep.linger(), Notify: notify, Log: c.Log,
 	})
 	if err != nil {
 		os.Remove(out) // only if empty

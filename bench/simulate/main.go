@@ -74,7 +74,7 @@ func (o *options) run(out io.Writer) error {
 	if err := printTables(out, ends); err != nil {
 		return err
 	}
-	return judged(ends)
+	return failures(ends)
 }
 
 // apart measures in another process.
@@ -92,8 +92,8 @@ func (o *options) apart(j job, side float64) (*end, error) {
 	return e, nil
 }
 
-// judged is an error if an end did not come to what was planted.
-func judged(ends []*end) error {
+// failures is an error if an end did not come to what was planted.
+func failures(ends []*end) error {
 	var errs []error
 	for _, e := range ends {
 		if e.Found < e.Kinds {

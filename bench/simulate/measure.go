@@ -53,14 +53,14 @@ type end struct {
 // A run is one at work.
 type run struct {
 	job
-	options *options
-	crowd   *crowd
-	centre  *cells.Centre
-	end     *end
-	latest  float64 // processor time when the present stage began
-	traffic cells.Way
-	sums    map[int32]int64 // bursts by label, of the agents' sums
-	dims    []space.Dim
+	options     *options
+	crowd       *crowd
+	coordinator *cells.Coordinator
+	end         *end
+	latest      float64 // processor time when the present stage began
+	traffic     cells.Way
+	sums        map[int32]int64 // bursts by label, of the agents' sums
+	dims        []space.Dim
 }
 
 // byFunction numbers call paths as a collector does: by function and frames, which here are the same in all processes.
@@ -100,7 +100,7 @@ func measure(j job, o *options) (*end, error) {
 	}
 	runtime.GC()
 	r.end.Resident, r.end.Peak, r.end.Heap = before.Resident, after.Peak, heapBytes()-heap
-	runtime.KeepAlive(r.centre)
+	runtime.KeepAlive(r.coordinator)
 	r.held()
 	return r.end, nil
 }
@@ -115,7 +115,7 @@ func heapBytes() float64 {
 func (r *run) held() {
 	var units []int
 	var bytes []int64
-	for _, k := range r.crowd.keepers {
+	for _, k := range r.crowd.stores {
 		s := k.Stats()
 		units, bytes = append(units, s.Units), append(bytes, s.Bytes)
 		r.end.PointBytes = max(r.end.PointBytes, s.PointsBytes)
@@ -148,7 +148,7 @@ func (r *run) took(name string, asked int) error {
 	s.CPU += now - r.latest - w.Seconds - w.CompressSeconds
 	s.add(w)
 	s.Asked += asked
-	traffic := r.centre.Traffic().All()
+	traffic := r.coordinator.Traffic().All()
 	s.Way.Down.Messages += traffic.Down.Messages - r.traffic.Down.Messages
 	s.Way.Down.Bytes += traffic.Down.Bytes - r.traffic.Down.Bytes
 	s.Way.Up.Messages += traffic.Up.Messages - r.traffic.Up.Messages
@@ -178,15 +178,15 @@ func (r *run) profiled() error {
 // all is the end: what the collector does of it.
 func (r *run) all() error {
 	ctx := context.Background()
-	r.centre = cells.New(r.crowd, slog.New(slog.DiscardHandler))
+	r.coordinator = cells.New(r.crowd, slog.New(slog.DiscardHandler))
 	if err := r.begin(); err != nil {
 		return err
 	}
-	set, err := r.centre.Survey(ctx, byFunction{})
+	set, err := r.coordinator.Survey(ctx, byFunction{})
 	if err != nil {
 		return err
 	}
-	if left := r.centre.Left(); len(left) > 0 {
+	if left := r.coordinator.Left(); len(left) > 0 {
 		return fmt.Errorf("agent %d is left out: %w", left[0].Agent, left[0].Err)
 	}
 	if err := r.took("survey", 1); err != nil {
@@ -194,27 +194,27 @@ func (r *run) all() error {
 	}
 	r.dims = set.Dims
 	set.MostSplit = r.options.split
-	result, err := microcell.Compute(*set, &source{run: r, from: r.centre.Source(ctx, runtime.NumCPU())}, r.partition())
+	result, err := microcell.Compute(*set, &source{run: r, from: r.coordinator.Source(ctx, runtime.NumCPU())}, r.partition())
 	if err != nil {
 		return err
 	}
 	if err := r.took("cluster", 0); err != nil {
 		return err
 	}
-	if err := r.centre.Label(ctx, result.Labels); err != nil {
+	if err := r.coordinator.Label(ctx, result.Labels); err != nil {
 		return err
 	}
 	if err := r.took("label", 1); err != nil {
 		return err
 	}
-	if err := r.centre.Sums(ctx, r.addUp); err != nil {
+	if err := r.coordinator.Sums(ctx, r.addUp); err != nil {
 		return err
 	}
 	if err := r.took("sums", 1); err != nil {
 		return err
 	}
 	r.describe(set, result)
-	return r.judge(result)
+	return r.check(result)
 }
 
 // partition is how a run's bursts are clustered by default; where all bursts are clustered too, without the automatic filter, which goes by the mean of a unit here.

@@ -59,7 +59,7 @@ func TestLostKind(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Found == e.Kinds || len(e.Lost) != e.Kinds-e.Found || judged([]*end{e}) == nil {
+	if e.Found == e.Kinds || len(e.Lost) != e.Kinds-e.Found || failures([]*end{e}) == nil {
 		t.Errorf("%d of %d, %q", e.Found, e.Kinds, e.Lost)
 	}
 }
@@ -109,7 +109,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &crowd{keepers: []*cells.Keeper{k}}
+	c := &crowd{stores: []*cells.Store{k}}
 	if err := c.Ask(t.Context(), 1, &moriensv1.CellsAsk{}, func(a *moriensv1.CellsAnswer) error {
 		if a.Error == "" || !a.Last {
 			t.Errorf("%v", a)
@@ -144,11 +144,11 @@ func TestTables(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if err := judged([]*end{&other}); err == nil || strings.Contains(err.Error(), "certified") {
+	if err := failures([]*end{&other}); err == nil || strings.Contains(err.Error(), "certified") {
 		t.Error(err)
 	}
 	other.Certificate.Exact = true
-	if err := judged([]*end{&other}); err == nil || !strings.Contains(err.Error(), "certified") {
+	if err := failures([]*end{&other}); err == nil || !strings.Contains(err.Error(), "certified") {
 		t.Error(err)
 	}
 	o.Agents, o.Sides = "1,2", "0,.5"

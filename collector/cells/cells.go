@@ -48,8 +48,8 @@ type Left struct {
 	Err   error
 }
 
-// A Told is what an agent has told of itself.
-type Told struct {
+// A AgentState is what an agent has told of itself.
+type AgentState struct {
 	Agent     uint64
 	Lost      uint64 // bursts that it knew before it was started again, and of which nothing is left
 	Outside   uint64 // bursts that no cell can hold, which count as lacking data
@@ -62,8 +62,8 @@ const askedAtOnce = 64
 // askedMost is how many labels, or sequences, one ask has at most, smaller in tests alone: agents take no message of more than 4 MiB, and a sequence takes 26 bytes.
 var askedMost = 1 << 17
 
-// A Centre knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
-type Centre struct {
+// A Coordinator knows the micro-cells of a run's agents. Its methods are not called concurrently, but for Traffic.
+type Coordinator struct {
 	agents Agents
 	log    *slog.Logger
 	nodes  map[uint64]*node
@@ -102,31 +102,31 @@ type placeKey struct {
 }
 
 // New returns a Centre that knows nothing yet.
-func New(agents Agents, log *slog.Logger) *Centre {
-	return &Centre{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
+func New(agents Agents, log *slog.Logger) *Coordinator {
+	return &Coordinator{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
 }
 
 // Worlds says that the run has several worlds of ranks, so that an anchor is not the same event on all of them: from now on each thread's sequence is one segment.
-func (c *Centre) Worlds() { c.worlds = true }
+func (c *Coordinator) Worlds() { c.worlds = true }
 
 // Left says which agents the last Survey, and what was asked since, has left out.
-func (c *Centre) Left() []Left { return slices.Clone(c.left) }
+func (c *Coordinator) Left() []Left { return slices.Clone(c.left) }
 
-// Told says what the agents whose bursts count have told in their last survey, by agent.
-func (c *Centre) Told() []Told {
-	var list []Told
+// AgentStates says what the agents whose bursts count have told in their last survey, by agent.
+func (c *Coordinator) AgentStates() []AgentState {
+	var list []AgentState
 	for _, id := range c.ids() {
 		h := c.nodes[id].head
-		list = append(list, Told{id, h.Lost, h.Outside, h.HeldBytes})
+		list = append(list, AgentState{id, h.Lost, h.Outside, h.HeldBytes})
 	}
 	return list
 }
 
 // Whole says that anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
-func (c *Centre) Whole() bool { return c.whole }
+func (c *Coordinator) Whole() bool { return c.whole }
 
 // ids are those of the agents that have told their micro-cells, ascending.
-func (c *Centre) ids() []uint64 {
+func (c *Coordinator) ids() []uint64 {
 	var list []uint64
 	for id := range c.nodes {
 		list = append(list, id)
@@ -136,7 +136,7 @@ func (c *Centre) ids() []uint64 {
 }
 
 // each has the work for each agent done, some at a time, and leaves out those for which there is an error. It returns an error if ctx has ended, and, wrapping ErrLeft, if one was left out.
-func (c *Centre) each(ctx context.Context, ids []uint64, work func(id uint64) error) error {
+func (c *Coordinator) each(ctx context.Context, ids []uint64, work func(id uint64) error) error {
 	errs := make([]error, len(ids))
 	room := make(chan struct{}, askedAtOnce)
 	var wg sync.WaitGroup
@@ -166,7 +166,7 @@ func (c *Centre) each(ctx context.Context, ids []uint64, work func(id uint64) er
 }
 
 // leave forgets an agent.
-func (c *Centre) leave(id uint64, why error) error {
+func (c *Coordinator) leave(id uint64, why error) error {
 	delete(c.nodes, id)
 	c.left = append(c.left, Left{id, why})
 	c.log.Warn("an agent's micro-cells are left out", "agent", fmt.Sprintf("%016x", id), "error", why)
@@ -174,7 +174,7 @@ func (c *Centre) leave(id uint64, why error) error {
 }
 
 // ask asks an agent, and counts what goes to and fro.
-func (c *Centre) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
+func (c *Coordinator) ask(ctx context.Context, id uint64, ask *moriensv1.CellsAsk, take func(*moriensv1.CellsAnswer) error) error {
 	ended := false
 	c.count(ask, nil)
 	err := c.agents.Ask(ctx, id, ask, func(a *moriensv1.CellsAnswer) error {

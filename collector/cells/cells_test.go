@@ -295,7 +295,7 @@ func apply(units []microcell.Unit, split []int32, places [][]microcell.Unit) []m
 }
 
 // checkLocate has every burst be where the test finds it, and a little beside it as well.
-func checkLocate(t *rapid.T, c *Centre, crowd *crowd, groups []microcell.Group, units []microcell.Unit) {
+func checkLocate(t *rapid.T, c *Coordinator, crowd *crowd, groups []microcell.Group, units []microcell.Unit) {
 	for _, r := range crowd.agents {
 		for _, thread := range r.threads {
 			for _, b := range thread {

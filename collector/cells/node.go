@@ -14,7 +14,7 @@ import (
 // A node is what an agent has told.
 type node struct {
 	head    *moriensv1.CellsSurveyed // the first part of the latest survey
-	groups  []told                   // by the agent's number
+	groups  []group                  // by the agent's number
 	units   []microcell.Unit         // by the agent's number; Group is the agent's
 	threads uint64
 	// at are the units of the run, by unit of the agent; -1 for one without bursts.
@@ -23,8 +23,8 @@ type node struct {
 	labels []int32
 }
 
-// A told is a group as an agent tells it: a process that has both call paths.
-type told struct {
+// A group is a group as an agent tells it: a process that has both call paths.
+type group struct {
 	hashes        [2]uint64 // of before and after, the same at all agents
 	process       uint64
 	before, after place
@@ -92,7 +92,7 @@ func (n *node) takeGroups(s *moriensv1.CellsSurveyed) error {
 			groups, len(s.After), len(s.Example), len(s.BeforePath), len(s.AfterPath), len(s.BeforeFunction), len(s.AfterFunction))
 	}
 	for i := range s.Before {
-		n.groups = append(n.groups, told{[2]uint64{s.Before[i], s.After[i]}, s.Example[i], place{s.BeforeFunction[i], s.BeforePath[i]}, place{s.AfterFunction[i], s.AfterPath[i]}})
+		n.groups = append(n.groups, group{[2]uint64{s.Before[i], s.After[i]}, s.Example[i], place{s.BeforeFunction[i], s.BeforePath[i]}, place{s.AfterFunction[i], s.AfterPath[i]}})
 	}
 	return nil
 }

@@ -43,12 +43,12 @@ func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	number := uint64(0)
 	for i, difference := range m.Unit {
 		number += uint64(difference)
-		came, err := n.unit(m, i)
+		unit, err := n.unit(m, i)
 		if err == nil && i > 0 && difference == 0 {
 			err = fmt.Errorf("it is there twice")
 		}
 		if err == nil {
-			err = n.put(number, came)
+			err = n.put(number, unit)
 		}
 		if err != nil {
 			return fmt.Errorf("unit %d: %w", number, err)
@@ -58,29 +58,29 @@ func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 }
 
 // put adds what came to a unit. New ones have the next number.
-func (n *node) put(number uint64, came *microcell.Unit) error {
+func (n *node) put(number uint64, unit *microcell.Unit) error {
 	switch {
 	case number > uint64(len(n.units)):
 		return fmt.Errorf("it is new, and there are %d: want them in their order", len(n.units))
 	case number == uint64(len(n.units)):
-		n.units = append(n.units, *came)
+		n.units = append(n.units, *unit)
 		return nil
-	case came.Cell.Count == 0:
+	case unit.Cell.Count == 0:
 		return nil
 	}
 	u := &n.units[number]
-	if u.Group != came.Group || u.Cell.Key != came.Cell.Key {
-		return fmt.Errorf("it is in group %d and cell %v, and was in group %d and cell %v", came.Group, came.Cell.Key, u.Group, u.Cell.Key)
+	if u.Group != unit.Group || u.Cell.Key != unit.Cell.Key {
+		return fmt.Errorf("it is in group %d and cell %v, and was in group %d and cell %v", unit.Group, unit.Cell.Key, u.Group, u.Cell.Key)
 	}
 	if u.Cell.Count > mostBursts {
 		return fmt.Errorf("it has %d bursts: want at most %d", u.Cell.Count, uint64(mostBursts))
 	}
-	came.Cell.Count += u.Cell.Count
-	came.Duration.Merge(&u.Duration)
-	for k := range came.Counters {
-		came.Counters[k].Merge(&u.Counters[k])
+	unit.Cell.Count += u.Cell.Count
+	unit.Duration.Merge(&u.Duration)
+	for k := range unit.Counters {
+		unit.Counters[k].Merge(&u.Counters[k])
 	}
-	*u = *came
+	*u = *unit
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/ingest"
 	"moriens/collector/journal"
 	"moriens/collector/windows"
@@ -46,11 +46,11 @@ func TestMalformedMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := gate.New(j.Store().Refuse, quiet)
-	defer door.Close()
-	server := grpc.NewServer(append(ingest.Options(), door.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
-	ingest.Register(server, j, windows.New(), func() (uint64, error) { return 1, nil }, door, nil, ingest.Stay{}, nil, nil, quiet)
-	go server.Serve(door.Listen(listener))
+	control := admission.New(j.Store().Refuse, quiet)
+	defer control.Close()
+	server := grpc.NewServer(append(ingest.Options(), control.ServerOptions(meet, rendezvous.PeerCredentials())...)...)
+	ingest.Register(server, j, windows.New(), func() (uint64, error) { return 1, nil }, control, nil, ingest.Linger{}, nil, nil, quiet)
+	go server.Serve(control.Listen(listener))
 	defer server.Stop()
 
 	conn, err := grpc.NewClient(meet.Address, grpc.WithTransportCredentials(meet.ClientCredentials()),
@@ -95,7 +95,7 @@ func TestMalformedMessage(t *testing.T) {
 			t.Errorf("%d messages: %v", len(messages), err)
 		}
 	}
-	if n := door.Refused()[gate.Malformed]; n != 2 {
+	if n := control.Refused()[admission.Malformed]; n != 2 {
 		t.Errorf("%d counted as malformed", n)
 	}
 	frozen, err := j.Finish(t.Context(), nil, "")

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/journal"
 	"moriens/collector/store"
 	"moriens/collector/windows"
@@ -28,17 +28,17 @@ const maxMessageBytes = 4 << 20
 // A Server takes the agents' streams.
 type Server struct {
 	moriensv1.UnimplementedCollectorServiceServer
-	run     string
-	journal *journal.Journal
-	store   *store.Store
-	desk    *windows.Desk
-	clock   Clock
-	gate    *gate.Gate
-	finish  <-chan struct{}
-	stay    Stay
-	place   Place
-	mode    Mode
-	log     *slog.Logger
+	run       string
+	journal   *journal.Journal
+	store     *store.Store
+	requester *windows.Requester
+	clock     Clock
+	admission *admission.Control
+	finish    <-chan struct{}
+	linger    Linger
+	place     Place
+	mode      Mode
+	log       *slog.Logger
 }
 
 // A Place says to which collector of the run an agent belongs; nil: to this one.
@@ -49,9 +49,9 @@ type Mode func(*moriensv1.Hello) error
 
 // Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are told to end;
 // stay says how long they stay when they are done, place which of them belong here; nil: all; and mode which are not as the others are; nil: none.
-func Register(g *grpc.Server, j *journal.Journal, desk *windows.Desk, clock Clock, door *gate.Gate, finish <-chan struct{}, stay Stay, place Place, mode Mode, log *slog.Logger) {
+func Register(g *grpc.Server, j *journal.Journal, requester *windows.Requester, clock Clock, admission *admission.Control, finish <-chan struct{}, linger Linger, place Place, mode Mode, log *slog.Logger) {
 	moriensv1.RegisterCollectorServiceServer(g, &Server{
-		run: j.Begin().Run, journal: j, store: j.Store(), desk: desk, clock: clock, gate: door, finish: finish, stay: stay, place: place, mode: mode, log: log,
+		run: j.Begin().Run, journal: j, store: j.Store(), requester: requester, clock: clock, admission: admission, finish: finish, linger: linger, place: place, mode: mode, log: log,
 	})
 }
 
@@ -73,9 +73,9 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	hello := m.GetHello()
 	switch {
 	case hello == nil:
-		return s.refuse(stream.Context(), gate.NoHello, status.Error(codes.InvalidArgument, "a stream starts with hello"))
+		return s.refuse(stream.Context(), admission.NoHello, status.Error(codes.InvalidArgument, "a stream starts with hello"))
 	case hello.Run != s.run:
-		return s.refuse(stream.Context(), gate.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
+		return s.refuse(stream.Context(), admission.OtherRun, status.Error(codes.PermissionDenied, "an agent of another run"))
 	}
 	if s.place != nil {
 		if to := s.place(hello); to != nil {
@@ -84,7 +84,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	}
 	if s.mode != nil {
 		if err := s.mode(hello); err != nil {
-			return s.refuse(stream.Context(), gate.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
+			return s.refuse(stream.Context(), admission.OtherMode, status.Error(codes.FailedPrecondition, err.Error()))
 		}
 	}
 	var agent *store.Agent
@@ -94,7 +94,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 			return 0, 0, err
 		}
 		return ticks, s.journal.Clock(agent), nil
-	}, s.finish, s.stay)
+	}, s.finish, s.linger)
 	if agent, err = s.journal.Greet(hello, acks.set); err != nil {
 		return over(err)
 	}
@@ -103,7 +103,7 @@ func (s *Server) Report(stream grpc.BidiStreamingServer[moriensv1.ReportRequest,
 	log.Info("agent connected", "held", s.store.Held(agent))
 
 	ctx, cancel := context.WithCancel(stream.Context())
-	line := s.desk.Join(hello.Agent, acks.wake)
+	line := s.requester.Join(hello.Agent, acks.wake)
 	defer line.Leave()
 	sent := make(chan error, 1)
 	go func() { sent <- acks.send(ctx, line.Ask, stream) }()
@@ -156,7 +156,7 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 			continue
 		}
 		if p := m.GetSpool(); p != nil {
-			s.tellSpool(agent, p)
+			s.takeSpool(agent, p)
 			continue
 		}
 		if line.Take(m) {
@@ -172,14 +172,14 @@ func (s *Server) take(stream grpc.BidiStreamingServer[moriensv1.ReportRequest, m
 		case stream.Context().Err() != nil:
 			return stream.Context().Err()
 		case err != nil:
-			s.gate.Refuse(gate.Sequence, agent.Hello.Host, err)
+			s.admission.Refuse(admission.Sequence, agent.Hello.Host, err)
 			return status.Error(codes.InvalidArgument, err.Error())
 		}
 	}
 }
 
-// tellSpool takes what an agent says of its spool, and has the log say what costs calls.
-func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
+// takeSpool takes what an agent says of its spool, and has the log say what costs calls.
+func (s *Server) takeSpool(agent *store.Agent, p *moriensv1.Spool) {
 	was := s.store.Spool(agent, p)
 	log := s.log.With("agent", agent.Hello.Host, "seconds", time.Duration(p.FullNs).Seconds(), "dropped", p.Dropped)
 	switch {
@@ -192,21 +192,21 @@ func (s *Server) tellSpool(agent *store.Agent, p *moriensv1.Spool) {
 	}
 }
 
-// judge counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
-func (s *Server) judge(ctx context.Context, err error) {
+// countFault counts what ended a stream if it is the sender's fault: gRPC has these codes for what it cannot read. A connection that breaks has others.
+func (s *Server) countFault(ctx context.Context, err error) {
 	switch status.Code(err) {
 	case codes.ResourceExhausted:
-		s.refuse(ctx, gate.Oversize, err)
+		s.refuse(ctx, admission.Oversize, err)
 	case codes.Internal:
-		s.refuse(ctx, gate.Malformed, err)
+		s.refuse(ctx, admission.Malformed, err)
 	}
 }
 
-func (s *Server) refuse(ctx context.Context, cause gate.Cause, err error) error {
+func (s *Server) refuse(ctx context.Context, cause admission.Cause, err error) error {
 	from := "unknown"
 	if p, ok := peer.FromContext(ctx); ok {
 		from = p.Addr.String()
 	}
-	s.gate.Refuse(cause, from, err)
+	s.admission.Refuse(cause, from, err)
 	return err
 }

@@ -48,7 +48,7 @@ func (c *crew) start(members int) {
 			c.Fatal(err)
 		}
 		c.begin = c.open[0].Begin()
-		ids, _ := c.open[m].Store().Roll(0)
+		ids, _ := c.open[m].Store().AgentIDs(0)
 		for _, id := range ids {
 			if other, twice := c.where[id]; twice {
 				c.Fatalf("collectors %d and %d both have agent %d", other, m, id)

@@ -14,11 +14,11 @@ type merger struct {
 	threadsOf  []int // by rank
 
 	// With Live.mu held.
-	pending []told
+	pending []incoming
 	terms   Terms
 }
 
-type told struct {
+type incoming struct {
 	rank  int
 	share *Share
 }
@@ -41,7 +41,7 @@ func (m *merger) threads() (n int) {
 func (l *Live) Merge(rank int, s *Share) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.merger.pending = append(l.merger.pending, told{rank, s})
+	l.merger.pending = append(l.merger.pending, incoming{rank, s})
 }
 
 // Terms are what the first collector wants of the others now.

@@ -68,8 +68,8 @@ type sharer struct {
 	next   Share
 
 	// With Live.mu held.
-	heard Terms  // last
-	ready *Share // to be taken
+	received Terms  // last
+	ready    *Share // to be taken
 }
 
 type sharedPlace struct {
@@ -109,7 +109,7 @@ func (l *Live) Among(rank, size int) {
 func (l *Live) Heed(t Terms) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sharer.heard = t
+	l.sharer.received = t
 }
 
 // Shared takes what another collector than the first one has to tell; nil: nothing now. It does not wait.
@@ -125,19 +125,19 @@ func (l *Live) Shared() *Share {
 func (l *Live) share(views []store.RingView) {
 	s := l.sharer
 	l.mu.Lock()
-	heard := s.heard
+	received := s.received
 	l.mu.Unlock()
-	if heard.Generation == 0 {
+	if received.Generation == 0 {
 		return
 	}
-	if heard.Follow && l.follower == nil {
+	if received.Follow && l.follower == nil {
 		l.follower = newFollower(l.feed.members)
 	}
-	if heard.Generation != s.terms.Generation {
+	if received.Generation != s.terms.Generation {
 		l.restart()
 	}
-	s.terms = heard
-	l.feed.columns(heard.Counters)
+	s.terms = received
+	l.feed.columns(received.Counters)
 	l.choose()
 	for len(s.next.Count) < mostPlaces && l.feed.next(views, l.follower) {
 		if l.choose() {

@@ -162,11 +162,11 @@ func TestShares(t *testing.T) {
 				if err := gob.NewEncoder(&wire).Encode(s); err != nil {
 					t.Fatal(err)
 				}
-				came := new(Share)
-				if err := gob.NewDecoder(&wire).Decode(came); err != nil {
+				received := new(Share)
+				if err := gob.NewDecoder(&wire).Decode(received); err != nil {
 					t.Fatal(err)
 				}
-				lives[0].Merge(m, came)
+				lives[0].Merge(m, received)
 			}
 			lives[0].cluster(now)
 			now = now.Add(time.Hour) // clustering has rested

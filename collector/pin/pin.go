@@ -46,20 +46,20 @@ const (
 	mostWindows = 64
 )
 
-// A Desk asks agents to hold on to windows, as collector/windows has it.
-type Desk interface {
+// A Requester asks agents to hold on to windows, as collector/windows has it.
+type Requester interface {
 	Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []windows.Kept
 }
 
 // Pins are those of a run.
 type Pins struct {
-	store   *store.Store
-	desk    Desk
-	log     *slog.Logger
-	options grouping.Options // of the clusters at the run's end
-	turn    int              // number of the next look
-	kinds   []kind           // of iterations that have their pin
-	far     map[anchor.ID]bool
+	store     *store.Store
+	requester Requester
+	log       *slog.Logger
+	options   grouping.Options // of the clusters at the run's end
+	turn      int              // number of the next look
+	kinds     []kind           // of iterations that have their pin
+	far       map[anchor.ID]bool
 }
 
 // A kind of iterations: what they call, and how long they take.
@@ -69,8 +69,8 @@ type kind struct {
 }
 
 // New returns Pins that begin with Run. options are those of the run's end.
-func New(s *store.Store, desk Desk, options grouping.Options, log *slog.Logger) *Pins {
-	return &Pins{store: s, desk: desk, log: log, options: options, far: make(map[anchor.ID]bool)}
+func New(s *store.Store, requester Requester, options grouping.Options, log *slog.Logger) *Pins {
+	return &Pins{store: s, requester: requester, log: log, options: options, far: make(map[anchor.ID]bool)}
 }
 
 // Run pins until ctx ends.
@@ -94,7 +94,7 @@ type wish struct {
 func (p *Pins) pin(ctx context.Context, x wish) {
 	ctx, cancel := context.WithTimeout(ctx, answerGrace)
 	defer cancel()
-	for _, k := range p.desk.Keep(ctx, moriensv1.Keep_WHY_PINNED, x.reason, x.windows) {
+	for _, k := range p.requester.Keep(ctx, moriensv1.Keep_WHY_PINNED, x.reason, x.windows) {
 		if k.Err != nil {
 			p.log.Debug("windows are not pinned", "agent", k.Agent, "error", k.Err)
 		}

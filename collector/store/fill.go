@@ -11,8 +11,8 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Stays says whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
-func (p *Process) Stays() bool { return p.Agent.Hello.Cells != "" }
+// CallsOnNode says whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
+func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
 type Filled struct {
@@ -92,7 +92,7 @@ func (x *filling) calls(messages []*moriensv1.ReportRequest) {
 	})
 	for _, c := range list {
 		r := x.store.rings[c.Ring]
-		if r == nil || !r.Process.Stays() || r.Calls > 0 && x.rings[r] == nil {
+		if r == nil || !r.Process.CallsOnNode() || r.Calls > 0 && x.rings[r] == nil {
 			x.refuse(fmt.Errorf("fetched calls of ring %016x, which is not known, or has its calls", c.Ring))
 			continue
 		}
@@ -178,9 +178,9 @@ func (x *filling) marks(messages []*moriensv1.ReportRequest) {
 
 // moved takes what calls have moved, by the rows that they had, and gives it those that they have now.
 func (x *filling) moved(messages []*moriensv1.ReportRequest) {
-	came := make(map[*Ring]uint64)
+	received := make(map[*Ring]uint64)
 	for r, h := range x.rings {
-		came[r] = r.Calls
+		received[r] = r.Calls
 		r.Calls = h.all
 	}
 	for _, m := range messages {
@@ -197,7 +197,7 @@ func (x *filling) moved(messages []*moriensv1.ReportRequest) {
 		}
 	}
 	for r := range x.rings {
-		r.Calls = came[r]
+		r.Calls = received[r]
 	}
 	for r, h := range x.rings {
 		if len(h.list) > 0 || slices.ContainsFunc(r.Process.Rings, func(o *Ring) bool { return x.rings[o] != nil && len(x.rings[o].list) > 0 }) {

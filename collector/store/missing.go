@@ -14,17 +14,17 @@ func (s *Store) RanksMissing() int {
 	return ranksMissing(len(s.processes), maps.Values(s.processes))
 }
 
-func ranksMissing(came int, processes iter.Seq[*Process]) int {
+func ranksMissing(seen int, processes iter.Seq[*Process]) int {
 	largest := 0
 	for p := range processes {
 		largest = max(largest, int(p.Info.Size))
 	}
-	return max(0, largest-came)
+	return max(0, largest-seen)
 }
 
 // deserted says of an agent whether it serves no process, where all ranks have come and all processes have ended: none will come to it.
-func deserted(came int, processes iter.Seq[*Process]) func(*Agent) bool {
-	over := came > 0 && ranksMissing(came, processes) == 0
+func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
+	over := seen > 0 && ranksMissing(seen, processes) == 0
 	serves := make(map[*Agent]bool)
 	for p := range processes {
 		serves[p.Agent] = true

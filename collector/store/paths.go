@@ -98,7 +98,7 @@ func scopesOf(list []*moriensv1.Scope) (scopes []trace.Scope) {
 	return scopes
 }
 
-func tellScopes(scopes []trace.Scope) (list []*moriensv1.Scope) {
+func encodeScopes(scopes []trace.Scope) (list []*moriensv1.Scope) {
 	for _, x := range scopes {
 		list = append(list, &moriensv1.Scope{Function: x.Function, File: x.File, Line: uint32(x.Line), FirstFile: x.FirstFile, FirstLine: uint32(x.FirstLine)})
 	}

@@ -23,7 +23,7 @@ type Progress struct {
 	Unrecorded      []Absent // ranks that could not record, by host and reason
 	Unreadable      int      // files of ranks that cannot be read
 	CallsUnrecorded uint64   // of threads that could not record
-	CallsStay       uint64   // on their nodes, of threads that have ended; a run of polls is one
+	CallsOnNodes    uint64   // on their nodes, of threads that have ended; a run of polls is one
 }
 
 // AgentProgress says how one agent is.
@@ -114,8 +114,8 @@ func (s *Store) Progress() Progress {
 		}
 	}
 	for _, r := range s.ringOrder {
-		if r.Process.Stays() && r.Calls == 0 {
-			p.CallsStay += r.End.GetCalls()
+		if r.Process.CallsOnNode() && r.Calls == 0 {
+			p.CallsOnNodes += r.End.GetCalls()
 		}
 	}
 	for _, a := range s.agents {

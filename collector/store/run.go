@@ -53,7 +53,7 @@ type Process struct {
 
 	TransfersEnd *moriensv1.TransfersEnd // nil until nothing more is moved
 	Traffic      Traffic                 // the latest
-	came         uint64                  // transfers
+	received     uint64                  // transfers
 	counted      uint64                  // of them, in the store's totals
 	lacking      uint64                  // of those of another collector's process: have not come there
 
@@ -155,7 +155,7 @@ func (s *Store) endRing(e *moriensv1.RingEnd) error {
 	s.totals.Abandoned += e.Abandoned
 	s.totals.Paused += e.Paused
 	s.totals.MarksInside += e.MarksInside
-	if r.Process.Stays() {
+	if r.Process.CallsOnNode() {
 		return nil
 	}
 	if e.Calls != r.Calls {

@@ -19,7 +19,7 @@ type NodeScheduling struct {
 }
 
 // Scheduling is how the kernel has scheduled on the agent's node; false where it has not told.
-func (a *Agent) Scheduling() (s NodeScheduling, told bool) {
+func (a *Agent) Scheduling() (s NodeScheduling, known bool) {
 	first, last := a.scheduling[0], a.scheduling[1]
 	if last == nil {
 		return s, false

@@ -135,7 +135,7 @@ func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
 
 // Attendance returns how many agents have come, and how many of those something is to be waited for: they are not done and can still be, for they have a
 // stream, or had one until less than grace ago; or they have one and wait until what they sent is safe.
-func (s *Store) Attendance(grace time.Duration) (came, expected int) {
+func (s *Store) Attendance(grace time.Duration) (connected, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, a := range s.agents {
@@ -153,8 +153,8 @@ func (a *Agent) expected(grace time.Duration) bool {
 	return a.Done == nil && time.Since(a.left) < grace
 }
 
-// Roll lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
-func (s *Store) Roll(grace time.Duration) (ids []uint64, expected int) {
+// AgentIDs lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
+func (s *Store) AgentIDs(grace time.Duration) (ids []uint64, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for id, a := range s.agents {

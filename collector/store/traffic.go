@@ -47,7 +47,7 @@ func (s *Store) addTraffic(x *moriensv1.Traffic) error {
 
 // count counts what a process has moved: what it has told of, or what came, if that is more.
 func (s *Store) count(p *Process) {
-	n := max(p.came, p.Traffic.Transfers)
+	n := max(p.received, p.Traffic.Transfers)
 	s.totals.Transfers += n - p.counted
 	p.counted = n
 }

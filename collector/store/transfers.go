@@ -32,17 +32,17 @@ type Member struct {
 // Transfers are what rows of a ring move between their rank and one other, in the order in which they came. All columns but
 // the sparse ones have one length.
 type Transfers struct {
-	Kind      []uint8  // moriensv1.Transfers_Kind
-	Row       []uint32 // of the call that posted it
-	Done      []int64  // of the call that completed it; -1: none that is known
-	Peer, Tag []int32
-	Comm      []uint32 // of Process.Comms; 0 = unknown
-	Bytes     []uint64
-	DoneRing  map[int]*Ring  // by place: the ring of the completing row, where it is another one
-	Channel   map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
-	Untold    map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may not be told
-	Ordinal   []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
-	Epoch     uint32         // 0: ordinals count from the beginning
+	Kind       []uint8  // moriensv1.Transfers_Kind
+	Row        []uint32 // of the call that posted it
+	Done       []int64  // of the call that completed it; -1: none that is known
+	Peer, Tag  []int32
+	Comm       []uint32 // of Process.Comms; 0 = unknown
+	Bytes      []uint64
+	DoneRing   map[int]*Ring  // by place: the ring of the completing row, where it is another one
+	Channel    map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
+	Unreported map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may not be told
+	Ordinal    []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
+	Epoch      uint32         // 0: ordinals count from the beginning
 }
 
 // Len returns the number of transfers.
@@ -185,7 +185,7 @@ func (s *Store) addTransfers(x *moriensv1.Transfers) error {
 		return fmt.Errorf("ring %016x, transfers: %w", x.Ring, err)
 	}
 	r.Transfers = append(r.Transfers, chunk)
-	r.Process.came += uint64(chunk.Len())
+	r.Process.received += uint64(chunk.Len())
 	s.count(r.Process)
 	return nil
 }
@@ -231,10 +231,10 @@ func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers,
 		t.Channel[int(place)] = x.Channel[i]
 	}
 	for _, place := range x.Untold {
-		if t.Untold == nil {
-			t.Untold = make(map[int]bool)
+		if t.Unreported == nil {
+			t.Unreported = make(map[int]bool)
 		}
-		t.Untold[int(place)] = true
+		t.Unreported[int(place)] = true
 	}
 	for i := range n {
 		if x.Kind[i] <= moriensv1.Transfers_KIND_UNSPECIFIED || x.Kind[i] > moriensv1.Transfers_KIND_READ {
@@ -338,7 +338,7 @@ func (s *Store) endTransfers(e *moriensv1.TransfersEnd) error {
 	}
 	p.TransfersEnd = e
 	if e.Transfers != p.counted {
-		return fmt.Errorf("process %016x has moved something %d times, its sums say %d times, and %d came", e.Process, e.Transfers, p.Traffic.Transfers, p.came)
+		return fmt.Errorf("process %016x has moved something %d times, its sums say %d times, and %d came", e.Process, e.Transfers, p.Traffic.Transfers, p.received)
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func TestLive(t *testing.T) {
 	if got.Health.Stage != health.Analysing {
 		t.Errorf("stage %s", got.Health.Stage)
 	}
-	s.hear = 2 * time.Minute // on a busy machine a second is soon over
+	s.endGrace = 2 * time.Minute // on a busy machine a second is soon over
 	end.Store(&End{Directory: "/runs/1", Error: "disk full"})
 	s.Close() // does not cut off who has yet to hear it
 	var how End

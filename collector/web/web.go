@@ -17,7 +17,7 @@ import (
 	"sync"
 	"time"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/health"
 	"moriens/internal/webguard"
 	"moriens/trace/page"
@@ -36,15 +36,15 @@ const (
 
 // Config says where to listen and what to tell.
 type Config struct {
-	Listen string // host:port
-	Token  string
-	TLS    *tls.Config // the run's certificate
-	Gate   *gate.Gate
-	Page   func() health.Page
-	Live   func() Live   // what the page shows
-	Stage  func() string // changes with whatever is to be told at once
-	End    func() *End   // nil while the run goes on
-	Log    *slog.Logger
+	Listen    string // host:port
+	Token     string
+	TLS       *tls.Config // the run's certificate
+	Admission *admission.Control
+	Page      func() health.Page
+	Live      func() Live   // what the page shows
+	Stage     func() string // changes with whatever is to be told at once
+	End       func() *End   // nil while the run goes on
+	Log       *slog.Logger
 }
 
 // A Server serves the pages from Start to Close.
@@ -54,7 +54,7 @@ type Server struct {
 	scheme   string
 	viewer   viewer.Page
 	http     http.Server
-	hear     time.Duration // how long those who look may take to hear the end
+	endGrace time.Duration // how long those who look may take to hear the end
 	done     sync.WaitGroup
 }
 
@@ -66,7 +66,7 @@ func Start(config Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("page at %s: %w", config.Listen, err)
 	}
-	s := &Server{config: config, listener: listener, scheme: "http", hear: tellTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
+	s := &Server{config: config, listener: listener, scheme: "http", endGrace: sendTimeout, viewer: viewer.Page{Title: "moriens – a run in progress", Mode: string(page.Live)}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page)
 	mux.HandleFunc("GET "+PackPath, s.pack)
@@ -85,7 +85,7 @@ func Start(config Config) (*Server, error) {
 			return context.WithValue(ctx, connKey{}, c)
 		},
 	}
-	watched := config.Gate.Listen(listener)
+	watched := config.Admission.Listen(listener)
 	if !s.onLoopback() {
 		s.scheme = "https"
 		watched = tls.NewListener(watched, config.TLS)
@@ -109,7 +109,7 @@ func (s *Server) URL(hostPort string) string { return s.scheme + "://" + hostPor
 
 // Close stops listening, has those who look hear how the run has ended, if Config.End says so, and ends what else is under way.
 func (s *Server) Close() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.hear)
+	ctx, cancel := context.WithTimeout(context.Background(), s.endGrace)
 	defer cancel()
 	if err := s.http.Shutdown(ctx); err != nil {
 		s.config.Log.Debug("a page did not hear the end", "error", err)
@@ -120,14 +120,14 @@ func (s *Server) Close() {
 
 // guard lets requests pass that show the token.
 func (s *Server) guard(next http.Handler) http.Handler {
-	conn := func(r *http.Request) *gate.Conn { return r.Context().Value(connKey{}).(*gate.Conn) }
+	conn := func(r *http.Request) *admission.Conn { return r.Context().Value(connKey{}).(*admission.Conn) }
 	return webguard.Guard{
 		Token: s.config.Token, Loopback: s.onLoopback(), Policy: s.viewer.Policy(), Advice: "moriens status DIR --url prints the right address",
 		Passed: func(r *http.Request) { conn(r).Trust() },
 		Refused: func(r *http.Request, err error) {
-			cause := gate.PageToken
+			cause := admission.PageToken
 			if errors.Is(err, webguard.ErrHost) {
-				cause = gate.PageHost
+				cause = admission.PageHost
 			}
 			conn(r).Refuse(cause, err)
 		},

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"moriens/collector/gate"
+	"moriens/collector/admission"
 	"moriens/collector/health"
 	"moriens/internal/rendezvous"
 )
@@ -33,9 +33,9 @@ var running = health.Page{
 
 type served struct {
 	*Server
-	gate *gate.Gate
-	url  string
-	http *http.Client
+	admission *admission.Control
+	url       string
+	http      *http.Client
 }
 
 func serve(t *testing.T, listen string, page health.Page) served {
@@ -55,8 +55,8 @@ func start(t *testing.T, c Config) served {
 		t.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	g := gate.New(func() { t.Error("a page is no stream") }, log)
-	c.Token, c.TLS, c.Gate, c.Log = token, config, g, log
+	g := admission.New(func() { t.Error("a page is no stream") }, log)
+	c.Token, c.TLS, c.Admission, c.Log = token, config, g, log
 	s, err := Start(c)
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestWithoutToken(t *testing.T) {
 	if status, _ := s.ask(t, "GET", health.Path+"?token="+token, "wrong"); status != http.StatusUnauthorized {
 		t.Errorf("a wrong bearer: %d", status)
 	}
-	if n := s.gate.Refused()[gate.PageToken]; n != 7 {
+	if n := s.admission.Refused()[admission.PageToken]; n != 7 {
 		t.Errorf("%d refused", n)
 	}
 }
@@ -147,7 +147,7 @@ func TestOtherHost(t *testing.T) {
 		if want != http.StatusOK {
 			refused = 1
 		}
-		if n := s.gate.Refused()[gate.PageHost]; response.StatusCode != want || n != refused {
+		if n := s.admission.Refused()[admission.PageHost]; response.StatusCode != want || n != refused {
 			t.Errorf("%s: status %d, %d refused", listen, response.StatusCode, n)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 type Tree struct {
 	*refine.Tree
 	Clusters map[int32]int32 // number of a cluster by its node in the chosen level
-	Kinds    []Told          // by cluster; nil where they were not found by kinds
+	Kinds    []KindOf        // by cluster; nil where they were not found by kinds
 	Basins   []rundir.Basin
 	Joins    []grouping.Join
 }

@@ -14,19 +14,19 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Told is of which kind a cluster is, and why.
-type Told struct {
+// A KindOf is of which kind a cluster is, and why.
+type KindOf struct {
 	Kind int32
 	Why  string
 }
 
 // kindsOf are, by cluster, its kind and why; nil where clusters were not found by kinds.
-func kindsOf(result *grouping.Result) (list []Told) {
+func kindsOf(result *grouping.Result) (list []KindOf) {
 	if !byKinds(result) {
 		return nil
 	}
 	for i := range result.Clusters {
-		list = append(list, Told{result.Clusters[i].Kind, result.Clusters[i].Why})
+		list = append(list, KindOf{result.Clusters[i].Kind, result.Clusters[i].Why})
 	}
 	return list
 }

@@ -69,7 +69,7 @@ func TestEpoch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Judge(run, kept, spans, nil, p, s, table, phases, 2)
+	f, err := Evaluate(run, kept, spans, nil, p, s, table, phases, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := Judge(run, kept, spans, nil, p, s, table, phases, 1)
+	f, err := Evaluate(run, kept, spans, nil, p, s, table, phases, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		f, err := Judge(run, kept, spans, nil, p, s, table, nil, 1)
+		f, err := Evaluate(run, kept, spans, nil, p, s, table, nil, 1)
 		if err != nil {
 			t.Fatal(name, err)
 		}

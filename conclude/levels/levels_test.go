@@ -235,7 +235,7 @@ func TestHalo(t *testing.T) {
 	if drawn.By != sample.ByThread || drawn.Rows != 200 {
 		t.Errorf("drawn %+v", drawn)
 	}
-	f, err := Judge(run, kept, spans, classes, p, s, table, phases, 2)
+	f, err := Evaluate(run, kept, spans, classes, p, s, table, phases, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestHalo(t *testing.T) {
 	}
 	// Judged as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
 	spans = spansOf(run, []int{0}, int(begins[400]), int(begins[402]))
-	f, err = Judge(run, kept, spans, nil, p, s, table, phases, 2)
+	f, err = Evaluate(run, kept, spans, nil, p, s, table, phases, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +262,7 @@ func TestHalo(t *testing.T) {
 	if kept, _, err = Keep(run, alone, spans, nil, 0, 2); err != nil {
 		t.Fatal(err)
 	}
-	f, err = Judge(run, kept, spans, nil, p, s, table, phases, 2)
+	f, err = Evaluate(run, kept, spans, nil, p, s, table, phases, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func TestJudgeEverything(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := Judge(run, kept, spans, nil, p, s, table, nil, 1)
+		f, err := Evaluate(run, kept, spans, nil, p, s, table, nil, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -57,7 +57,7 @@ func unite(out *parquet.Profile, calls []int, into parquet.ProfileRow) parquet.P
 	for _, i := range calls {
 		row := &out.Rows[i]
 		into.SentBytes, into.ReceivedBytes = into.SentBytes+row.SentBytes, into.ReceivedBytes+row.ReceivedBytes
-		row.SentBytes, row.ReceivedBytes, row.Untold = 0, 0, true
+		row.SentBytes, row.ReceivedBytes, row.InTraffic = 0, 0, true
 	}
 	return into
 }

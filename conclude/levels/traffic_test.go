@@ -66,7 +66,7 @@ func TestTrafficOfSums(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, r := range back.Rows {
-			list = append(list, bytesOf{r.Kind, r.CallPath, r.SentBytes, r.ReceivedBytes, r.Untold})
+			list = append(list, bytesOf{r.Kind, r.CallPath, r.SentBytes, r.ReceivedBytes, r.InTraffic})
 		}
 		return list
 	}

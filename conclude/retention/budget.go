@@ -42,8 +42,8 @@ const (
 	leastPicture    = 7_000
 	// fits is how often windows may be chosen anew because they take more than it had seemed; then none is kept.
 	fits = 4
-	// toldLast is about what comes to the manifest when all is written: the list of files, and the seconds of the stages.
-	toldLast = 4 << 10
+	// manifestLater is about what comes to the manifest when all is written: the list of files, and the seconds of the stages.
+	manifestLater = 4 << 10
 	// margin is how much smaller than it must be the next choice is, for the same reason.
 	margin = .9
 )
@@ -55,7 +55,7 @@ type budget struct {
 	options    Options
 	detail     Detail  // nil: the run has all of it
 	fixed      int64   // bytes of the files that every run has
-	told       int64   // bytes of the manifest
+	manifest   int64   // bytes of the manifest
 	room       int64   // bytes that detail may take
 	known      bool    // what rows take in files is
 	least      bool    // there are no windows, for want of time, and of bursts the smallest sample
@@ -96,7 +96,7 @@ func (b *budget) render(ctx context.Context) error {
 	if b.options.Workers < 2 {
 		sums.Wait()
 	}
-	sizes, err := measure(c.Run, owners, b.options.Told)
+	sizes, err := measure(c.Run, owners, b.options.Totals)
 	b.reduction.sizes = sizes
 	sums.Wait()
 	b.fixed, sumsErr = team.First(owners, func() (int64, error) { return fixed, sumsErr })
@@ -125,8 +125,8 @@ func (b *budget) weigh() error {
 		m.Reduction.Error = b.unjudged()
 		return c.ManifestBytes()
 	})
-	b.told = own + toldLast
-	b.room = max(int64(b.options.Budget)-b.fixed-b.told, 0)
+	b.manifest = own + manifestLater
+	b.room = max(int64(b.options.Budget)-b.fixed-b.manifest, 0)
 	return err
 }
 
@@ -307,7 +307,7 @@ func (b *budget) none(err error) {
 	case !b.known: // which is said
 		b.least = true
 	default:
-		r.missing = append(r.missing, fmt.Sprintf("%s: of %v the files that every run has take %v, and the rest is too little for any", without, b.options.Budget, units.Bytes(b.fixed+b.told)))
+		r.missing = append(r.missing, fmt.Sprintf("%s: of %v the files that every run has take %v, and the rest is too little for any", without, b.options.Budget, units.Bytes(b.fixed+b.manifest)))
 	}
 	b.scale = 0
 	b.choose()

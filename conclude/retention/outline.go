@@ -64,8 +64,8 @@ func (r *Reduction) findProfile(ctx context.Context, s *stage.Stages, run *trace
 	}
 	switch {
 	case r.owners.Rank() != 0: // the first one alone writes it
-	case o.Told != nil:
-		r.Levels.Profile = o.Told.rows(run, p)
+	case o.Totals != nil:
+		r.Levels.Profile = o.Totals.rows(run, p)
 	case p != nil:
 		r.Levels.Profile = levels.ProfileRows(run, p)
 	}
@@ -103,8 +103,8 @@ func (r *Reduction) findStructure(ctx context.Context, s *stage.Stages, run *tra
 			d.Symbols[i].Cluster = nil
 		}
 	}
-	if o.Told != nil {
-		o.Told.structure(run, d)
+	if o.Totals != nil {
+		o.Totals.structure(run, d)
 	}
 	r.Levels.Structure = d
 	return nil

@@ -119,8 +119,8 @@ func (r *Reduction) miss(name, without string, err error) {
 // choose decides which windows stay, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
-	if o.Told != nil && o.Told.Classes != nil {
-		r.classes = o.Told.Classes
+	if o.Totals != nil && o.Totals.Classes != nil {
+		r.classes = o.Totals.Classes
 	} else {
 		r.classes = r.findClasses(ctx, s, run, o)
 	}
@@ -151,9 +151,9 @@ func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Conte
 	if r.exact == nil || r.structure == nil {
 		return
 	}
-	r.fidelity = try(ctx, r, s, stage.Judge, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
+	r.fidelity = try(ctx, r, s, stage.Error, "how wrong the kept part is, is not known", func(context.Context) (*rundir.Fidelity, error) {
 		return team.First(r.owners, func() (*rundir.Fidelity, error) {
-			return levels.Judge(run, burstsOf(r.Rows), b.standing(), r.alike(), r.exact, r.structure, r.table, r.phases(), o.Workers)
+			return levels.Evaluate(run, burstsOf(r.Rows), b.standing(), r.alike(), r.exact, r.structure, r.table, r.phases(), o.Workers)
 		})
 	})
 }

@@ -33,7 +33,7 @@ type Options struct {
 	Windows  int         // consecutive iterations that stand for a phase; 0 = represent.DefaultWindows
 	Outliers int         // threads that are unlike their class, at most; below 0: in proportion to the classes
 	Workers  int         // threads to compute with; below 1 means 1
-	Told     *Told       // what is known of all threads beside what the run has of some; nil = the run has all of all
+	Totals   *Totals     // what is known of all threads beside what the run has of some; nil = the run has all of all
 	Outline  *Outline    // nil = none was made
 	// Unclustered says that nothing has clustered the bursts.
 	Unclustered bool

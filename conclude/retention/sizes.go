@@ -34,7 +34,7 @@ func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
 // measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are told in sum alone, those that are here tell
 // what their rows would take.
-func measure(run *trace.Run, owners team.Threads, told *Told) (sizes, error) {
+func measure(run *trace.Run, owners team.Threads, told *Totals) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))
 	if err != nil {
 		return sizes{}, err

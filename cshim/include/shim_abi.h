@@ -203,13 +203,13 @@ enum moriens_request_event {
 };
 
 /* In moriens_request.bytes: MPI has not told, and source and tag are what the receive asked for. It was no more than that had room for. */
-#define MORIENS_BYTES_UNTOLD UINT64_MAX
+#define MORIENS_BYTES_UNKNOWN UINT64_MAX
 
 /* What a call did to a request. Several requests of a process can have one handle at a time: the agent
  * tells them apart by time. Those of one call stand in the order of its array. */
 struct moriens_request {
 	uint64_t request; /* C handle */
-	uint64_t bytes;   /* received, by its status, or MORIENS_BYTES_UNTOLD; of use only where it was one that receives */
+	uint64_t bytes;   /* received, by its status, or MORIENS_BYTES_UNKNOWN; of use only where it was one that receives */
 	int32_t source;   /* by its status, as a peer; likewise */
 	int32_t tag;
 	uint32_t event; /* moriens_request_event */

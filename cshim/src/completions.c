@@ -118,7 +118,7 @@ static inline void fill(struct moriens_request *slot, const struct moriens_persi
 		return;
 	}
 	if (unlikely(asked != NULL)) {
-		slot->bytes = MORIENS_BYTES_UNTOLD;
+		slot->bytes = MORIENS_BYTES_UNKNOWN;
 		slot->source = asked->source;
 		slot->tag = asked->tag;
 		return;

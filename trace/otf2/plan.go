@@ -73,7 +73,7 @@ func (p *plan) earliest(x endRef) int64 {
 	return p.floorNS[-x-1]
 }
 
-func (p *plan) tell(x endRef, ns int64) {
+func (p *plan) add(x endRef, ns int64) {
 	switch {
 	case x > 0:
 		p.sentNS[x-1] = ns

@@ -259,5 +259,5 @@ func (m *Manifest) describe(run *trace.Run, f *figures) {
 	m.Filtered.Bursts = f.Total.Filtered
 	m.Filtered.Share = share(f.Total.FilteredNS, f.Total.TimeNS)
 	m.Filtered.LongestNS = f.Total.LongestFilteredNS
-	m.judge()
+	m.assess()
 }

@@ -30,8 +30,8 @@ type Join struct {
 	Why      string
 }
 
-// account tells what became of basins and leaves, by the clusters' numbers.
-func (x *decided) account(r *Result, ids [][]int32) {
+// summarize tells what became of basins and leaves, by the clusters' numbers.
+func (x *decided) summarize(r *Result, ids [][]int32) {
 	id := func(cluster int32) int32 {
 		if x.bursts[cluster] == 0 {
 			cluster = x.root[cluster]

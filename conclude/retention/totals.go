@@ -11,14 +11,14 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Told is what sums tell of all threads of a run that has the columns of some alone.
-type Told struct {
+// Totals is what sums tell of all threads of a run that has the columns of some alone.
+type Totals struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
 	Classes *represent.Classes // nil: they are to be found as of other runs
 }
 
 // records is how many calls and bursts there were.
-func (t *Told) records() (n int64) {
+func (t *Totals) records() (n int64) {
 	for i := range t.Rows {
 		n += t.Rows[i].Time.N
 	}
@@ -26,20 +26,20 @@ func (t *Told) records() (n int64) {
 }
 
 // rows are those of profile.parquet. What collective calls of threads have moved that are not here is told nowhere.
-func (t *Told) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
+func (t *Totals) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	all := t.profile(found)
 	out := levels.ProfileRows(run, all)
 	for i := range all.Rows { // which are the first ones, in their order
 		r := &all.Rows[i]
 		if r.Kind == profile.MPI && run.Threads[r.Thread].Calls.Len() == 0 && CallClass(run.CallPaths[r.Path].Function) == represent.Collective {
-			out.Rows[i].Untold = true
+			out.Rows[i].InTraffic = true
 		}
 	}
 	return out
 }
 
 // profile is level 1 of all threads: rows by their sums, and what else there is of those that are here, of which found is the profile; nil = there is none.
-func (t *Told) profile(found *profile.Profile) *profile.Profile {
+func (t *Totals) profile(found *profile.Profile) *profile.Profile {
 	type place struct {
 		thread int32
 		path   uint32
@@ -66,7 +66,7 @@ func (t *Told) profile(found *profile.Profile) *profile.Profile {
 }
 
 // structure leaves out threads of which nothing is here: they have not done nothing.
-func (t *Told) structure(run *trace.Run, s *rundir.Structure) {
+func (t *Totals) structure(run *trace.Run, s *rundir.Structure) {
 	here := make(map[rundir.ThreadName]bool)
 	for i := range run.Threads {
 		if run.Threads[i].Calls.Len() > 0 {

@@ -1,4 +1,4 @@
-package gate
+package admission
 
 import (
 	"context"
@@ -27,7 +27,7 @@ const (
 )
 
 // ServerOptions are what a gRPC server behind this gate has to be made with. inner is how its connections are secured.
-func (g *Gate) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
+func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(watched{inner}),
 		grpc.ConnectionTimeout(g.patience),

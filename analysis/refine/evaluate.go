@@ -10,8 +10,8 @@ import (
 	"moriens/analysis/sequence"
 )
 
-// judge scores the last level and decides what the next step leaves alone.
-func (r *refinement) judge() error {
+// evaluate scores the last level and decides what the next step leaves alone.
+func (r *refinement) evaluate() error {
 	last := len(r.tree.Levels) - 1
 	level := &r.tree.Levels[last]
 	if r.options.Unscored {

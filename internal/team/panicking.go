@@ -2,9 +2,9 @@ package team
 
 import "fmt"
 
-// A Crew is a team whose calls end what is being done when the team is lost: with a panic, of which Leave makes an error. So code with many calls
+// A Panicking is a team whose calls end what is being done when the team is lost: with a panic, of which Leave makes an error. So code with many calls
 // in it reads as that of one process does. They are not made on other goroutines than that which defers Leave.
-type Crew struct{ Threads }
+type Panicking struct{ Threads }
 
 // lost is what the panic has.
 type lost struct{ error }
@@ -29,11 +29,11 @@ func Must[T any](made T, err error) T {
 }
 
 // Reduce is AllReduce.
-func (c Crew) Reduce(op Op, values []int64) {
+func (c Panicking) Reduce(op Op, values []int64) {
 	if err := c.AllReduce(values, op); err != nil {
 		panic(lost{err})
 	}
 }
 
 // Alone says that there is nobody else.
-func (c Crew) Alone() bool { return c.Size() == 1 }
+func (c Panicking) Alone() bool { return c.Size() == 1 }

@@ -13,8 +13,8 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Judge says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
-func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
+// Evaluate says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
+func Evaluate(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
 	structure *loops.Structure, table *Table, phases []period.Phase, threadsAtWork int,
 ) (*rundir.Fidelity, error) {
 	n := len(run.Threads)
@@ -47,7 +47,7 @@ func Judge(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []
 		}
 		in.Phases = append(in.Phases, p)
 	}
-	r, err := fidelity.Judge(in)
+	r, err := fidelity.Evaluate(in)
 	if err != nil {
 		return nil, err
 	}
