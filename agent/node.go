@@ -1,10 +1,10 @@
 // Package agent carries what the ranks of one node record to the collector.
 //
-// A Node looks into the run's directory in shared memory; for each process that it finds there it keeps
-// an Agent, which reads the process's rings (agent/ring), forms bursts (agent/burst) and commits them to
-// the node's outbox (agent/spool), from where the one uplink (agent/uplink) sends them. When a process has ended, its files are
-// read to the end and removed. The ranks never wait for any of this: a ring that is read too slowly drops, and counts. An agent that was
-// killed is started again and goes on where it was: see transaction.go.
+// A Node scans the run's directory in shared memory. For each process there it keeps a Process, which reads the rings
+// (agent/ring), forms bursts (agent/burst) and commits them to the node's outbox (agent/spool). The node's one uplink
+// (agent/uplink) sends the outbox. When a process has ended, the agent reads its files to the end and removes them.
+// Ranks never wait for the agent: a ring that is read too slowly drops records and counts them. An agent that was
+// killed resumes where it was when it is restarted: see transaction.go.
 package agent
 
 import (

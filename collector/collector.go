@@ -1,9 +1,9 @@
-// Package collector is the one place of a run where the agents' bursts come together: it listens for
-// agents, holds what they send, keeps provisional clusters while the job runs, and hands over
-// everything when the run is over. One that is killed goes on where it was when it is started again.
+// Package collector is the one place of a run where the agents' bursts come together: it listens for agents, holds what
+// they send, keeps provisional clusters while the job runs, and hands over everything when the run is over. A collector
+// that was killed resumes where it was when it is restarted.
 //
-// A burst comes in by ingest, is held by store, is safe on disk by journal before its agent hears of it, is clustered by live, and
-// leaves through moriens, the end of the run.
+// A burst arrives through ingest, is held by store, is written to disk by journal before its agent gets the
+// acknowledgement, is clustered by live, and leaves through package conclude, the end of the run.
 package collector
 
 import (

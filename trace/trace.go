@@ -1,9 +1,8 @@
-// Package trace is the one in-memory model of a measured run: what the collector makes of the ranks'
-// records, what every format under trace/ writes, and what every reader returns.
+// Package trace is the one in-memory model of a measured run: the collector builds it from the ranks' records, the
+// formats below trace/ write it, and their readers return it.
 //
-// All times are nanoseconds since the run's time 0: the entry of the earliest MPI_Init, in a trace that was read what its
-// writer took. Indices into the
-// slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
+// All times are nanoseconds since the run's time 0: the entry of the earliest MPI_Init or, in a trace that was read,
+// the time 0 of its writer. Indices into the slices of a Run are 0-based; CallPath 0 and Module 0 stand for "unknown".
 package trace
 
 import (

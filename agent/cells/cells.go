@@ -1,13 +1,17 @@
-// Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs of which no collector can hold all bursts.
+// Package cells keeps the bursts of a node's ranks as sequences of micro-cells, for runs with more bursts than a
+// collector can hold.
 //
-// In go the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, with those that say who the processes are. The bursts
-// are those that the collector would make of the same messages; each becomes a number of a unit: the bursts between the same two call paths, where
-// these count, that lie in one micro-cell of the burst space. Out come, when the collector asks, the units with their sums (a survey), the places of some units' bursts (a split), and,
-// by labels that it gives to units, hashes and counts of the sequences of labels between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A
-// Keeper writes no file and never talks to other nodes. docs/design/scale.md says why it is enough.
+// In come the messages of a node's agent, transaction by transaction: Calls and Collectives, in ticks, and the messages
+// that describe the processes. The package forms the same bursts as the collector would. Each burst becomes the number
+// of a unit: the bursts between the same two call paths, where these count, that lie in one micro-cell of the burst
+// space. On request of the collector come out: the units with their sums (a survey); the places of the bursts of some
+// units (a split); and, by labels that the collector gives to units, hashes and counts of the sequences of labels
+// between anchors (internal/anchor), the sequences themselves, and exact sums by call path. A Store writes no file and
+// never talks to other nodes. docs/design/scale.md explains why this suffices.
 //
-// A burst's length is its ticks times what a tick takes by the node's clock samples as they are when it comes. The end of a run knows the clock's rate better, by some 10^-5: a burst
-// so near the edge of a cell may be in the one or in the other. Nothing depends on in which: label, sums and sequence go with the unit.
+// The duration of a burst is its ticks times the length of a tick, by the node's clock samples at the time. The end of
+// a run knows the clock's rate better, by some 10^-5, so that a burst near the edge of a cell may be put into the
+// neighbouring one. Results do not depend on that: label, sums and sequence follow the unit.
 package cells
 
 import (

@@ -1,13 +1,12 @@
-// Package message makes of what the records of a process say of transfers and requests the operations that
-// the collector matches: each send and each receive with the call that posted it, the call that completed
-// it, and whom it went to or came from.
+// Package message turns the records of a process into the operations that the collector matches: each send and each
+// receive, with the call that posted it, the call that completed it, and its peer.
 //
-// In come the records of all threads of one process, each thread's in order, in ticks, with the number of the row
-// that a record became; out go Transfers, Collectives and Gaps messages. A request is known by its handle only, and several
-// can have one handle, one after the other or, once complete, at the same time: they are told apart by time. A request is made or
-// started at the exit of its call and ends at the entry of the call that ends it, so that a handle that is
-// used again is free before. Where records are missing nothing that was under way is taken for what it may not be any more:
-// it is given up, and counted.
+// In come the records of all threads of one process, those of a thread in order, in ticks, each with the number of its
+// row. Out come Transfers, Collectives and Gaps messages. A request is known by its handle only. Several requests can
+// have the same handle, one after the other or, once complete, at the same time; time distinguishes them. A request is
+// created or started at the exit of its call and ends at the entry of the call that ends it, so that a handle is free
+// before it is used again. Where records are missing, the package gives up the pending requests that they may have
+// ended, and counts them.
 //
 // The package never translates a rank: peers are ranks of their communicator.
 package message

@@ -1,8 +1,11 @@
-// Package sched says how the kernel schedules the ranks of a node: how long they ran on a core, and how long they were ready to and others ran there. In come
-// the numbers of processes and the /proc of the node; out go sums for each process, and for the node.
+// Package sched measures how the kernel schedules the ranks of a node: how long they ran on a core, and how long they
+// were ready to run while others had it.
 //
-// The kernel keeps both times for each thread, to the nanosecond (sched_info, which every distribution's kernel has). Reading them costs the rank nothing, and some 35 us of processor time a thread here, so that
-// it is done ever more seldom. A process that has died has told up to the last reading.
+// In come process numbers and the node's /proc. Out come sums in nanoseconds, for each process and for the node.
+//
+// The kernel keeps both times for each thread in nanoseconds (sched_info, which the kernels of all distributions have).
+// Reading them costs the ranks nothing and the agent some 35 µs of processor time per thread, so that it reads them
+// less and less often. For a process that has died the last reading counts.
 package sched
 
 import (

@@ -1,10 +1,12 @@
-// Package symbol tells where in a program a return address lies: in come an executable or library, its GNU build
-// id as the process had it, and offsets as in the rings' logs (return address less what the loader added to the file's
-// addresses); out go function, file and line of the calls before them.
+// Package symbol resolves return addresses to source locations.
 //
-// It says "unknown", the zero Place, rather than anything wrong: for a file that is gone, that was changed since the process
-// mapped it, that is stripped, or that cannot be read. It never writes, never asks the network, and keeps nothing but open
-// files between calls.
+// In come an executable or library, its GNU build id as the process had it, and offsets as in the rings' logs (return
+// address minus what the loader added to the file's addresses). Out come function, file and line of the calls before
+// these addresses.
+//
+// The result is "unknown", the zero Place, rather than anything wrong: for a file that was removed, that was changed
+// since the process mapped it, that is stripped, or that cannot be read. The package never writes, never asks the
+// network, and keeps nothing but open files between calls.
 package symbol
 
 import (

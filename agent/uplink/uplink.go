@@ -1,8 +1,8 @@
-// Package uplink carries an agent's messages to the collector: in order, from the outbox (agent/spool) that keeps each until the
-// collector has acknowledged it, and again when a stream breaks.
+// Package uplink sends an agent's messages to the collector: in order, from the outbox (agent/spool), which keeps each
+// until the collector has acknowledged it, and again when a stream breaks.
 //
-// It never blocks who fills the outbox. Where to find the collector it asks anew for each stream: one that was started
-// again may listen elsewhere. Of several collectors it asks the first, which sends it to its own.
+// It never blocks the writers of the outbox. It looks up the collector's address for each stream, because a restarted
+// collector may listen elsewhere. Of several collectors it asks the first, which redirects it to its own.
 package uplink
 
 import (

@@ -16,11 +16,11 @@ type process struct {
 	size    int32
 	clock   moriensv1.Clock
 	anchors map[uint32]uint64 // how many each communicator of all ranks has had, by the process's own number
-	window  anchor.ID     // now
+	window  anchor.ID         // now
 	since   uint64            // ticks when it began
 	began   bool              // since is known
 	whole   uint64            // ticks for which no window is cut by time; 0: that is not known
-	passed  anchor.ID     // latest of which something has left the fresh log
+	passed  anchor.ID         // latest of which something has left the fresh log
 	out     bool              // there is one
 	usual   usual
 	rings   []*ring

@@ -1,25 +1,24 @@
-// Package grouping groups the bursts of a run into clusters: what `moriens run` shows while a job runs and
-// what it and `moriens analyze` end with.
+// Package grouping groups the bursts of a run into clusters: the clusters that `moriens run` shows while a job runs,
+// and those that it and `moriens analyze` report at the end.
 //
-// In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths
-// round each burst. Bursts that lack data or are too short are set aside (package space); the others
-// are split by call paths where that is asked for, and every group is clustered (package dbscan) with
-// an Eps of its own. Where it is known which thread each burst is of, Eps is refined by how far the threads do
-// the same (package refine). Out come a label per burst, in the input's order, and what describes clusters
-// and groups. The package never changes its input. The answer does not depend on the number of
-// workers, nor, up to that order and the rounding of means, on the order of the bursts; with two and
-// more dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, and that
-// may depend on their order.
+// In come columns over all bursts of a run: durations in nanoseconds, counters, and the call paths around each burst.
+// Bursts that lack data or are too short are set aside (package space). The others are split by call paths where
+// requested, and every group is clustered (package dbscan) with its own Eps. Where the thread of each burst is known,
+// Eps is refined by how far the threads do the same (package refine). Out come a label per burst, in the input's order,
+// and descriptions of clusters and groups. The package never changes its input. The answer does not depend on the
+// number of workers nor, up to that order and the rounding of means, on the order of the bursts. With two and more
+// dimensions and over dbscan.DefaultQueries bursts in a group Eps comes from a sample, which may depend on their order.
 //
-// The threads may be spread over a team, a member having the columns of its own alone. The bursts of a large group then stay where they are, and the members
-// cluster them together; those of a small one go to one member for the time (a coordinate of 8 bytes per dimension, and 8 of duration). The answer is that of one
-// process with all threads' columns, bit by bit.
+// The threads may be spread over a team, each member with the columns of its own threads. The bursts of a large group
+// then stay where they are, and the members cluster them together; those of a small one are sent to one member (a
+// coordinate of 8 bytes per dimension, and 8 of duration). The answer equals that of one process with the columns of
+// all threads, bit by bit.
 //
-// The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's
-// threads, and n/200; it is halved until it is below the size of the kinds of nearly all bursts, where that shows. Eps is the knee of the curve of distances to the MinPts-th neighbour (González,
-// Huck, Giménez, Labarta, IPDPSW'12), but not below a resolution: on a real machine the knee alone
-// follows the noise and splits what the program does alike. Kinds of bursts that are too rare for n/200, but have as
-// large a share of the time, are found in the noise afterwards.
+// The automatic density of a group of n bursts: MinPts is the largest of 4, a quarter of the job's threads, and n/200;
+// it is halved until it is below the size of the kinds of nearly all bursts, where that is known. Eps is the knee of
+// the curve of distances to the MinPts-th neighbour (González, Huck, Giménez, Labarta, IPDPSW'12), but not below a
+// resolution: on a real machine the knee alone follows the noise and splits equal computations. Kinds of bursts that
+// are too rare for n/200, but have as large a share of the time, are found in the noise afterwards.
 package grouping
 
 import (

@@ -1,13 +1,15 @@
-// Package loops says in short what threads did one after the other: level 2 of the detail ladder. Sequences of symbols become
-// nested loops, whose size hardly depends on how often they go round.
+// Package loops compresses what threads did one after the other: level 2 of the detail ladder. Sequences of symbols
+// become nested loops, whose size hardly depends on the number of iterations.
 //
-// In come, per thread, one symbol per burst (a number for each cluster and pair of surrounding calls), how long the burst was and how long it took to the
-// next one, both in nanoseconds. Out come bodies of loops that all threads share, and which of them each thread is. The sequence of symbols can be
-// rebuilt from that exactly, except where it was too long to keep (Sequence.Mixed, Unordered, Blurred); times are means and deviations by place in a body.
+// In come, per thread, one symbol per burst (a number for each cluster and pair of surrounding calls), the duration of
+// the burst and the time until the next one, both in nanoseconds. Out come bodies of loops that all threads share, and
+// which of them each thread executes. The sequence of symbols can be rebuilt from that exactly, except where it was too
+// long to keep (Sequence.Mixed, Unordered, Blurred); times are means and deviations by place in a body.
 //
-// Regular sections and their nesting are those of Noeth, Ratn, Mueller, Schulz and de Supinski, "ScalaTrace: Scalable compression and replay of
-// communication traces for high-performance computing", JPDC 69 (2009); docs/design/levels.md says how they are found. The package never changes its input, and
-// its answer does not depend on the number of workers.
+// Regular sections and their nesting are those of Noeth, Ratn, Mueller, Schulz and de Supinski, "ScalaTrace: Scalable
+// compression and replay of communication traces for high-performance computing", JPDC 69 (2009); docs/design/levels.md
+// describes how they are found. The package never changes its input, and its answer does not depend on the number of
+// workers.
 package loops
 
 import (

@@ -1,12 +1,13 @@
-// Package period finds the iterations of a run: the phases in which its threads do the same again and again, where each
+// Package period finds the iterations of a run: the phases in which its threads repeat what they do, where each
 // iteration begins on every thread, and the loops within an iteration.
 //
-// In come, per thread, its bursts in time order: a symbol each (one number for each cluster and pair of surrounding calls),
-// begin and duration in nanoseconds, and the anchors, which are the collective calls that all threads make. Out come the
-// phases in the order of time; together they cover every burst once. A stretch without iterations is a phase with none.
+// In come, per thread, its bursts in time order: a symbol each (one number for each cluster and pair of surrounding
+// calls), begin and duration in nanoseconds, and the anchors, which are the collective calls that all threads make. Out
+// come the phases in the order of time; together they cover every burst once. A stretch without iterations is a phase
+// with none.
 //
 // The input is never changed. The answer depends neither on the number of workers nor on how symbols are numbered.
-// docs/design/periods.md has the method, its sources, and what it cannot see.
+// docs/design/periods.md describes the method, its sources, and its limits.
 package period
 
 import "moriens/internal/team"

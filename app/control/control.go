@@ -1,4 +1,4 @@
-// Package control is how the user's own commands talk to the collector of a run in progress, which they find by its
+// Package control connects the user's commands to the collector of a run in progress, which they find by its
 // rendezvous.
 package control
 

@@ -1,6 +1,7 @@
 // Package export writes the kept trace of a run directory in other formats: Paraver, OTF2, Perfetto, Parquet, CSV.
 //
-// What it makes appears whole or not at all: files are written beside their place, synced and renamed, and nothing that is there is replaced.
+// Output appears whole or not at all: files are written beside their final place, synced and renamed, and existing
+// files are never replaced.
 package export
 
 import (

@@ -1,6 +1,7 @@
-// Package measure puts the parts together for the commands: a job under measurement with collector and agent in this process (Run),
-// each of them alone (Collect, Agent), the agent that ranks start themselves (Preload), what they all end with (conclude), a trace
-// from elsewhere (Analyze), and the user's questions and orders to a run in progress (Status, Finish, Environment).
+// Package measure combines the parts for the commands: a job under measurement with collector and agent in this process
+// (Run), each of them alone (Collect, Agent), the agent that ranks start themselves (Preload), the end that they share
+// (conclude), a trace of another tool (Analyze), and the user's requests to a run in progress (Status, Finish,
+// Environment).
 package measure
 
 import (

@@ -1,5 +1,7 @@
-// Command simulate drives the end of a run whose bursts stay with the agents, without a network: as many agents as are asked for, each a real one with the messages of ranks of a synthetic program, the
-// collector's part, and the clustering. It prints what each stage takes, on the model's curve of docs/design/scale.md, and whether what was planted was found.
+// Command simulate drives the end of a run whose bursts stay with the agents, without a network: any number of agents,
+// each a real one with the messages of ranks of a synthetic program, the collector's part, and the clustering. It
+// prints the cost of each stage, on the model's curve of docs/design/scale.md, and whether the planted kinds were
+// found.
 package main
 
 import (

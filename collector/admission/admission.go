@@ -1,10 +1,10 @@
-// Package admission stands between the network and the collector: it lets in who shows the run's token and turns away
-// everybody else, without letting them cost more than a bounded share of memory and descriptors.
+// Package admission is the collector's admission control: it accepts clients that show the run's token and refuses all
+// others, which can use only a bounded share of memory and file descriptors.
 //
-// A connection comes in by a Gate's listener as a stranger. It becomes trusted with the first stream that shows the
-// token. A stranger that has not done so in time is closed; where there are too many of them the oldest goes, so that
-// a crowd that says nothing cannot keep out an agent, which shows its token within milliseconds. Every refusal is
-// counted by its cause; the first of each cause is logged.
+// A connection that is accepted by a Control's listener is a stranger. It becomes trusted with the first stream that
+// shows the token. A stranger that does not do so in time is closed. Where there are too many strangers the oldest is
+// closed, so that a flood of silent connections cannot keep out an agent, which shows its token within milliseconds.
+// Refusals are counted by cause; the first of each cause is logged.
 package admission
 
 import (

@@ -1,13 +1,17 @@
-// Package cells asks the agents that keep the bursts on their nodes what the clustering of a run has to know of them, and puts together what they say.
+// Package cells collects from the agents that keep the bursts on their nodes what the clustering of a run needs.
 //
-// In come the answers of proto/moriens/v1/cells.proto: each agent's micro-cells, and by labelling the different sequences of its threads, as hash and count; and, asked for
-// one by one, the sequences that no agent has told before. Out come the micro-cells of the run, with exact sums (nanoseconds, and what counters counted), the score of any labelling of these, the
-// places of bursts where the answer depends on them, and sums per thread by the labels of the end. Bursts never come here.
+// In come the answers of proto/moriens/v1/cells.proto: each agent's micro-cells; for a labelling, the different
+// sequences of its threads as hash and count; and, on request, the sequences that no agent has sent before. Out come
+// the micro-cells of the run with exact sums (nanoseconds, and counters in their units), the score of any labelling of
+// them, the places of bursts where the answer depends on these, and sums per thread by the final labels. The bursts
+// themselves stay on the nodes.
 //
-// What agents say comes over the network, and is checked: columns of one length, numbers in range, boxes that lie in their cells, sums that add up to what the agent says it has, sequences that
-// have the hash they were asked by. An agent that does not answer, or not soundly, is left out: Left says so, and all that it has told is forgotten. What was computed with its micro-cells is not
-// valid any more then, so that Score, Split, Label and Sums end with an ErrLeft, and who computes begins again with a Survey: its answer is that of the agents that have answered all along, and of their
-// bursts alone. An agent that was left out is asked by the next Survey as if it were new.
+// Answers come over the network and are checked: columns of one length, numbers in range, boxes that lie in their
+// cells, sums that add up to the agent's totals, sequences with the requested hash. An agent that does not answer, or
+// answers wrongly, is left out: Left lists it, and all its data is discarded. What was computed with its micro-cells is
+// then invalid, so that Score, Split, Label and Sums return an ErrLeft, and the caller starts again with a Survey. That
+// covers the agents that have answered all along, and their bursts alone. The next Survey asks an agent that was left
+// out as if it were new.
 package cells
 
 import (

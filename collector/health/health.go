@@ -1,5 +1,5 @@
-// Package health is what can be said of a run in progress: the page that `moriens status`, the JSON page and the
-// metrics are made of. It is data only; the collector fills it in.
+// Package health describes the state of a run in progress: the data behind `moriens status`, the JSON page and the
+// metrics. It is data only; the collector fills it in.
 package health
 
 import (

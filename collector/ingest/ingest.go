@@ -1,5 +1,5 @@
-// Package ingest is the collector's side of the agents' streams: it hands each message to the store and the journal, and
-// acknowledges what is safe there. Who comes as far as here has shown the run's token (collector/gate).
+// Package ingest is the collector's side of the agents' streams: it passes each message to the store and the journal,
+// and acknowledges what is safe on disk. Streams that arrive here have shown the run's token (collector/admission).
 package ingest
 
 import (

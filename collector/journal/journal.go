@@ -1,9 +1,9 @@
-// Package journal keeps what a collector accepts on disk, so that one that is killed goes on where it was.
+// Package journal keeps what a collector accepts on disk, so that a collector that was killed can resume.
 //
-// Every message that the store takes is queued in the order in which the store took it, as the bytes that came over the
-// wire. One goroutine writes the queue to a log of internal/segment and makes it safe, all that waits at a time; only then the
-// agents are told. A journal that is opened again brings the store back by the same Apply that live messages
-// go through. docs/format/journal.md has the records.
+// In come the messages that the store has accepted, in the same order, as the bytes that came over the wire. One
+// goroutine writes them to a log of internal/segment and syncs it, all that are queued at a time; only then are they
+// acknowledged. Opening a journal rebuilds the store with the same Apply that live messages pass through.
+// docs/format/journal.md describes the records.
 package journal
 
 import (

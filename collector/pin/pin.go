@@ -1,9 +1,10 @@
-// Package pin tells agents, while the job runs, which windows of full detail to hold on to: what will stand for the run at its end should still be there
-// where a node's spool has no room for all.
+// Package pin chooses, while the job runs, the windows of full detail that agents must not evict, so that the windows
+// that represent the run at its end are still there where a node's spool has no space for all.
 //
-// From time to time it looks at what one rank did lately, another one each time, and finds its iterations as the end of the run does: by clusters and the calls round
-// bursts, or by the calls alone. Of each kind of iterations it pins, on all nodes, the window of those nearest the median, and of iterations that took much longer some. It pins a bounded number of
-// windows, and takes at most a fiftieth of a core.
+// At intervals it looks at what one rank did lately, a different rank each time, and finds its iterations as the end of
+// the run does: by clusters and the calls around bursts, or by the calls alone. For each kind of iteration it pins on
+// all nodes the windows of those nearest the median, and of some iterations that took much longer. It pins a bounded
+// number of windows, and takes at most a fiftieth of a core.
 package pin
 
 import (

@@ -1,9 +1,9 @@
-// Package store holds what the agents of a run have sent: every rank's calls and bursts (level 3 of the
-// detail ladder), who the ranks are, and every loss that was reported.
+// Package store holds what the agents of a run have sent: every rank's calls and bursts (level 3 of the detail ladder),
+// the descriptions of the ranks, and every loss that was reported.
 //
-// In come the messages of the agents, checked here before anything of them is kept; out go views for
-// the live clusters while the run goes on and, when it is over, everything for the end of the run.
-// Times stay in ticks of each node's clock: the end of the run knows best how to convert them.
+// In come the messages of the agents, which are checked before anything of them is stored. Out come views for the live
+// clusters while the run goes on and, when it is over, everything for the end of the run. Times are ticks of each
+// node's clock: the end of the run knows best how to convert them.
 package store
 
 import (

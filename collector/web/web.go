@@ -1,8 +1,8 @@
-// Package web is the collector's side for browsers and monitoring: how the run is, as a page that follows it, as JSON and as Prometheus text.
+// Package web serves the state of the run to browsers and monitoring: as a page that follows the run, as JSON and as
+// Prometheus text.
 //
-// It only tells; nothing can be changed by it. What it tells is the user's own, so that every request has to show a
-// token, which opens nothing else. On the loopback it speaks HTTP; where others could listen, TLS with the run's
-// certificate.
+// It is read-only. Its data is the user's own, so that every request has to show a token, which gives access to nothing
+// else. On the loopback it speaks HTTP; where others could listen, TLS with the run's certificate.
 package web
 
 import (

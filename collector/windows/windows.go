@@ -1,7 +1,9 @@
-// Package windows asks agents about what they keep on their nodes: to hold on to windows of full detail, to send some, and what the micro-cells of their bursts are.
+// Package windows sends requests to agents: to hold windows of full detail, to send some, and to describe the
+// micro-cells of their bursts.
 //
-// A Desk knows the streams that are open. What it asks an agent goes out with that agent's next response, one request at a time; if the stream breaks before all
-// of the answer has come, it is asked again on the next one. An answer is in memory until all of it is there: ask for what there is room for.
+// A Requester knows the open streams. A request goes out with the agent's next response, one at a time. If the stream
+// breaks before the whole answer has arrived, the request is repeated on the next stream. An answer stays in memory
+// until it is complete: request only what there is memory for.
 package windows
 
 import (

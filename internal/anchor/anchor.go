@@ -1,8 +1,9 @@
-// Package anchor numbers windows: stretches of a run between collective calls of all ranks, the anchors, which cut all ranks of
-// all nodes at the same events without anybody asking another.
+// Package anchor numbers windows: stretches of a run between collective calls of all ranks, the anchors, which cut all
+// ranks of all nodes at the same events without communication.
 //
-// The anchors of a process are the collective calls on the communicators that hold all ranks of its MPI_COMM_WORLD in their order. Their ordinals tell how
-// many there have been, also where records are missing.
+// The anchors of a process are the collective calls on communicators that hold all ranks of its MPI_COMM_WORLD in their
+// order. In come these calls with their ordinals, which count correctly even where records are missing; out come window
+// numbers.
 package anchor
 
 import (

@@ -1,4 +1,4 @@
-// Package files does with files in one call what takes several of os.
+// Package files does in one call what takes several calls of os.
 package files
 
 import (

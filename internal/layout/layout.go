@@ -1,5 +1,5 @@
-// Package layout holds the tests of the tree itself: who may import whom, what the Makefile's lists must name, who may
-// open files by name, and how much of the end of a run flows backwards.
+// Package layout holds the tests of the tree itself: import rules, the Makefile's lists, who may open files by name,
+// the width of comments, and how much of the end of a run flows backwards.
 //
 //	cmd, bench → app → conclude → collector | agent → analysis | trace → internal → proto
 package layout

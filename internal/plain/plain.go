@@ -1,7 +1,6 @@
-// Package plain makes text that others have written safe to show: names of programs, phases, events, hosts and files,
-// notes, and what other programs say. Out comes the same text, in which what a terminal would obey, and what would
-// have a line look like another, is spelled out: \n, \x1b, \u202e. The package knows nothing of terminals, and leaves
-// what is printable as it is.
+// Package plain makes text from other sources safe to show: names of programs, phases, events, hosts and files, notes,
+// and the output of other programs. Out comes the same text, in which control characters, and characters that make a
+// line look like another, are spelled out: \n, \x1b, \u202e. Printable text stays as it is.
 package plain
 
 import (

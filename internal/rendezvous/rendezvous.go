@@ -1,5 +1,5 @@
-// Package rendezvous is how agents find the collector and how the two trust each other: the file
-// collector.json in the run directory, read by whoever may read the user's files.
+// Package rendezvous is how agents find the collector and how the two authenticate each other: the file collector.json
+// in the run directory, which whoever may read the user's files can read.
 package rendezvous
 
 import (

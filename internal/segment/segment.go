@@ -1,9 +1,9 @@
-// Package segment keeps records in append-only files that survive the death of who writes them.
+// Package segment keeps records in append-only files that survive the death of their writer.
 //
-// A log is a directory of numbered files. Each starts with a header that names what the log is of; records
-// follow as frames: length, checksum, bytes, compressed where that makes them shorter. What a write had not finished
-// when its process died is cut off when the log is opened again, and counted. The package knows nothing of what records
-// mean; docs/format/segment.md has the files byte by byte.
+// A log is a directory of numbered files. Each starts with a header that names the log; records follow as frames:
+// length, checksum, bytes, compressed where that makes them shorter. An incomplete write at the end is cut off when the
+// log is opened again, and counted. The package does not interpret records; docs/format/segment.md describes the files
+// byte by byte.
 package segment
 
 import (

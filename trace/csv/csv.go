@@ -1,6 +1,7 @@
-// Package csv writes tables of a run as CSV after RFC 4180: a line of column names, lines that end in CR LF, texts in UTF-8 and in quotes where
-// they hold a comma, a quote or the end of a line. A missing value is an empty field, an empty text is "". A text
-// that a spreadsheet would take for a formula has an apostrophe before it, which TextOf takes off.
+// Package csv writes tables of a run as CSV after RFC 4180: a line of column names, lines that end in CR LF, texts in
+// UTF-8 and in quotes where they hold a comma, a quote or the end of a line. A missing value is an empty field, an
+// empty text is "". A text that a spreadsheet would take for a formula has an apostrophe before it, which TextOf
+// removes.
 //
 // It keeps one line in memory.
 package csv

@@ -1,6 +1,7 @@
-// Package overview draws a whole run on a grid of rows of threads and bins of time, small enough to keep for any run: what a thread did
-// when, and how much time all of them spent in each cluster, in MPI and in nothing. A trace.Run comes in, in nanoseconds; its file is a pack (trace/pack),
-// compressed: docs/format/overview.md.
+// Package overview draws a whole run on a grid of threads by time bins, small enough to keep for any run: what each
+// thread did when, and how much time all of them spent in each cluster, in MPI and elsewhere.
+//
+// A trace.Run comes in, in nanoseconds. Out comes a compressed pack (trace/pack): docs/format/overview.md.
 //
 // The same run gives the same bytes, with any number of processors.
 package overview

@@ -1,8 +1,9 @@
-// Package rundir writes and reads the run directory: a measured run comes in as a trace.Run with a Manifest
-// and Clusters, and leaves as the files that docs/format describes. Times are nanoseconds or seconds as each field's name says.
+// Package rundir writes and reads the run directory: a measured run comes in as a trace.Run with a Manifest and
+// Clusters, and goes out as the files that docs/format describes. Times are nanoseconds or seconds, as each field's
+// name says.
 //
-// Each file appears whole or not at all, manifest.json last of all, so that a directory that has one is complete.
-// The package never deletes or replaces what it did not write.
+// Each file appears whole or not at all, manifest.json last, so that a directory with a manifest is complete. The
+// package never deletes or replaces files that it did not write.
 package rundir
 
 import (
