@@ -10,7 +10,7 @@ import (
 // Cells are how an agent keeps bursts on its node.
 type Cells struct {
 	Store CellStore
-	Spec  string // says how it was told to make micro-cells: the same at all agents of a run
+	Spec  string // how it was asked to make micro-cells: the same at all agents of a run
 }
 
 // A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Keeper. Calls and what belongs to them then stay in the node's windows, and the

@@ -14,7 +14,7 @@ import (
 const (
 	// fullFrom is how long the spool may have no room, in sum, before that is an error. Less is what a collector that is started again takes.
 	fullFrom = 3 * time.Second
-	// fullEvery is how often the collector is told of it then.
+	// fullEvery is how often the collector is informed of it then.
 	fullEvery = time.Second
 )
 
@@ -24,12 +24,12 @@ type fullness struct {
 	before   uint64        // what all rings had dropped by then
 	reported time.Time     // when the collector was, last, since there was room
 	warned   time.Time     // when the log was, last: it may come and go
-	failed   time.Time     // when the log was told that it is an error, last
+	failed   time.Time     // when the log last reported that as an error
 	time     time.Duration // in sum, before since
 	dropped  uint64        // likewise
 }
 
-// room says whether more may be read of the rings, and has those know who want to know why not.
+// room reports whether more may be read of the rings, and has those know who want to know why not.
 func (n *Node) room() bool {
 	f := &n.full
 	room := n.spool.Budget.Room() && n.stalled == nil
@@ -75,7 +75,7 @@ func (n *Node) fullSoFar() (time.Duration, uint64) {
 	if f.since.IsZero() {
 		return f.time, f.dropped
 	}
-	// A ring that is damaged meanwhile tells less than before.
+	// A ring that is damaged meanwhile shows less than before.
 	return f.time + time.Since(f.since), f.dropped + max(n.dropped(), f.before) - f.before
 }
 
@@ -90,7 +90,7 @@ func (n *Node) dropped() uint64 {
 	return sum
 }
 
-// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring tells that it is damaged.
+// soundDrops is what a ring says that it has dropped, 0 where that cannot be true: the end of the ring shows that it is damaged.
 func soundDrops(dropped uint64) uint64 {
 	if dropped > ring.MaxCount {
 		return 0
@@ -107,7 +107,7 @@ func (n *Node) describeSpool() *moriensv1.Spool {
 	return s
 }
 
-// stuck says whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
+// stuck reports whether all processes have ended, and have waited for room as long as they may: what they have left is taken without.
 func (n *Node) stuck(now time.Time) bool {
 	for _, a := range n.agents {
 		if !a.ended {

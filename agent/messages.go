@@ -64,7 +64,7 @@ func (a *Process) advance() {
 	a.messages.Advance()
 }
 
-// defineComms tells of the communicators that a process's log has defined.
+// defineComms reports the communicators that a process's log has defined.
 func (n *Node) defineComms(a *Process, comms []ring.Comm) {
 	for _, c := range comms {
 		if a.messages.Defined(c.Number) {
@@ -86,7 +86,7 @@ func origin(o *ring.Origin) *moriensv1.Origin {
 	}
 }
 
-// communicator returns the node's number of a communicator, and tells of it when it is new: its processes here, which may be
+// communicator returns the node's number of a communicator, and reports it when it is new: its processes here, which may be
 // a hundred, all have it in their logs.
 func (n *Node) communicator(c *ring.Comm) uint32 {
 	d := &moriensv1.Communicator{
@@ -124,7 +124,7 @@ func (t *thread) look(missed uint64, got int, emptied bool) {
 	}
 }
 
-// order tells a process's matcher up to when its rings were read, where it has several and the order among them counts.
+// order reports to a process's matcher up to when its rings were read, where it has several and the order among them counts.
 func (n *Node) order(a *Process, now uint64) {
 	for _, t := range a.threads {
 		switch {

@@ -52,7 +52,7 @@ const (
 	// hurryGrace is the same where the agent was asked to end: batch systems leave 30 s between SIGTERM and SIGKILL. It is taken twice at
 	// most, for room in the spool and for the collector.
 	hurryGrace = 10 * time.Second
-	// lossGrace is how long it may take to tell the collector what is lost.
+	// lossGrace is how long reporting losses to the collector may take.
 	lossGrace = 2 * time.Second
 	// resolveGrace is how long the places of the call paths may be looked for; the rest stays unknown.
 	resolveGrace = 30 * time.Second
@@ -60,7 +60,7 @@ const (
 	finishResolveGrace = 3 * time.Second
 )
 
-// Config says which run's processes a node looks for and whom it tells.
+// Config says which run's processes a node looks for and where it reports.
 type Config struct {
 	Run      string        // MORIENS_RUN
 	Shm      string        // directory that holds the run's directory of rings
@@ -93,7 +93,7 @@ type Node struct {
 	claim     *files.Lock         // closed when the directory is given up
 	agents    map[uint64]*Process // by process; those that have not ended
 	sources   sources
-	// Numbers of the communicators that the collector was told of, by the digests of their contents.
+	// Numbers of the communicators that the collector knows, by the digests of their contents.
 	communicators map[[sha256.Size]byte]uint32
 	orphans       []*thread     // rings whose process file has not been seen yet
 	records       []ring.Record // that were read last
@@ -113,7 +113,7 @@ type Node struct {
 	droppedEnded  uint64    // by rings that have ended
 	allEnded      time.Time // since when all processes that are there have ended; zero: one lives
 
-	// What earlier lives of this agent tell.
+	// From earlier lives of this agent.
 	started  bool // a process has been seen
 	done     bool // Done is committed
 	restarts uint32
@@ -235,7 +235,7 @@ func (n *Node) say(level slog.Level, text string) {
 	n.send(&moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Note{Note: &moriensv1.Note{Text: text}}})
 }
 
-// JobOver tells the node that no new process will come: it reads what there is to the end, and Run returns.
+// JobOver informs the node that no new process will come: it reads what there is to the end, and Run returns.
 func (n *Node) JobOver() { n.overOnce.Do(func() { close(n.over) }) }
 
 // Hurry is JobOver where little time is left. What the collector does not acknowledge in it stays in the spool.
@@ -412,7 +412,7 @@ func (n *Node) watch(ctx context.Context) {
 			return
 		case <-over:
 			over, overSince = nil, time.Now()
-			nextScan = overSince // a process may have come since the last scan
+			nextScan = overSince // a process may have arrived since the last scan
 		case <-ctx.Done():
 			return
 		}
@@ -513,7 +513,7 @@ func (n *Node) end(a *Process) {
 			n.endRing(a, a.threads[0])
 		}
 		if a.process.Err() != nil {
-			n.define(a) // and tell of it, if nobody has
+			n.define(a) // and report it, if nobody has
 		}
 		a.endMessages()
 		n.endScheduling(a)
@@ -555,7 +555,7 @@ func (n *Node) leave() {
 // requestShare is what part of the node's memory the requests may take that ranks have under way.
 const requestShare = 64
 
-// memory is what the node has, in bytes; 0: it is not told.
+// memory is what the node has, in bytes; 0: it is not reported.
 func memory() uint64 {
 	var info syscall.Sysinfo_t
 	if syscall.Sysinfo(&info) != nil {

@@ -21,7 +21,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A WitnessConfig says of which node's ranks a Witness tells.
+// A WitnessConfig says of which node's ranks a Witness reports.
 type WitnessConfig struct {
 	Run, Shm string        // as of Config
 	Rings    string        // likewise
@@ -34,7 +34,7 @@ type WitnessConfig struct {
 	Log      *slog.Logger
 }
 
-// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but tells the collector which ranks
+// A Witness stands in for the agent of a node that cannot work: it keeps nothing on any disk and reads no ring, but reports to the collector which ranks
 // go unrecorded, and why. Results that lack them would look whole without it.
 type Witness struct {
 	config    WitnessConfig
@@ -71,10 +71,10 @@ func NewWitness(config WitnessConfig) (*Witness, error) {
 	return w, nil
 }
 
-// JobOver tells the witness that no new process will come.
+// JobOver informs the witness that no new process will come.
 func (w *Witness) JobOver() { w.overOnce.Do(func() { close(w.over) }) }
 
-// Run tells of the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they left goes with it.
+// Run reports the node's ranks until they are gone, or the run ends, and the collector knows of all of them. What they left goes with it.
 func (w *Witness) Run(ctx context.Context) error {
 	defer w.claim.Close()
 	upCtx, stop := context.WithCancel(ctx)
@@ -120,7 +120,7 @@ func (w *Witness) watch(ctx context.Context) {
 	}
 }
 
-// scan tells of the ranks that have come since the last one, and says whether any is there.
+// scan reports the ranks that have arrived since the last one, and reports whether any is there.
 func (w *Witness) scan() (live bool) {
 	found, err := w.directory.Scan()
 	if err != nil {

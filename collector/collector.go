@@ -339,14 +339,14 @@ func (c *Collector) Progress() live.Progress { return c.live.Progress() }
 // Journal is what the collector keeps on disk.
 func (c *Collector) Journal() *journal.Journal { return c.journal }
 
-// Over says whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
+// Over reports whether the run had ended when an earlier collector of it was killed: nothing is taken any more.
 func (c *Collector) Over() bool { return c.journal.End() != nil }
 
-// Resumed says whether the run began in an earlier process.
+// Resumed reports whether the run began in an earlier process.
 func (c *Collector) Resumed() bool { return c.resumed }
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
+// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
 func (c *Collector) RanksMissing() int { return c.store.RanksMissing() }
 
-// Follow has the page tell of the stages of the end of the run.
+// Follow shows the stages on the page of the end of the run.
 func (c *Collector) Follow(s *stage.Stages) { c.stages.Store(s) }

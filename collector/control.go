@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// stageEvery is how often those who wait for the end are told of a new stage.
+	// stageEvery is how often those who wait for the end are informed of a new stage.
 	stageEvery = 100 * time.Millisecond
 	// readGrace is how long they may take to say that they have heard the outcome.
 	readGrace = 2 * time.Second
-	// heartbeat is how often they are told of the stage though it is the same, so that they know that we live.
+	// heartbeat is how often an unchanged stage is repeated to them, so that they know that we live.
 	heartbeat = 2 * time.Second
 )
 
@@ -30,7 +30,7 @@ type Outcome struct {
 	Hint      string // what to do about Err
 }
 
-// ending is how far the end of the run has come.
+// ending is how far the end of the run has got.
 type ending struct {
 	ordered chan struct{} // closed by Finish
 	once    sync.Once
@@ -76,7 +76,7 @@ func (e *ending) await() bool {
 	return true
 }
 
-// conclude tells those who wait how it ended, and returns when all have heard.
+// conclude reports to those who wait how it ended, and returns when all have read it.
 func (e *ending) conclude(outcome Outcome) {
 	e.mu.Lock()
 	e.stage, e.outcome = health.Done, outcome
@@ -84,7 +84,7 @@ func (e *ending) conclude(outcome Outcome) {
 	e.waiting.Wait()
 }
 
-// Finish ends the run now: the agents are told to send what their ranks have recorded, and to leave them.
+// Finish ends the run now: the agents are asked to send what their ranks have recorded, and to leave them.
 func (c *Collector) Finish() {
 	c.end.once.Do(func() {
 		c.end.finishing()
@@ -138,7 +138,7 @@ func (s control) Compare(context.Context, *moriensv1.CompareRequest) (*moriensv1
 	return response, nil
 }
 
-// Finish ends the run and tells how that goes.
+// Finish ends the run and reports how that goes.
 func (s control) Finish(stream grpc.BidiStreamingServer[moriensv1.FinishRequest, moriensv1.FinishResponse]) error {
 	if _, err := stream.Recv(); err != nil {
 		return err

@@ -7,13 +7,13 @@ import (
 	"moriens/collector/store"
 )
 
-// WaitFinished waits, after Finish, until all agents that have come, or are known to come, and are not lost are done, or ctx ends.
+// WaitFinished waits, after Finish, until all agents that have arrived, or are known to come, and are not lost are done, or ctx ends.
 func (c *Collector) WaitFinished(ctx context.Context) error { return c.wait(ctx, c.idle) }
 
-// WaitAgents waits until at least one agent has come, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
+// WaitAgents waits until at least one agent has arrived, or as many as are known to come, and all that came are done or lost, or ctx ends. All that those sent that are still here is safe then.
 func (c *Collector) WaitAgents(ctx context.Context) error { return c.wait(ctx, c.alone) }
 
-// idle says whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
+// idle reports whether no agent is expected to send, nor waits until what it sent is safe, all that are known to come having come.
 func (c *Collector) idle() bool {
 	_, idle := c.attendance()
 	return idle
@@ -31,7 +31,7 @@ func (c *Collector) attendance() (connected int, idle bool) {
 	return connected, connected >= c.agents && expected == 0
 }
 
-// alone says whether no agent is to be waited for.
+// alone reports whether no agent is to be waited for.
 func (c *Collector) alone() bool {
 	if c.Over() {
 		return true
@@ -61,8 +61,8 @@ func (c *Collector) wait(ctx context.Context, over func() bool) error {
 	return nil
 }
 
-// Freeze ends the taking and returns all that came: what agents send from now on is refused, and not part of the run. by is what ended
-// the run before its ranks did, empty where nothing did. Who asks is told how the run is until Close. Of several collectors each returns what came to it, after Join.
+// Freeze ends the taking and returns all that arrived: what agents send from now on is refused, and not part of the run. by is what ended
+// the run before its ranks did, empty where nothing did. Requests for the state of the run are answered until Close. Of several collectors each returns what came to it, after Join.
 func (c *Collector) Freeze(by string) store.Frozen {
 	c.end.analysing()
 	if c.peers != nil {
@@ -117,7 +117,7 @@ func (c *Collector) silence() {
 	c.tasks.Wait()
 }
 
-// Close tells those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
+// Close reports to those who wait how the run has ended, stops listening, and leaves the journal, if it is there. Without Freeze before it
 // leaves the run as well, for another collector to go on with.
 func (c *Collector) Close(outcome Outcome) {
 	c.stop()
@@ -131,7 +131,7 @@ func (c *Collector) Close(outcome Outcome) {
 	}
 }
 
-// Stop ends a run of which nobody waits for an outcome, and returns all that came.
+// Stop ends a run of which nobody waits for an outcome, and returns all that arrived.
 func (c *Collector) Stop() store.Frozen {
 	defer c.Close(Outcome{})
 	defer c.Release()

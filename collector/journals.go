@@ -15,7 +15,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// common is what the first collector of a run tells the others at the start: it never leaves the team.
+// common is what the first collector of a run sends the others at the start: it never leaves the team.
 type common struct {
 	Start   string // names this start
 	Resumed bool   // the run began in an earlier process

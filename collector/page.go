@@ -201,7 +201,7 @@ func (c *Collector) overhead(p *health.Page) []web.Cost {
 	return append(costs, memory, web.Cost{What: "journal on disk", Value: &journal, Unit: "bytes"})
 }
 
-// agentsCost is the processor time of agents that are processes of their own, by what each has told last.
+// agentsCost is the processor time of agents that are separate processes, by what each has reported last.
 func agentsCost(agents []health.Agent) web.Cost {
 	sum, silent := 0., 0
 	for _, a := range agents {

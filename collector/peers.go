@@ -17,12 +17,12 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// roundEvery is the time between two rounds, in which the collectors of a run tell each other how they are.
+// roundEvery is the time between two rounds, in which the collectors of a run exchange their states.
 const roundEvery = 250 * time.Millisecond
 
 // A peers is the collectors of a run that has several, as one of them sees it. Each has agents of its own; the first says to whom an agent belongs, has the
-// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each tells the first how it is, and
-// the first tells each what to do.
+// live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each reports its state to the first, and
+// the first sends its orders to each.
 type peers struct {
 	team  team.Team
 	live  *live.Live
@@ -61,7 +61,7 @@ type assignment struct {
 // A report is how a collector is.
 type report struct {
 	Page     health.Page
-	Agents   []uint64 // that have come
+	Agents   []uint64 // that have arrived
 	Expected int      // of them to be waited for
 	Asked    string
 	Live     *live.Share // nil: nothing new
@@ -91,10 +91,10 @@ func newPeers(t team.Team, l *live.Live, start string) *peers {
 	}
 }
 
-// first says whether this is the collector that decides for all.
+// first reports whether this is the collector that decides for all.
 func (w *peers) first() bool { return w.team.Rank() == 0 }
 
-// settle tells the first collector which agents are whose, as the journals have it.
+// settle reports to the first collector which agents are whose, as the journals have it.
 func (w *peers) settle(mine []uint64) error {
 	all, err := team.Gather(w.team, mine)
 	if err != nil {
@@ -294,7 +294,7 @@ func (c *Collector) rounds() {
 	}
 }
 
-// report is what this collector tells the first one.
+// report is what this collector reports to the first one.
 func (c *Collector) report() report {
 	if c.peers.first() {
 		return report{}
@@ -347,7 +347,7 @@ func (c *Collector) Team() team.Team {
 	return c.peers.team
 }
 
-// Ask tells the collector that decides that this one was asked to end the run, by a signal.
+// Ask informs the collector that decides that this one was asked to end the run, by a signal.
 func (c *Collector) Ask(by string) {
 	c.peers.mu.Lock()
 	defer c.peers.mu.Unlock()
@@ -371,7 +371,7 @@ func (c *Collector) By() string {
 	return c.peers.asked
 }
 
-// Complete waits until all collectors of the run have shown that they still are, and says whether that is so. A launcher sends SIGTERM to those that are left when one
+// Complete waits until all collectors of the run have shown that they still are, and reports whether that is so. A launcher sends SIGTERM to those that are left when one
 // was killed: that must not end the measurement of a run that is to be gone on with. Of the next three rounds the first may be under way, and for
 // the second another collector may have sent its part before.
 func (c *Collector) Complete() bool {

@@ -79,7 +79,7 @@ func (s *surveyor) survey(ctx context.Context) {
 	}
 }
 
-// now is what the latest survey has told.
+// now is what the latest survey has reported.
 func (s *surveyor) now() health.Cells {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (c *Collector) Cells() *cells.Coordinator {
 	return c.surveyor.coordinator
 }
 
-// Surveyed is what agents have told of the bursts that they keep; nil where bursts are sent.
+// Surveyed is what agents have reported about the bursts that they keep; nil where bursts are sent.
 func (c *Collector) Surveyed() *health.Cells {
 	if c.surveyor == nil {
 		return nil

@@ -22,7 +22,7 @@ type Run struct {
 	Worlds     []World
 	Threads    []Thread // sorted by world, rank, thread
 	CallPaths  []CallPath
-	PathNames  []string  // of CallPaths, as a file has told them; nil = Names makes them
+	PathNames  []string  // of CallPaths, as a file gave them; nil = Names makes them
 	Counters   []Counter // the columns of every Bursts.Counters
 	Clusters   []Cluster // by time, descending; Clusters[i].ID is i+1
 	MarkNames  []string  // of phases and events
@@ -32,12 +32,12 @@ type Run struct {
 
 	Communicators []Communicator
 	Messages      []Message // in the order of their logical send
-	Traffic       *Traffic  // nil: what Threads and Messages tell of what was moved is all that is known
+	Traffic       *Traffic  // nil: what Threads and Messages show of what was moved is all that is known
 
 	Windows []Window // what is kept in full detail, by begin; nil where nothing was dropped
 }
 
-// RankName tells a rank from the others of the run, as people do: by its world too only where there are several.
+// RankName distinguishes a rank from the others of the run, as people do: by its world too only where there are several.
 func (r *Run) RankName(world, rank int) string {
 	if len(r.Worlds) > 1 {
 		return fmt.Sprintf("world %d rank %d", world, rank)
@@ -107,12 +107,12 @@ type Thread struct {
 	Kept []Span
 }
 
-// Name tells a thread from the others of its run.
+// Name distinguishes a thread from the others of its run.
 func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
-// Untimed says that nothing tells when the thread ran, or what it did one after the other: it is told in sum alone.
+// Untimed says that nothing shows when the thread ran, or what it did one after the other: it is known in sum alone.
 func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row
@@ -235,7 +235,7 @@ type Kinship struct {
 	// How far its place foretells whether a burst is of this kind or of the next one, 0–1; below 0: nothing does, or it is a variant.
 	Predicted    float64
 	Valley       float64 // the density between it and the next cluster over that of its peak, 0–1; below 0: there is no other
-	DistinctBy   string  // what tells it from the nearest other kind: a word of kinds.Cause; "" = not known
+	DistinctBy   string  // what distinguishes it from the nearest other kind: a word of kinds.Cause; "" = not known
 	DistinctFrom int32   // the number of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why          string  // both, in words
 	InTime       Stretch // nearly all of its bursts lie in it, though those of DistinctFrom do elsewhere; zero = there is no such stretch
@@ -247,7 +247,7 @@ type Kinship struct {
 	DisturbedNS, ExtraNS int64
 }
 
-// Known says whether anything is.
+// Known reports whether anything is.
 func (k *Kinship) Known() bool { return k.MedianNS > 0 }
 
 // A PathCount says how many bursts of a cluster touch a call path.

@@ -52,7 +52,7 @@ type waiting struct {
 }
 
 // Add takes the messages of a transaction, in their order. They stay the caller's. What comes twice, as definitions and rows do when
-// the agent goes on with what it has kept, counts once. A message that is not what it seems is left out, told to the log, and counted.
+// the agent goes on with what it has kept, counts once. A message that is not what it seems is left out, logged, and counted.
 func (k *Store) Add(messages []*moriensv1.ReportRequest) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

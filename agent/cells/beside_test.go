@@ -66,7 +66,7 @@ func TestProcessorsThatCome(t *testing.T) {
 	}
 }
 
-// TestBeside asks while messages come. What is told in the end is all that came.
+// TestBeside asks while messages come. The final report covers all that arrived.
 func TestBeside(t *testing.T) {
 	cells.Small(t, 16, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone})
@@ -149,7 +149,7 @@ func TestGoingOn(t *testing.T) {
 	}
 }
 
-// Sequences are those of the latest labelling, whatever has been split and has come since.
+// Sequences are those of the latest labelling, whatever has been split and has arrived since.
 func TestWantBehindSplit(t *testing.T) {
 	cells.Small(t, 2, 1000)
 	k := newStore(t, cells.Config{By: grouping.ByNone, Side: .1})

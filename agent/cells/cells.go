@@ -61,7 +61,7 @@ type Store struct {
 	labels    labelling
 	work      *teamwork // the latest; nil = there was none, or labels were given since
 	surveyed  surveyed
-	uncertain bool // an answer has broken off, so that nobody knows what it has told: the next survey tells everything
+	uncertain bool // an answer has broken off, so that nobody knows what it has reported: the next survey reports everything
 
 	mu sync.Mutex // guards what follows
 	// From the first process on: the dimensions, and how bursts are split by call paths.

@@ -14,7 +14,7 @@ import (
 // absent is the label of bursts that are no part of the sequences.
 const absent = -1
 
-// blockSegments is how many segments are hashed before they are told.
+// blockSegments is how many segments are hashed before they are reported.
 const blockSegments = 4096
 
 // A labelling is the labels that the collector gave last, and the rings as they were then.

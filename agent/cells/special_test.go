@@ -90,7 +90,7 @@ func TestByHand(t *testing.T) {
 			t.Errorf("segment %d: %x%x, want the hash of %v", w.segment, hashes.High[i], hashes.Low[i], w.labels)
 		}
 	}
-	// Labels that are not named stay; one that is left out is not there, and what was empty is not told.
+	// Labels that are not named stay; one that is left out is not there, and what was empty is not reported.
 	hashes = asked(c, &moriensv1.CellsRelabel{Step: 2, Unit: []uint32{2}, Label: []int32{-1}})[0].GetHashes()
 	if !slices.Equal(hashes.Segment, []uint64{0, 1, 4}) {
 		t.Errorf("%v", hashes)
@@ -146,7 +146,7 @@ func TestPointsForgotten(t *testing.T) {
 	}
 }
 
-// Whoever breaks off an answer does not know what it told: the next survey tells everything. Numbers of units from another life of the agent are refused.
+// Whoever breaks off an answer does not know what it reported: the next survey reports everything. Numbers of units from another life of the agent are refused.
 func TestBrokenAnswers(t *testing.T) {
 	k := newStore(t, cells.Config{By: grouping.ByNone})
 	k.Add(one())
@@ -252,7 +252,7 @@ func TestWrongConfig(t *testing.T) {
 	}
 }
 
-// Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and it is told how many of those they are.
+// Bursts with a coordinate 2^31 sides or more from 0 are in no cell: they lack data, and their number is reported.
 func TestOutside(t *testing.T) {
 	k := newStore(t, cells.Config{Dims: dimsOf(t, "duration:lin"), Side: 1e-6}) // 2,147 ns and less have a cell
 	k.Add(one())

@@ -57,7 +57,7 @@ type sumRow struct {
 	of       labelled
 	count    uint64
 	time     moment.Sum
-	counters []moment.Sum // of bursts: as many as were told
+	counters []moment.Sum // of bursts: as many as were reported
 }
 
 // sumRows are the rows of one ring at work.

@@ -13,14 +13,14 @@ var partBytes = 1 << 20
 // surveyed is what the collector knows by the latest survey.
 type surveyed struct {
 	before, latest   uint64 // surveys: those of numbers above before, up to latest, were made here
-	spec             string // by the latest: a survey by another one, or of other counters, tells everything
+	spec             string // by the latest: a survey by another one, or of other counters, reports everything
 	groups, counters int
 }
 
-// made says whether unit numbers from a survey are ours.
+// made reports whether unit numbers from a survey are ours.
 func (t *surveyed) made(survey uint64) bool { return survey > t.before && survey <= t.latest }
 
-// survey answers with what has come since a survey.
+// survey answers with what has arrived since a survey.
 func (k *Store) survey(ask *moriensv1.CellsSurvey, to *reply) error {
 	k.mu.Lock()
 	whole := ask.After != k.surveyed.latest || !k.surveyed.made(ask.After) || k.uncertain || k.spec() != k.surveyed.spec || len(k.counters) != k.surveyed.counters
@@ -99,7 +99,7 @@ func (k *Store) describe(whole bool) *moriensv1.CellsSurveyed {
 	return s
 }
 
-// unitParts tells of units, ascending: all of them, or what came since they were told. All is told then.
+// unitParts reports units, ascending: all of them, or what came since they were reported. From then on all count as reported.
 func (k *Store) unitParts(list []uint32, whole bool) []*moriensv1.CellsUnits {
 	const most = 3*5 + 4*10 + 10 // bytes of a unit's columns that are there once
 	perPart := max(1, partBytes/(most+(3*8+5)*k.units.dims+50*k.units.stride))

@@ -17,7 +17,7 @@ type units struct {
 	parent []uint32 // the unit that a place has come out of, plus 1; 0: it is a cell
 	// Box round all bursts and sum of their coordinates: dims each. Of a place that is where it is, and no sum.
 	lo, hi, sum []float64
-	// Durations, and each counter: of all bursts, and of those that the collector was told.
+	// Durations, and each counter: of all bursts, and of those that were reported to the collector.
 	moments, reported []moment.Exact
 	number            map[unitKey]uint32
 	places            map[uint32]map[place]uint32 // of units that were split

@@ -115,7 +115,7 @@ func (t *Thread) gapBefore(row uint64) {
 	g.Before = append(g.Before, row)
 }
 
-// gapInside says that a row moved what nothing tells of.
+// gapInside says that a row moved what nothing describes.
 func (t *Thread) gapInside(row uint64) {
 	g := t.gapsColumn()
 	g.Inside = append(g.Inside, row)

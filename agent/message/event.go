@@ -52,7 +52,7 @@ type event struct {
 	peer, tag int32
 }
 
-// direct says whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
+// direct reports whether what happens at a time may be done at once: its order among what other threads do does not matter or is known.
 func (t *Thread) direct(ticks uint64) bool {
 	t.lastTicks = max(t.lastTicks, ticks)
 	return len(t.m.threads) == 1 && t.m.threadsSeen >= t.m.coming && len(t.queue) == t.next

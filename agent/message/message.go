@@ -23,7 +23,7 @@ const MaxBytes = 1 << 62
 // maxHeld bounds the events of a process that wait for its other threads to be read.
 const maxHeld = 1 << 16
 
-// Stats count what could not be told.
+// Stats count what could not be determined.
 type Stats struct {
 	Transfers     uint64 // that went out
 	EndsUnknown   uint64 // requests that ended and whose making was not seen
@@ -267,7 +267,7 @@ func (m *Matcher) finish(t *Thread, e *event, r *request) {
 		case e.what == cancelled:
 			m.stats.Cancelled++
 			m.cancel(o.posting)
-		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUnknown: // with an error: what it took, if anything, is not told
+		case e.what == freed, o.receives() && e.peer == ring.Any && e.bytes != ring.BytesUnknown: // with an error: what it took, if anything, is not reported
 			m.leave(&o)
 		default:
 			// Only now is it known that the status is a receive's: those of sends hold anything.
@@ -294,7 +294,7 @@ func (m *Matcher) match(t *Thread, e *event) {
 		}
 	} else {
 		m.stats.EndsUnknown++
-		m.recount() // it took something of a lane that nothing tells
+		m.recount() // it took something of a lane that nothing shows
 	}
 	if e.request.count == 0 {
 		t.taken, t.took = o, true // by the request that the same call makes
@@ -366,7 +366,7 @@ func (m *Matcher) Define(comm uint32, peers int) {
 	m.looked.defined = false
 }
 
-// Defined says whether a communicator is.
+// Defined reports whether a communicator is.
 func (m *Matcher) Defined(comm uint32) bool {
 	_, defined := m.peersOf(comm)
 	return defined
@@ -424,7 +424,7 @@ func (m *Matcher) ordinal(comm, low uint32) uint64 {
 	return whole
 }
 
-// persistent says whether the requests that a call makes are at rest until they are started.
+// persistent reports whether the requests that a call makes are at rest until they are started.
 func persistent(call mpicall.ID) bool {
 	return call.Class() == mpicall.Persistent || call.Class() == mpicall.Partitioned
 }

@@ -17,7 +17,7 @@ type operation struct {
 	comm       uint32
 	bytes      uint64
 	channel    int64    // -1: not partitioned
-	unreported bool     // a receive that has ended of which MPI has not told the bytes, nor a peer or tag that was any
+	unreported bool     // a receive that has ended of which MPI has not reported the bytes, nor a peer or tag that was any
 	posting    *posting // nil: it has no ordinal
 }
 

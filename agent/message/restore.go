@@ -67,7 +67,7 @@ func (r *reader) fail(what string) {
 	}
 }
 
-// same says whether columns have one length.
+// same reports whether columns have one length.
 func (r *reader) same(what string, n int, lengths ...int) bool {
 	for _, l := range lengths {
 		if l != n {

@@ -32,7 +32,7 @@ type Reader struct {
 	released uint64
 	unseen   uint64 // of these, the first ones, whose memory is not the reader's any more
 	segments []segment
-	known    uint32 // segments that the header had told of
+	known    uint32 // segments that the header had reported
 	now      int    // index of the segment that tail is in
 	err      error  // the first corruption met: the ring ends there
 }
@@ -139,7 +139,7 @@ func (r *Reader) Release() {
 }
 
 // unseenSlots is how many slots that were given back are unmapped at a time: their memory is the writer's, and counts as the reader's too as long as that
-// has seen it. It comes again with the slots' next use.
+// has seen it. It recurs with the slots' next use.
 const unseenSlots = 1 << 13
 
 // unseenFrom is the first multiple of unseenSlots from a slot number on.
@@ -219,7 +219,7 @@ func (r *Reader) decode(number uint64, s shmabi.Slot, rec *Record) (inside *Reco
 	return inside, nil
 }
 
-// continuation is the bit that tells a continuation slot from a call slot.
+// continuation is the bit that distinguishes a continuation slot from a call slot.
 const continuation = 1 << 31
 
 // Left gives what a thread has left open: a run of polls that is not published, and last, if unfinished,

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// Readings are pauseFirst apart when a process has come, and then twice as long each time.
+	// Readings are pauseFirst apart when a process has arrived, and then twice as long each time.
 	pauseFirst = 250 * time.Millisecond
 	pauseLast  = time.Minute
 )
@@ -186,7 +186,7 @@ func (w *Watch) find(list []*process) {
 	}
 }
 
-// maps says whether a process of ours has mapped a file of that name; this process maps it too.
+// maps reports whether a process of ours has mapped a file of that name; this process maps it too.
 func maps(dir, file string) bool {
 	if filepath.Base(dir) == strconv.Itoa(os.Getpid()) {
 		return false

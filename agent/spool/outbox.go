@@ -217,7 +217,7 @@ func (o *Outbox) take(x *moriensv1.OutboxTransaction) {
 	}
 }
 
-// merge adds to a node's state what has come.
+// merge adds to a node's state what has arrived.
 func merge(node, update *moriensv1.NodeState) *moriensv1.NodeState {
 	if update == nil {
 		return node
@@ -311,7 +311,7 @@ func (o *Outbox) trim() error {
 	return nil
 }
 
-// count tells the budget what there is.
+// count reports to the budget what there is.
 func (o *Outbox) count() {
 	o.budget.setOutbox(o.log.Bytes())
 	o.budget.setWaiting(o.waits.bytes)

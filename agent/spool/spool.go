@@ -287,10 +287,10 @@ func (s *Spool) writeIdentity() error {
 // Path is the directory.
 func (s *Spool) Path() string { return s.path }
 
-// Fresh says whether no earlier life of the agent has left anything in it.
+// Fresh reports whether no earlier life of the agent has left anything in it.
 func (s *Spool) Fresh() bool { return s.fresh }
 
-// InMemory says whether it goes with the directory of the run's rings.
+// InMemory reports whether it goes with the directory of the run's rings.
 func (s *Spool) InMemory() bool { return s.place.memory }
 
 // Close gives the spool up. It stays for the agent's next life.

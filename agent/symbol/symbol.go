@@ -42,7 +42,7 @@ type Scope struct {
 	FirstLine int
 }
 
-// Known says whether a place tells anything.
+// Known reports whether a place tells anything.
 func (p *Place) Known() bool { return p.Function != "" || p.File != "" || p.Line != 0 }
 
 // A Module is an executable or library of a process. It holds the file open, so that it can be read even when its name is
@@ -77,7 +77,7 @@ func (m *Module) Resolve(ctx context.Context, returns []uint64) []Place {
 	return resolve(ctx, m.file, m.path, m.buildID, returns)
 }
 
-// A query is a call to be told the place of.
+// A query is a call whose place is looked up.
 type query struct {
 	pc    uint64 // within the call instruction
 	place Place

@@ -15,7 +15,7 @@ func (u *Uplink) setLinger(r *moriensv1.ReportResponse) {
 	u.linger, u.lingerSet = time.Duration(r.StayMs)*time.Millisecond, time.Now()
 }
 
-// LingerUntil is until when the collector may still ask for what is kept here, as it has told last; the zero time where it has ended, or will not have this agent.
+// LingerUntil is until when the collector may still ask for what is kept here, as it has reported last; the zero time where it has ended, or will not have this agent.
 func (u *Uplink) LingerUntil() (until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -95,7 +95,7 @@ type Uplink struct {
 	stats     Stats
 	answers   answers
 	spool     spoolNews
-	linger    time.Duration // as the collector has told last,
+	linger    time.Duration // as the collector has reported last,
 	lingerSet time.Time     // and when
 
 	finish     chan struct{} // closed when the collector ends the run
@@ -214,7 +214,7 @@ func (u *Uplink) classify(meet rendezvous.Rendezvous, err error) error {
 	return err
 }
 
-// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it says whether anything was acknowledged.
+// connect finds the collector, of several the one that this agent belongs to, and serves a stream to it until that breaks; it reports whether anything was acknowledged.
 func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	meet, err := u.find()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -243,7 +243,7 @@ func (u *Uplink) connect(ctx context.Context) (acknowledged bool, err error) {
 	}
 }
 
-// dial opens a stream to a collector and serves it until it breaks; it says whether anything was acknowledged.
+// dial opens a stream to a collector and serves it until it breaks; it reports whether anything was acknowledged.
 func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *moriensv1.Hello) (acknowledged bool, err error) {
 	conn, err := grpc.NewClient(meet.Address,
 		grpc.WithTransportCredentials(meet.ClientCredentials()),
@@ -258,7 +258,7 @@ func (u *Uplink) dial(ctx context.Context, meet rendezvous.Rendezvous, hello *mo
 	return u.stream(ctx, meet, conn, hello)
 }
 
-// over says whether a refusal is that of a run that has ended.
+// over reports whether a refusal is that of a run that has ended.
 func over(err error) bool {
 	return slices.ContainsFunc(status.Convert(err).Details(), func(detail any) bool {
 		_, is := detail.(*moriensv1.RunOver)
@@ -428,7 +428,7 @@ func (u *Uplink) send(ctx context.Context, s stream) error {
 	}
 }
 
-// ready says whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
+// ready reports whether there is a message to be sent, with u.mu held. The collector speaks first: what it holds need not be sent again.
 func (u *Uplink) ready() bool {
 	return u.greeted && max(u.sent, u.outbox.Held()) < u.outbox.Last()
 }

@@ -106,7 +106,7 @@ func (s *Store) shrink() error {
 	return nil
 }
 
-// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files tell; of marked ones, about
+// threshold is the hash from which on windows of a class have to go so that so many bytes do: of ordinary ones as the files show; of marked ones, about
 // which they do not, an eighth.
 func (s *Store) threshold(c class, need uint64) uint64 {
 	if c != ordinary {

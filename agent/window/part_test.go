@@ -21,7 +21,7 @@ func onlyTransfers(messages []*moriensv1.ReportRequest, to map[flat]int) {
 	}
 }
 
-// Transfers are told where their window is one by which clocks are compared, and stay else, whether they come with their calls or later, whatever was asked
+// Transfers are reported where their window is one by which clocks are compared, and stay else, whether they come with their calls or later, whatever was asked
 // before; a fetch of transfers brings all of them, once.
 func TestPart(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -36,7 +36,7 @@ func TestPart(t *testing.T) {
 		j := &job{ranks: 2}
 		transaction := uint64(1)
 		introduced := j.introduce()
-		wanted := [2]map[flat]int{make(map[flat]int), make(map[flat]int)} // stay, told
+		wanted := [2]map[flat]int{make(map[flat]int), make(map[flat]int)} // local, reported
 		got := [2]map[flat]int{make(map[flat]int), make(map[flat]int)}
 		all := make(map[flat]int)
 		const sends = 3

@@ -59,7 +59,7 @@ type reading struct {
 	ns    int64
 }
 
-// define takes what tells who the processes are. It says whether a later run of the agent needs it.
+// define takes what describes the processes. It reports whether a later run of the agent needs it.
 func (s *Store) define(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Process:
@@ -138,7 +138,7 @@ func (s *Store) enter(p *process, ticks uint64) anchor.ID {
 	return p.window
 }
 
-// pass counts an anchor, which ended at a time. It says whether a window has ended with it.
+// pass counts an anchor, which ended at a time. It reports whether a window has ended with it.
 func (p *process) pass(comm uint32, ordinal, ticks uint64) bool {
 	p.anchors[comm] = max(p.anchors[comm], ordinal+1)
 	total := uint64(0)

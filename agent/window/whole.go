@@ -10,7 +10,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// isDetail says whether a message is detail, which windows hold.
+// isDetail reports whether a message is detail, which windows hold.
 func isDetail(m *moriensv1.ReportRequest) bool {
 	switch m.Body.(type) {
 	case *moriensv1.ReportRequest_Calls, *moriensv1.ReportRequest_Marks, *moriensv1.ReportRequest_Transfers,

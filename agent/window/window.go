@@ -43,7 +43,7 @@ type Config struct {
 	Max func() int64 // bytes that all files may take, now; nil: no bound
 	// Whole: all detail stays here, and Replay gives it to an agent that is started again.
 	Whole bool
-	// Committed is the last transaction that counts. What of later ones was written is cut off: they come again.
+	// Committed is the last transaction that counts. What of later ones was written is cut off: they recur.
 	Committed uint64
 	Log       *slog.Logger
 }

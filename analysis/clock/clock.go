@@ -145,7 +145,7 @@ type solver struct {
 
 type pairKey struct{ a, b int32 }
 
-// usable says whether a bound says anything; it fails where it names a node that is not there.
+// usable reports whether a bound says anything; it fails where it names a node that is not there.
 func (s *solver) usable(b Bound) (bool, error) {
 	n := len(s.in.Spans)
 	if b.From < 0 || b.From >= n || b.To < 0 || b.To >= n {

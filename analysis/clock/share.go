@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// What the members of a team tell each other while they solve: of a bound no more than what would count if one of them had all.
+// What the members of a team exchange while they solve: of a bound no more than what would count if one of them had all.
 
 // shareNodes puts together what the bounds of all members say of the nodes.
 func (s *solver) shareNodes() error {
@@ -56,7 +56,7 @@ func (s *solver) sharePairs() error {
 }
 
 // sharePoints keeps of the points that members have found at each knot those that are worth most; at says where a knot lies. Each member looks through those
-// of some pairs, and tells all.
+// of some pairs, and sends them to all.
 func (s *solver) sharePoints(at func(knot int) float64) error {
 	members := s.in.Team.Size()
 	if members == 1 || len(s.pairs) == 0 {
@@ -105,7 +105,7 @@ func (p *pair) encode(list []float64) []float64 {
 	return list
 }
 
-// decode adds points that another member has told, and returns what follows them.
+// decode adds points that another member has reported, and returns what follows them.
 func (p *pair) decode(list []float64, at func(knot int) float64) []float64 {
 	for k := range p.lower {
 		if low := (point{list[0], list[1]}); !math.IsInf(low.value, 0) {

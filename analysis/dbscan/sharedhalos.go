@@ -165,7 +165,7 @@ func (s *sharedTree) chooseHalos(out [][]int32) {
 	}
 }
 
-// sendPiles tells the others of the piles in their halos.
+// sendPiles sends the others the piles in their halos.
 func (s *sharedTree) sendPiles() error {
 	d := s.all.Dims
 	samples, boxes := make([][]int32, s.Size()), make([][]float64, s.Size())

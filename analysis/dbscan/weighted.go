@@ -303,7 +303,7 @@ func (b *border) find(nd int32) {
 	}
 }
 
-// open asks for the cells of clusters with a lesser number that the points may be near, and says whether there are any.
+// open asks for the cells of clusters with a lesser number that the points may be near, and reports whether there are any.
 func (b *border) open(nd int32) bool {
 	if b.maybe[nd] >= b.best || b.least2(b.at, b.box(nd)) > b.eps2 {
 		return false

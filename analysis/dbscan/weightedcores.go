@@ -1,6 +1,6 @@
 package dbscan
 
-// findCores tells cells of core points from those without, and from those of which it depends on the points.
+// findCores distinguishes cells of core points from those without, and from those of which it depends on the points.
 func (w *weighted) findCores() {
 	parts := w.parts(nil, 0)
 	inBatches(len(parts), 1, w.threads, func(next func() (int, int, bool)) {

@@ -11,7 +11,7 @@ import (
 // ofGroup is how many bursts the basin's group has.
 func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int) (Densities, error) {
 	b, in, own := &p.Basins[basin], &p.Cells[basin], *o
-	resolution := max(o.Floor(), p.Least) // cells tell no less
+	resolution := max(o.Floor(), p.Least) // cells resolve no less
 	if !b.Alone {
 		resolution = b.Eps
 		if !p.ByOrder() { // nobody sees whether a small or a thin one is a kind
@@ -28,7 +28,7 @@ func (o *Options) BasinDensities(p *kinds.Proposal, basin, ofGroup, threads int)
 	})
 }
 
-// findDensities finds those of the basins: each member of some, and all are told.
+// findDensities finds those of the basins: each member some of them, and all members receive all.
 func (k *kinding) findDensities(p *kinds.Proposal, basins []*group) error {
 	mine := func(i int) bool { return i%k.team.Size() == k.team.Rank() }
 	sizes := make([]int, len(basins))

@@ -108,7 +108,7 @@ func (c *computation) findDensity(g *group, t team.Team, threads int) error {
 	return err
 }
 
-// shareDensities tells all members what one of them, for which the group is its own, has found.
+// shareDensities sends all members what one of them, for which the group is its own, has found.
 func (c *computation) shareDensities(groups []*group, own func(i int) bool) error {
 	var words []uint64 // per group: its index, MinPts, From, Knee; how many Eps, and these
 	for i, g := range groups {

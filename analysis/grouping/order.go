@@ -106,7 +106,7 @@ func Steady(dims []space.Dim) (list []bool) {
 func Plain(d space.Dim) bool { return d.Scale != space.Log && d.Den == "" }
 
 // CheckCells says why kinds cannot be found by cells of a side that bursts are put into as they come: it is too long, or a plain quantity is compared by its range, which nobody knows before
-// the last burst has come. Of nil dimensions, which are found later, it is right for either that may be chosen.
+// the last burst has arrived. Of nil dimensions, which are found later, it is right for either that may be chosen.
 func CheckCells(dims []space.Dim, resolution, side float64) error {
 	if i := slices.IndexFunc(dims, Plain); i >= 0 {
 		return fmt.Errorf("kinds by %s: a plain quantity is compared by its range, which is not known before the last burst has come", dims[i])
@@ -261,7 +261,7 @@ func cellOf(v, side float64) int32 {
 	return int32(math.Floor(min(max(v/side, -mostCell), mostCell)))
 }
 
-// LengthCell is the cell of a burst's length, as far as its kinds.Step tells it: so whoever knows no more finds the same.
+// LengthCell is the cell of a burst's length, as far as its kinds.Step resolves it: so whoever knows no more finds the same.
 func LengthCell(durationNS int64, side float64) int32 {
 	return cellOf(math.Log(float64(max(1, kinds.OfStep(kinds.Step(durationNS))))), side)
 }

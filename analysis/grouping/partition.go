@@ -128,14 +128,14 @@ type Options struct {
 	// MinPts, if not 0, replaces the automatic MinPts of every group (--min-points).
 	MinPts int
 	// Resolution is the floor of an automatic Eps, in units of the coordinates: bursts nearer than
-	// this are not told apart (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
+	// this are not distinguished (--resolution). 0 = DefaultResolution of the dimensions, and none with Normalise; negative = none, but for that of the cells by which kinds are found.
 	Resolution float64
 	// Kinds says who decides which clusters are one kind (--kinds), unless Fixed or Strict do.
 	Kinds KindsBy
 	// Unaligned leaves durations of threads that take longer in everything as they are (--align-ranks=false), Unstrated groups whole whose bursts differ by
 	// what surrounds them (--strata=false).
 	Unaligned, Unstrated bool
-	// Crowded says that ranks shared their cores: kinds are told by order alone, for a machine makes two modes of one.
+	// Crowded says that ranks shared their cores: kinds are distinguished by order alone, for a machine makes two modes of one.
 	Crowded bool `json:"-"`
 	// Freeze is the score from which on a refinement leaves a cluster as it is (--freeze). 0 = refine.DefaultFreeze.
 	Freeze float64
@@ -258,7 +258,7 @@ type Kinship struct {
 	// has none, and in a variant.
 	Predicted float64
 	Valley    float64     // the density between this and the next cluster over that of its peak, 0–1; 0 where they do not meet, NaN for the only cluster of its group
-	By        kinds.Cause // what tells it from the nearest other kind, or makes it a variant
+	By        kinds.Cause // what distinguishes it from the nearest other kind, or makes it a variant
 	Other     int32       // the ID of that kind, or of the cluster in whose place a variant comes; 0 = none
 	Why       string      // both, in words
 	// Whole are all bursts of the kind, whatever their cluster. Disturbed are those that are longer than its median, and are of the kind by their place, not by density; ExtraNS is how much longer
@@ -335,7 +335,7 @@ func (o *Options) minPts(bursts int) int {
 	return max(4, o.JobThreads/4, bursts/200)
 }
 
-// Check says whether the options are in their ranges, whatever the bursts are.
+// Check reports whether the options are in their ranges, whatever the bursts are.
 func (o *Options) Check() error {
 	switch {
 	case o.By > ByNone:
@@ -375,7 +375,7 @@ func (o *Options) check(b *Bursts) error {
 	return o.checkTeam(b)
 }
 
-// checkTeam says whether the bursts are of threads of this member.
+// checkTeam reports whether the bursts are of threads of this member.
 func (o *Options) checkTeam(b *Bursts) error {
 	if o.Team.Size() == 1 {
 		return nil

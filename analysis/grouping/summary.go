@@ -30,7 +30,7 @@ type Join struct {
 	Why      string
 }
 
-// summarize tells what became of basins and leaves, by the clusters' numbers.
+// summarize reports what became of basins and leaves, by the clusters' numbers.
 func (x *decided) summarize(r *Result, ids [][]int32) {
 	id := func(cluster int32) int32 {
 		if x.bursts[cluster] == 0 {

@@ -72,7 +72,7 @@ func TestSlicesAreNoKind(t *testing.T) {
 	}
 }
 
-// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order tells it poorly from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
+// Where hardly a burst keeps its core, the slow ones of all kinds lie in one leaf, and order distinguishes it poorly from each. What is disturbed alone, the fourth kind here, still has places where the others never come.
 func TestDisturbedKindHasPlacesOfItsOwn(t *testing.T) {
 	random := drawn(t)
 	disturbed := []float64{.1, .2, .55, 1}

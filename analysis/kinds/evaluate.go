@@ -63,7 +63,7 @@ type evaluator struct {
 	grams   *grams  // by codes of what stands for each kind
 	*episodes
 	known    map[[2]int32]float64 // what pairs of kinds are foretold to, as long as grams stay
-	distinct map[int32][]int32    // per kind, in a round: up to two kinds that its place tells it from
+	distinct map[int32][]int32    // per kind, in a round: up to two kinds that its place distinguishes it from
 	side     float64
 	dims     int
 	codes    codes
@@ -80,7 +80,7 @@ type pair struct {
 	distance float64
 	compact  bool
 	apart    bool
-	// everywhere says that order tells them apart, as far as the scheduler's slices do: neither has places of its own.
+	// everywhere says that order distinguishes them, as far as the scheduler's slices do: neither has places of its own.
 	everywhere bool
 	mixed      bool // the slower one is disturbed bursts of several kinds
 }
@@ -239,7 +239,7 @@ func (j *evaluator) distance(a, b int32) float64 {
 	return math.Sqrt(sum)
 }
 
-// weigh says whether two kinds are two.
+// weigh reports whether two kinds are two.
 func (j *evaluator) weigh(a, b int32) pair {
 	p := pair{a: a, b: b, foretold: j.foretold(a, b), distance: j.distance(a, b)}
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
@@ -281,12 +281,12 @@ func (j *evaluator) ownPlaces(a, b int32) bool {
 	return false
 }
 
-// episode says that two kinds come in long runs, and that nothing but others that do tells them apart: all that a core does is slow for a while.
+// episode says that two kinds come in long runs, and that nothing but others that do distinguishes them: all that a core does is slow for a while.
 func (j *evaluator) episode(a, b int32) bool {
 	return j.inRuns(j.kind(a), j.kind(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
 }
 
-// imbalance says that two kinds that take nearly the same time are on threads of their own, and that the calls round them do not tell them apart: the same work, of which some threads have more.
+// imbalance says that two kinds that take nearly the same time are on threads of their own, and that the calls round them do not distinguish them: the same work, of which some threads have more.
 func (j *evaluator) imbalance(p *pair) bool {
 	return j.dims == 1 && p.distance < imbalance && j.onOwnThreads(j.kind(p.a), j.kind(p.b)) && j.byCalls(j.grams, j.codes.leaf(p.a), j.codes.leaf(p.b)) < apartByOrder
 }
@@ -312,7 +312,7 @@ func (j *evaluator) otherCalls(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
-// placed says that two kinds have a place in the order of things, which tells them from a third one: so they come in each other's place.
+// placed says that two kinds have a place in the order of things, which distinguishes them from a third one: so they come in each other's place.
 func (j *evaluator) placed(a, b int32) bool {
 	fromAnother := func(x, but int32) bool {
 		return slices.ContainsFunc(j.distinctFrom(x), func(c int32) bool { return c != but })
@@ -320,7 +320,7 @@ func (j *evaluator) placed(a, b int32) bool {
 	return fromAnother(a, b) && fromAnother(b, a)
 }
 
-// distinctFrom are the first two kinds of its stratum that a kind's place tells it from: one of them is a third one to any pair.
+// distinctFrom are the first two kinds of its stratum that a kind's place distinguishes it from: one of them is a third one to any pair.
 func (j *evaluator) distinctFrom(x int32) []int32 {
 	list, known := j.distinct[x]
 	if known {
@@ -337,7 +337,7 @@ func (j *evaluator) distinctFrom(x int32) []int32 {
 	return list
 }
 
-// foretold is how far order tells two kinds apart.
+// foretold is how far order distinguishes two kinds.
 func (j *evaluator) foretold(a, b int32) float64 {
 	key := [2]int32{min(a, b), max(a, b)}
 	u, known := j.known[key]

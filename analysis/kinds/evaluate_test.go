@@ -102,7 +102,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A thread that is alone tells what its program does.
+// A thread that is alone shows what its program does.
 func TestJudgeOfOneThread(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	if v, _ := m.judged(1, 1, 400, 2, func(_, i int) (int32, float64) { return int32(i / 100 % 2), 10 + .1*float64(i/100%2) }); !slices.Equal(v.Of, []int32{0, 1}) {

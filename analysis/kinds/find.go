@@ -83,7 +83,7 @@ type Decision struct {
 	// Cluster is per burst its cluster: its leaf, or, where a kind was cut into quick and slow turns, the half of it; None = noise. KindOf is per cluster the cluster that stands for its kind.
 	Cluster, KindOf []int32
 	HalfOf          []int32 // per cluster: the leaf that it was cut off; itself if it was not
-	// Predicted is, per cluster that stands for a kind, how far the places of bursts tell it from the nearest other kinds of its group, 0–1: the least of these. NaN
+	// Predicted is, per cluster that stands for a kind, how far the places of bursts distinguish it from the nearest other kinds of its group, 0–1: the least of these. NaN
 	// for one that has its group to itself, and for variants. nil where order is not asked.
 	Predicted []float64
 	// Kind is per burst the cluster that stands for its kind, by place; None = noise.

@@ -153,7 +153,7 @@ func (g *grams) othersKnown(leaves ...int32) bool {
 	return true
 }
 
-// byProgram is the table of a way, or, where it is the machine's doing that leaves tell each other, their rows of it with contexts in which they are one.
+// byProgram is the table of a way, or, where it is the machine's doing that leaves predict each other, their rows of it with contexts in which they are one.
 func (g *grams) byProgram(way int, a, b int32) *Table {
 	t := &g[way]
 	if way == itsCall {
@@ -197,10 +197,10 @@ func (t *Table) alike(a, b int32) float64 {
 	return n[0][0]*n[1][1] - n[0][1]*n[1][0]
 }
 
-// leastByOthers is how far other threads must tell what a thread's own order tells.
+// leastByOthers is how far other threads must predict what a thread's own order shows.
 const leastByOthers = .05
 
-// alone says of a table of what other threads do that it holds enough of two leaves to tell one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
+// alone says of a table of what other threads do that it holds enough of two leaves to distinguish one from the other, and does not: what foretells them is the thread's own doing, or that of its core. A slow core
 // stays slow for some bursts, on that rank; a program does the same on all.
 func (t *Table) alone(a, b int32) bool {
 	return min(t.bursts(a), t.bursts(b)) >= few && t.foretold(a, b) < leastByOthers
@@ -258,10 +258,10 @@ func (t *Table) foretold(a, b int32) float64 {
 	return sharedInformation(na, nb, within, contexts)
 }
 
-// smallContext is how many bursts a context has from which on what chance seems to tell of them is boundNats.
+// smallContext is how many bursts a context has from which on the information that chance seems to give is boundNats.
 const smallContext = 12
 
-// chance is what chance seems to tell, in nats, of n bursts of which each is of one kind with probability p.
+// chance is the information that chance seems to give, in nats, about n bursts of which each is of one kind with probability p.
 func chance(n int, p float64) float64 {
 	information := -float64(n) * (p*math.Log(p) + (1-p)*math.Log(1-p))
 	ways := math.Pow(1-p, float64(n))
@@ -353,7 +353,7 @@ func (g *gathered) add(grams *grams, leaf int32) {
 	}
 }
 
-// foretold is how far contexts tell a leaf from all that were gathered.
+// foretold is how far contexts distinguish a leaf from all that were gathered.
 func (g *gathered) foretold(grams *grams, leaf int32) float64 {
 	best := 0.
 	for way := range g {

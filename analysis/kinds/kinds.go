@@ -36,7 +36,7 @@ type Bursts struct {
 	Steady []bool  // per dimension: what disturbs a burst does not change it, as its instructions; nil = none is
 	Group  []int32 // 0 … Groups-1
 	Groups int
-	Call   []int64 // the calls round the burst, as context where Group does not tell them; nil = Group does
+	Call   []int64 // the calls round the burst, as context where Group does not give them; nil = Group does
 	Ends   []int   // per thread: where its bursts end; nil = not known, and then there is no order
 	// Gaps are, by thread and ascending, the bursts of the thread before which something was lost, counted in its own; nil = none were.
 	Gaps [][]int32
@@ -53,7 +53,7 @@ type Options struct {
 	Unaligned bool    // speeds of threads are not compared
 	Unstrated bool    // groups are not cut by what surrounds their bursts
 	Unordered bool    // density alone: what is not next to each other is apart
-	Crowded   bool    // order alone tells kinds: two modes are the machine's
+	Crowded   bool    // order alone distinguishes kinds: two modes are the machine's
 	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order judges the basins. nil = a quarter of the
 	// threads, but not below leastBasin.
 	MinPts  func(bursts int) int

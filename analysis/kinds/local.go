@@ -229,7 +229,7 @@ func (l *local) nodesMixed() bool {
 	return false
 }
 
-// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals tell what is at the same place on other threads.
+// A stretch is bursts of a thread that follow an event, or the thread's begin, up to the next event or a gap: their ordinals show what is at the same place on other threads.
 type stretch struct {
 	event    int64 // -1 = the thread's begin
 	from, to int32 // indices into label
@@ -403,7 +403,7 @@ func (l *local) after(i int) int32 {
 
 // others is what the next threads have at the same place, as a key; 0 = not known.
 func (l *local) others(i int) int64 {
-	if l.next[i] < 0 || l.prev[i] == -1 { // half of what is around tells less than nothing
+	if l.next[i] < 0 || l.prev[i] == -1 { // half of what is around is worse than nothing
 		return 0
 	}
 	key := int64(l.label[l.next[i]]) << codeBits

@@ -15,11 +15,11 @@ const (
 	placeBursts = 12  // of a context, at least
 	placeDoubt  = 2   // bursts that a context is taken to have besides, of other kinds
 	placeSlack  = .03 // that a burst may be shorter than the kind of its place
-	placeOrder  = .2  // how far a place must tell two kinds apart
+	placeOrder  = .2  // how far a place must distinguish two kinds
 	placeSteady = .1  // that what is steady may differ
 	placeOdds   = .3  // logarithm of how much likelier than usual a place must make one kind than another: by a third
 	oddsDoubt   = 8   // bursts of each kind that are taken to be as usual besides
-	placeShare  = .02 // of a group's bursts that a kind has which noise must be told from
+	placeShare  = .02 // of a group's bursts that a kind has which noise must be distinguished from
 )
 
 // placeRounds are the shares of a context that the kind must have, round after round.
@@ -51,7 +51,7 @@ func (l *local) placeKeys(salts *[placeWays]uint64, thread, i int) (keys [placeW
 	return keys
 }
 
-// saltsOf tells the contexts of groups apart.
+// saltsOf distinguishes the contexts of groups.
 func saltsOf(groups int) [][placeWays]uint64 {
 	salts := make([][placeWays]uint64, groups)
 	for group := range salts {
@@ -89,7 +89,7 @@ type kindAt struct {
 	steady []float64 // medians of steady dimensions, in sides
 }
 
-// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places tell it from the next, NaN for one that is alone.
+// place gives bursts the kinds that their places foretell, in kindOf. It returns by kind how far places distinguish it from the next, NaN for one that is alone.
 func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 	p := &placing{local: l, c: c, kindOf: kindOf, distinct: make(map[[2]int32]bool)}
 	p.measure(kinds)
@@ -125,7 +125,7 @@ func (l *local) place(c *executor, kindOf []int32, kinds int) []float64 {
 	return predicted
 }
 
-// predict finds how far places tell each kind from the nearest others of its group. Where other calls or instructions tell two apart nobody asks order.
+// predict finds how far places distinguish each kind from the nearest others of its group. Where other calls or instructions distinguish two nobody asks order.
 func (p *placing) predict(predicted []float64) {
 	j := &evaluator{dims: p.Dims, side: p.Side, places: placesOf(p.spread, p.Dims, p.Side), grams: p.grams, codes: p.codes, steady: p.Steady}
 	for _, group := range p.of {
@@ -185,7 +185,7 @@ func (p *placing) measure(kinds int) {
 	}
 }
 
-// noiseOfSingles gives noise in groups of one kind that kind. It says whether there are groups of several.
+// noiseOfSingles gives noise in groups of one kind that kind. It reports whether there are groups of several.
 func (p *placing) noiseOfSingles() bool {
 	workers.Chunks(p.n, p.c.workers, func(_, from, to int) {
 		for i := from; i < to; i++ {
@@ -374,7 +374,7 @@ func (p *placing) propose(open [][]int32, least float64) (moves []change) {
 	return moves
 }
 
-// best is the kind that is most probable in the context that tells most: in which it is most above its share of the group. The burst itself is left out. Where what tells
+// best is the kind that is most probable in the context that predicts best: in which it is most above its share of the group. The burst itself is left out. Where what shows
 // most of that kind and the burst's own speaks for its own, that is best; None is, where it speaks for neither.
 func (p *placing) best(i int) (kind int32, share float64) {
 	kind = None

@@ -103,7 +103,7 @@ func TestShorterOnesStay(t *testing.T) {
 	}
 }
 
-// What only other ranks tell, once in 20 times, stays, but for a few next to noise.
+// What only other ranks predict, once in 20 times, stays, but for a few next to noise.
 func TestRareKindsStay(t *testing.T) {
 	m := newMade(drawn(t), 1)
 	at := make([]bool, 500)

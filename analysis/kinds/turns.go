@@ -9,7 +9,7 @@ import (
 	"moriens/internal/team"
 )
 
-// How kinds that take turns are told apart: kinds.md, step 6.
+// How kinds that take turns are distinguished: kinds.md, step 6.
 const (
 	turnBursts  = 200 // of a kind, at least
 	turnPairs   = 50  // of bursts that a correlation is of, at least
@@ -286,7 +286,7 @@ func median(list []int32) float64 {
 	return float64(list[(len(list)-1)/2]+list[len(list)/2]) / 2
 }
 
-// apart says whether a part of a kind's bursts lies otherwise than the rest.
+// apart reports whether a part of a kind's bursts lies otherwise than the rest.
 func apart(all, part *spread, side float64) bool {
 	rest := all.bursts - part.bursts
 	if float64(min(rest, part.bursts)) < turnShare*float64(all.bursts) {

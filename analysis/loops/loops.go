@@ -29,7 +29,7 @@ type Options struct {
 	// Items is about how many items all sequences together may have; 0 = DefaultItems. It is shared equally by the different sequences, but each has LeastItems
 	// at least and MostItems at most. What exceeds its share is summed up.
 	Items int
-	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that does not get shorter tells little, and is summed up. 0 = DefaultRatio,
+	// Ratio is how many times as many bursts as items a sequence has to have, if it has more than LeastItems: one that does not get shorter carries little information, and is summed up. 0 = DefaultRatio,
 	// 1 = it need not get shorter.
 	Ratio int
 	// Coarse gives for each symbol one that stands for several alike, such as the bursts of all clusters between two calls. Loops are looked for among these, and each different turn

@@ -117,7 +117,7 @@ func (k *Kinds) find(m *Member) (*Result, error) {
 	return r, nil
 }
 
-// cluster clusters the basins by the pieces of all members. It says whether units were split on the way, so that the pieces are others now.
+// cluster clusters the basins by the pieces of all members. It reports whether units were split on the way, so that the pieces are others now.
 func (k *Kinds) cluster(p *kinds.Proposal, lists [][]int64) (again bool, err error) {
 	if err := k.gather(p, lists); err != nil {
 		return false, err

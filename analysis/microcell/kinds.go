@@ -12,7 +12,7 @@ import (
 	"moriens/internal/team"
 )
 
-// A Member has the bursts of some threads, as far as micro-cells tell them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
+// A Member has the bursts of some threads, as far as micro-cells show them, and finds kinds together with the others of its team (docs/design/kinds.md). The first of the team has no bursts, but a Kinds.
 type Member struct {
 	Bursts kinds.Bursts          // all that are clustered; Group counts Groups
 	Groups []*grouping.Clustered // of the run: Before, After, Bursts
@@ -75,7 +75,7 @@ type piece struct {
 	shift float64 // that their coordinates are to be less by
 }
 
-// pieces are those of a member, as they are told: per piece four words, which are the unit, the basin, the shift and how many bursts it has.
+// pieces are those of a member, as they are reported: per piece four words, which are the unit, the basin, the shift and how many bursts it has.
 func (m *Member) pieces(p *kinds.Proposal, of []int32) (words []int64, pieceOf []int32) {
 	number := make(map[piece]int32)
 	pieceOf = make([]int32, len(of))
@@ -103,7 +103,7 @@ func (m *Member) pieces(p *kinds.Proposal, of []int32) (words []int64, pieceOf [
 
 // What the first member says once it has looked at the pieces.
 const (
-	sayAgain = iota // units were split: tell the pieces anew
+	sayAgain = iota // units were split: send the pieces again
 	sayEven         // how many bursts do threads have of some pieces?
 	sayDone
 )
@@ -152,7 +152,7 @@ func toFirst[T any](c team.Panicking, list []T) [][]T {
 	return parts
 }
 
-// say tells all members what the first one says.
+// say sends all members the words of the first one.
 func say(c team.Panicking, words ...int64) []int64 { return team.Must(team.Gather(c, words))[0] }
 
 // verdict is what the first member says in the end; nothing at others.
@@ -163,7 +163,7 @@ func (k *Kinds) verdict() []int64 {
 	return append([]int64{sayDone}, k.shared...)
 }
 
-// leaves are what the first member tells each of its pieces; nothing at others.
+// leaves are what the first member sends each about its pieces; nothing at others.
 func (k *Kinds) leaves(c team.Panicking) [][]int32 {
 	parts := make([][]int32, c.Size())
 	if k != nil {

@@ -16,7 +16,7 @@ const (
 	changedBy = 1. / 8 // of an iteration's time
 )
 
-// A count is how often something comes.
+// A count is how often something occurs.
 type count struct {
 	symbol uint32
 	times  int32
@@ -136,7 +136,7 @@ func (c *changes) confirm(list []int) []int {
 	return kept
 }
 
-// surprise is how many nats the columns of a table tell of its rows.
+// surprise is how much the columns of a table tell about its rows, in nats.
 func surprise(table [2][2]int) float64 {
 	nats, all := 0., 0.
 	part := func(n int) float64 { return float64(n) * math.Log(float64(max(1, n))) }
@@ -176,7 +176,7 @@ type turns struct {
 	at                    []int
 }
 
-// turns finds those of all sections; none where repetition alone tells iterations. It is collective.
+// turns finds those of all sections; none where repetition alone shows iterations. It is collective.
 func (f *finder) turns(w *way) []turns {
 	n := w.reference.sequence
 	if n < 0 || len(w.delimiters) == 0 {

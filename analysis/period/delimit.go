@@ -10,7 +10,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it comes as often on all threads, and what is between two of
+// Where repetition explains little of the run, a symbol, or a pair of calls, may show where iterations begin: it occurs as often on all threads, and what is between two of
 // it, a piece, is as in most pieces. Loops within may differ from piece to piece, bursts may be disturbed: pieces are counted and not compared in order.
 
 const (
@@ -20,7 +20,7 @@ const (
 	alikeOnThreads = .8
 	// delimitedMore is by how much more of the run iterations between delimiters must explain than repetition does.
 	delimitedMore = 1.05
-	// alikePieces is how much of the pieces' time must be of symbols that come as often as in most: where a phase changes, one block of pieces is not alike.
+	// alikePieces is how much of the pieces' time must be of symbols that occur as often as in most: where a phase changes, one block of pieces is not alike.
 	alikePieces = .85
 	// likeBursts is how many bursts of pieces must be as in most, counted one by one, and likeTime how much of their time, compared with what they have in common by their calls:
 	// clusters may be noisy, and disturbed bursts take longer; likeFirst is how many
@@ -40,7 +40,7 @@ const (
 type delimiter struct {
 	symbol      uint32
 	number      int64 // times on a thread, mean
-	alike       int   // symbols that come as often
+	alike       int   // symbols that occur as often
 	first, last int64 // bursts, means of all threads
 	coverNS     int64 // of all threads, from the first to the last
 	atAnchors   bool  // one is before seven in eight
@@ -88,12 +88,12 @@ func (f *finder) delimit(ways []way) {
 	}
 }
 
-// What is told of a run: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
+// A summary of what was found: the share of the time that is in whole iterations of the reference, as far as others have them too, and its phases.
 type summary struct {
 	time   float64
 	phases int64
 	broken bool // what repeats has parts with damage between
-	loose  bool // iterations have nothing in common that comes as often in each: rows of steps that by chance look alike once loops within are folded
+	loose  bool // iterations have nothing in common that occurs as often in each: rows of steps that by chance look alike once loops within are folded
 }
 
 func (f *finder) summarize(w *way) summary {
@@ -118,7 +118,7 @@ func (f *finder) summarize(w *way) summary {
 	return summary{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
 }
 
-// loose says that no symbol comes as often in nearly all of some iterations: in a block from the middle.
+// loose says that no symbol occurs as often in nearly all of some iterations: in a block from the middle.
 func (p *pieces) loose(t *Thread, begins []int32) bool {
 	n := min(len(begins)-1, blockPieces)
 	first := (len(begins) - 1 - n) / 2
@@ -170,7 +170,7 @@ func shareMatches(list []delimiter) {
 	}
 }
 
-// oneLoop says that both come as often in the same part of the run.
+// oneLoop says that both occur as often in the same part of the run.
 func (d *delimiter) oneLoop(o *delimiter) bool {
 	piece := (d.last-d.first)/(d.number-1) + 1
 	return d.number == o.number && max(d.first-o.first, o.first-d.first) <= piece && max(d.last-o.last, o.last-d.last) <= piece
@@ -188,7 +188,7 @@ func bestOf(list []delimiter) delimiter {
 	})
 }
 
-// before says which of two that come as often iterations rather begin at.
+// before says which of two that occur as often iterations rather begin at.
 func before(a, b delimiter) int {
 	return cmp.Or(cmp.Compare(truth(b.atAnchors), truth(a.atAnchors)), cmp.Compare(a.first, b.first))
 }
@@ -204,7 +204,7 @@ const (
 	columns
 )
 
-// candidates gives those that come as often on all threads, with most symbols that come as often, or most of the run between.
+// candidates gives those that occur as often on all threads, with most symbols that occur as often, or most of the run between.
 func (f *finder) candidates(w *way) []delimiter {
 	sums, fewest, most := make([]int64, columns*w.symbols+3), make([]int64, w.symbols), make([]int64, w.symbols)
 	for s := range fewest {

@@ -67,7 +67,7 @@ type way struct {
 	reference  reference
 }
 
-// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols tell phases apart that make the same calls. Where these are the same phases
+// explainedMore is by how much more of the run iterations by calls must explain to be preferred: symbols distinguish phases that make the same calls. Where these are the same phases
 // that by symbols are damaged, it is enough that they explain hardly less.
 const explainedMore = 1.05
 
@@ -118,7 +118,7 @@ func Find(threads []Thread, o Options) (found *Result, err error) {
 	return f.result, nil
 }
 
-// anywhere says whether it is so at the member that has the thread whose phases are taken for the run's.
+// anywhere reports whether it is so at the member that has the thread whose phases are taken for the run's.
 func (f *finder) anywhere(so func() bool) bool {
 	yes := []int64{0}
 	if n := f.reference.sequence; n >= 0 && f.Mine(f.sequences[n].threads[0]) {
@@ -138,7 +138,7 @@ func (f *finder) damaged() bool {
 	return false
 }
 
-// hasPhases says that the other way has all phases of the reference's thread, and tells those apart that differ in what repeats. One phase there may be several here that damage has parted.
+// hasPhases says that the other way has all phases of the reference's thread, and distinguishes those that differ in what repeats. One phase there may be several here that damage has parted.
 func (f *finder) hasPhases(other *way) bool {
 	s := f.sequences[f.reference.sequence]
 	rest := s.sections

@@ -77,7 +77,7 @@ type chosen struct {
 }
 
 // choose says which repeats are loops, without overlaps, in the order of the sequence. A shorter lag goes before a longer one, which
-// comes again when its inner loops are folded.
+// recurs when its inner loops are folded.
 func (f *folder) choose(found []repeat) []chosen {
 	if len(found) == 0 {
 		return nil

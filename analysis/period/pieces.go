@@ -29,7 +29,7 @@ type match struct {
 	usual   amount // of first: of the symbol with which most others begin
 	rest    amount // what pieces have
 	lack    amount // what they have nothing of, but most pieces have
-	near    amount // of rest: of symbols that come as often as in most pieces, to 10 %
+	near    amount // of rest: of symbols that occur as often as in most pieces, to 10 %
 	same    amount // of rest: bursts that most pieces have too, one by one
 }
 

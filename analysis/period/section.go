@@ -31,7 +31,7 @@ func (s *section) iterations() int { return max(0, len(s.begins)-1) }
 // longer clear that they are iterations at all.
 const damagedIterations = 2
 
-// worthAPhase is the share of a thread's bursts or of its time below which a repetition is not told as a phase: the
+// worthAPhase is the share of a thread's bursts or of its time below which a repetition is not reported as a phase: the
 // error of what is kept shall be below 1 %, so that less than this is not missed.
 const worthAPhase = 1. / 100
 

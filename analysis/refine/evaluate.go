@@ -81,7 +81,7 @@ func scoreOf(s *sequence.Score, id int32) float64 {
 }
 
 // dissolve makes noise of the new clusters of a level that two neighbours made and the sequences do not
-// confirm, and says whether there were any.
+// confirm, and reports whether there were any.
 func (r *refinement) dissolve(level *Level, score *sequence.Score) bool {
 	gone := make(map[int32]bool)
 	var noise Node
@@ -188,7 +188,7 @@ func (r *refinement) order(row int) int64 {
 	return int64(thread)<<32 | int64(row-first)
 }
 
-// scored says whether anything tells what the threads did.
+// scored reports whether anything shows what the threads did.
 func (r *refinement) scored() bool {
 	return r.bursts.Ends != nil || r.bursts.Score != nil || r.bursts.Even != nil
 }
@@ -346,7 +346,7 @@ func (r *refinement) why() string {
 
 // Alternatives are the sets of clusters, by the IDs of their nodes, that only ever share columns: wherever one of them is, there are
 // all of them. Such sets have no cluster in common. Clusters of different groups are never alternatives: a
-// group is what tells them apart.
+// group is what distinguishes them.
 func Alternatives(score *sequence.Score, nodes []Node) [][]int32 {
 	group := make(map[int32]int)
 	for _, n := range nodes {

@@ -76,7 +76,7 @@ func (r *refinement) run() error {
 	return nil
 }
 
-// over says whether a member wants the refinement to end.
+// over reports whether a member wants the refinement to end.
 func (r *refinement) over() (bool, error) {
 	return team.Any(r.bursts.Team, r.options.Stop != nil && r.options.Stop())
 }

@@ -139,7 +139,7 @@ func chooseAnomalies(run *Run, stretches []stretch, all []usual, list []anomaly,
 	return windows, more
 }
 
-// fits says whether no thread has more than so many bursts in pieces [from, to).
+// fits reports whether no thread has more than so many bursts in pieces [from, to).
 func (s *stretch) fits(from, to, maxBursts int) bool {
 	return maxBursts == 0 || !slices.ContainsFunc(s.at, func(at []int32) bool {
 		return len(at) > 0 && int(at[to]-at[from]) > maxBursts

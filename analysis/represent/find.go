@@ -199,7 +199,7 @@ func (f *finder) each(w *Window, with func(cluster int32)) {
 	}
 }
 
-// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and tells there what is unusual.
+// mergeAnomalies gives up anomalies that lie within a window that stands for a phase, and reports there what is unusual.
 func (f *finder) mergeAnomalies() {
 	f.found.Anomalies = slices.DeleteFunc(f.found.Anomalies, func(a Window) bool {
 		i := slices.IndexFunc(f.found.Windows, func(w Window) bool { return w.Why == Representative && w.Phase == a.Phase && w.holds(&a) })
@@ -217,7 +217,7 @@ func (f *finder) mergeAnomalies() {
 	})
 }
 
-// holds says whether all bursts of another window are in this one.
+// holds reports whether all bursts of another window are in this one.
 func (w *Window) holds(o *Window) bool {
 	for t := range w.First {
 		if o.First[t] < o.Behind[t] && (o.First[t] < w.First[t] || o.Behind[t] > w.Behind[t]) {

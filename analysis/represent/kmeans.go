@@ -21,7 +21,7 @@ const (
 	asGood = .05
 )
 
-// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first that is as good, where that is strong and all centres are
+// split divides points by k-means with the k from 2 on whose silhouette (Rousseeuw, 1987) is greatest, or the first that is as good, where that is strong and all centers are
 // more than apart from each other. Else it returns nil. How says what was seen.
 func split(p dbscan.Points, apart float64) (labels []int32, how string) {
 	sample := thin(p, sampled)
@@ -74,7 +74,7 @@ func pick(p dbscan.Points, rows []int32) dbscan.Points {
 
 func point(p dbscan.Points, i int) []float64 { return p.Coords[i*p.Dims : (i+1)*p.Dims] }
 
-// kmeans returns the best centres of a few starts. Fewer than k come back where there are fewer places.
+// kmeans returns the best centers of a few starts. Fewer than k come back where there are fewer places.
 func kmeans(p dbscan.Points, k int) [][]float64 {
 	var best [][]float64
 	least := math.Inf(1)
@@ -123,7 +123,7 @@ func seed(p dbscan.Points, k int, start uint64) [][]float64 {
 	return centroids
 }
 
-// settle moves centres to the middle of the points that are nearest to them until none changes its centre (Lloyd).
+// settle moves centers to the middle of the points that are nearest to them until none changes its center (Lloyd).
 func settle(p dbscan.Points, centroids [][]float64) [][]float64 {
 	var before []int32
 	for range 100 {
@@ -158,7 +158,7 @@ func settle(p dbscan.Points, centroids [][]float64) [][]float64 {
 	return centroids
 }
 
-// nearest gives each point its nearest centre, the first of several.
+// nearest gives each point its nearest center, the first of several.
 func nearest(p dbscan.Points, centroids [][]float64) []int32 {
 	labels := make([]int32, p.Len())
 	for i := range labels {
@@ -172,7 +172,7 @@ func nearest(p dbscan.Points, centroids [][]float64) []int32 {
 	return labels
 }
 
-// closest returns the least distance between two centres.
+// closest returns the least distance between two centers.
 func closest(centroids [][]float64) float64 {
 	least := math.Inf(1)
 	for i, a := range centroids {

@@ -72,7 +72,7 @@ func (f *finder) show(w *Window, thread int32) {
 	w.Reason += fmt.Sprintf("; shows %s, which has nothing in windows that stand for others", f.run.Name.name(int(thread)))
 }
 
-// shows says whether a window that is kept for others shows the thread, as Candidates has it.
+// shows reports whether a window that is kept for others shows the thread, as Candidates has it.
 func (f *finder) shows(thread int32) bool {
 	return slices.ContainsFunc(f.found.Windows, func(w Window) bool {
 		has := w.First[thread] < w.Behind[thread]

@@ -208,7 +208,7 @@ func (u *usual) evaluate(durations *histogram, threads, pieces int) {
 	u.rare = u.threads <= max(1, threads/rareThreads) && u.bursts <= int64(u.threads)*int64(max(1, pieces/rarePieces))
 }
 
-// odd says whether a burst of the stretch is unusual, and how much of its time.
+// odd reports whether a burst of the stretch is unusual, and how much of its time.
 func (s *stretch) odd(all []usual, thread *Thread, burst int32) (kind oddKind, unusualNS int64) {
 	cluster, ns := thread.Cluster[burst], thread.DurationNS[burst]
 	if thread.Disturbed != nil && thread.Disturbed[burst] {

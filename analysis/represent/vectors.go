@@ -16,7 +16,7 @@ type vectors struct {
 	scale   [allScales]float64
 }
 
-// effects is how many times as much longer calls must be to tell threads apart as computing. On a busy machine ranks wait for as long as chance
+// effects is how many times as much longer calls must be to distinguish threads as computing. On a busy machine ranks wait for as long as chance
 // has it, and where they do not, they wait because others compute longer, which shows there. Bursts like no others are mostly those that something interrupted.
 const effects = 4
 
@@ -52,7 +52,7 @@ func (v *vectors) row(thread int32) []float64 {
 	return v.x[int(thread)*v.dims : (int(thread)+1)*v.dims]
 }
 
-// mean returns the centre of some threads.
+// mean returns the center of some threads.
 func (v *vectors) mean(threads []int32) []float64 {
 	centroid := make([]float64, v.dims)
 	for _, t := range threads {

@@ -14,7 +14,7 @@ import "moriens/internal/team"
 
 // A Thread is what is known of one thread's bursts, in the order of time.
 type Thread struct {
-	Key        uint64 // tells threads apart, e.g. world, rank and thread in one number
+	Key        uint64 // distinguishes threads, e.g. world, rank and thread in one number
 	Class      int32  // threads of one class behave alike
 	Cluster    []int32
 	DurationNS []int64

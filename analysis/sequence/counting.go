@@ -1,7 +1,7 @@
 package sequence
 
 const (
-	// fewEdits is where a window ends that may yet be counted: it has told by then whether over 5 % differ.
+	// fewEdits is where a window ends that may yet be counted: it has shown by then whether over 5 % differ.
 	fewEdits = 32
 	// manyMatches is how many matches of windows with few differences wait for their columns at most: memory.
 	manyMatches = 1 << 16

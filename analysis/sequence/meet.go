@@ -5,7 +5,7 @@ import (
 	"moriens/internal/team"
 )
 
-// A Hash tells lists of numbers apart that are in different places: of 128 bits, so that none are ever taken for each other.
+// A Hash distinguishes lists of numbers that are in different places: of 128 bits, so that none are ever taken for each other.
 type Hash [2]uint64
 
 func (h *Hash) begin(length int) { *h = Hash{uint64(length), ^uint64(length)} }

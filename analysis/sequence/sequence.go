@@ -76,7 +76,7 @@ type Score struct {
 	Shared []Shared
 }
 
-// Defined says whether there was anything to compare.
+// Defined reports whether there was anything to compare.
 func (s *Score) Defined() bool { return !math.IsNaN(s.Global) }
 
 // A LabelScore is about one label.
@@ -121,7 +121,7 @@ func (a *aligner) finish(segments []segment) (*Score, error) {
 	return a.score(segments)
 }
 
-// over says whether Halt has been true here.
+// over reports whether Halt has been true here.
 func (a *aligner) over() bool {
 	if a.Halt != nil && !a.halted.Load() && a.Halt() {
 		a.halted.Store(true)

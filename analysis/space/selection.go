@@ -10,7 +10,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Status says whether a burst is clustered, and if not, why. Where several reasons hold, the first of
+// Status reports whether a burst is clustered, and if not, why. Where several reasons hold, the first of
 // these is given: a counter was not read, the burst is short, a dimension has no value, out of range.
 type Status uint8
 

@@ -9,7 +9,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// othersNamed is how many of the other applications of a trace are told one by one.
+// othersNamed is how many of the other applications of a trace are listed one by one.
 const othersNamed = 4
 
 // writeApplications says which application of a trace was analysed, where it has several, and which threads of it make no MPI call.

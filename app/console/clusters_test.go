@@ -120,7 +120,7 @@ func TestSeparation(t *testing.T) {
 	}
 }
 
-// A kind says in its row what tells it from another between the same calls, and when it comes if that is not all over the run.
+// A kind says in its row what distinguishes it from another between the same calls, and when it comes if that is not all over the run.
 func TestKinship(t *testing.T) {
 	for _, tt := range []struct {
 		kinship trace.Kinship
@@ -143,7 +143,7 @@ func TestKinship(t *testing.T) {
 	}
 }
 
-// Two ranks, each a class of its own, are told by what differs, and not at all where nothing does.
+// Two ranks, each a separate class, are described by what differs, and not at all where nothing does.
 func TestTwoRanks(t *testing.T) {
 	k := &rundir.Kept{Classes: []rundir.Class{{Size: 1}, {Size: 1}}}
 	if text := classes(k, false); text != "" {

@@ -148,7 +148,7 @@ type Memory struct {
 	Write         string // why a file cannot be made, allocated and mapped
 	Leftovers     []ring.Leftover
 	Ranks, CPUs   int
-	RingBytes     uint64 // of a thread that is told nothing
+	RingBytes     uint64 // of a thread without orders
 	ProcessBytes  uint64 // of a process file
 	MinimumBytes  uint64 // of a rank's files, when there is hardly any room
 	RanksWereSaid bool

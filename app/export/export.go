@@ -111,7 +111,7 @@ func exists(name string) error {
 	return hint.With(fmt.Errorf("%s: %w", name, fs.ErrExist), "name another place with --out, or remove it first")
 }
 
-// directory says whether the format is a directory of files.
+// directory reports whether the format is a directory of files.
 func (c *Config) directory() bool { return c.Format != Paraver && c.Format != Perfetto }
 
 // say prints what was made of how much.

@@ -35,7 +35,7 @@ func startKept(t *testing.T, run, journal string) *collector.Collector {
 }
 
 // TestKilledAgentOfCells kills an agent that keeps its bursts at random moments and starts it again. It keeps every burst once, and every record that was written
-// comes when it is asked for; before that none has come.
+// comes when it is asked for; before that none has arrived.
 func TestKilledAgentOfCells(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -110,7 +110,7 @@ func checkKept(t *testing.T, c *collector.Collector, planters []*planter) {
 	}
 }
 
-// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is told as well; nothing of it is taken.
+// An agent that sends its bursts where the others keep them ends with what to do about it, and the collector's user is informed as well; nothing of it is taken.
 func TestRefusedMode(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

@@ -68,7 +68,7 @@ type conclusion struct {
 	unmeasured bool // of ranks there is no record in the results
 }
 
-// conclude takes nothing more, analyses what came, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
+// conclude takes nothing more, analyses what arrived, lets the agents go, writes the run directory and prints what it came to; it returns where the results are, of
 // several collectors at the first one, which writes them.
 // Where the run directory cannot be written in full, everything is written once more to the temporary directory.
 func (c *conclusion) conclude() (dir string, err error) {

@@ -191,7 +191,7 @@ func TestKeptWindows(t *testing.T) {
 }
 
 // Threads that make no collective calls have their sends and receives in what is kept, in all of it: in which of the nodes' windows they are depends on when the agents read them, but
-// not whether they are found. So nothing is missing, and no loss is told.
+// not whether they are found. So nothing is missing, and no loss is reported.
 func TestKeptWindowsOfThreads(t *testing.T) {
 	t.Parallel()
 	s := plantThreads(t, 4, 120, 2)

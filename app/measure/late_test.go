@@ -271,7 +271,7 @@ func TestRendezvousRemoved(t *testing.T) {
 	u, _ := startUplink(t, outbox, again, meet.Run)
 	sendRing(t, outbox, 50)
 	flush(t, u)
-	collect.Wait() // with a status of its own: nobody has told of clocks
+	collect.Wait() // with a status of its own: nobody has reported clocks
 	if _, err := os.Stat(filepath.Join(dir, rendezvous.File)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the rendezvous of a run that has ended: %v", err)
 	}

@@ -160,7 +160,7 @@ func TestAgentComesBack(t *testing.T) {
 	l.release(t)
 }
 
-// Nobody need let it go: it stays as long as it was told, and no longer than its collector can be found.
+// Nobody need let it go: it stays as long as it was asked to, and no longer than its collector can be found.
 func TestAgentLeavesByItself(t *testing.T) {
 	t.Parallel()
 	t.Run("in time", func(t *testing.T) {
@@ -189,10 +189,10 @@ func TestAgentLeavesByItself(t *testing.T) {
 	})
 }
 
-// An agent that keeps the bursts is told again and again to stay, for as long as the collector waits for others, and leaves in time behind that.
+// An agent that keeps the bursts is repeatedly asked to stay, for as long as the collector waits for others, and leaves in time behind that.
 func TestAgentWithBurstsStays(t *testing.T) {
 	t.Parallel()
-	const linger = 12 * time.Second // it is told four times as often
+	const linger = 12 * time.Second // it is informed four times as often
 	l := newLingering(t, linger, new(Cells))
 	select {
 	case err := <-l.done:

@@ -30,7 +30,7 @@ func collective(ordinal, comm uint32, sent, received uint64) ringwriter.Meaning 
 	return ringwriter.Meaning{Collectives: []shmabi.Collective{{Sent: sent, Received: received, Ordinal: ordinal, Root: shmabi.RankAny, Comm: comm}}}
 }
 
-// meant writes a record that tells what its call means; at is in microseconds since the job began.
+// meant writes a record that shows what its call means; at is in microseconds since the job began.
 func (r *rig) meant(w *ringwriter.Ring, call string, enter, exit uint64, m ringwriter.Meaning) {
 	r.t.Helper()
 	const origin = 1_000_000_000
@@ -114,7 +114,7 @@ func TestPlantedMessages(t *testing.T) {
 }
 
 // Threads of a rank share their requests: one posts, the other waits, and a handle goes round. Their rings are not read at once, and
-// by the clock alone it is told up to when one that says nothing has nothing to say.
+// by the clock alone it knows up to when one that says nothing has nothing to say.
 func TestMessagesOfThreads(t *testing.T) {
 	const rounds = 3000
 	r := newRig(t)

@@ -184,7 +184,7 @@ func TestRemovedSpool(t *testing.T) {
 	compare(t, f, planters)
 }
 
-// TestForgottenSpool kills an agent that has read a ring before the collector has come, and removes its spool: what it has read is lost, and the next one says so.
+// TestForgottenSpool kills an agent that has read a ring before the collector has arrived, and removes its spool: what it has read is lost, and the next one says so.
 func TestForgottenSpool(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

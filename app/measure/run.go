@@ -313,7 +313,7 @@ func watch(line *console.Status, col *collector.Collector, started time.Time, do
 	}
 }
 
-// soFar is what came, or stays with the agents, in a few words.
+// soFar is what arrived, or stays with the agents, in a few words.
 func soFar(col *collector.Collector) string {
 	p := col.Progress()
 	if kept := col.Surveyed(); kept != nil {
@@ -378,7 +378,7 @@ func passUntil(done <-chan struct{}, signals <-chan os.Signal, order os.Signal, 
 	}
 }
 
-// ends says whether a signal asks for the end of what it is sent to.
+// ends reports whether a signal asks for the end of what it is sent to.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP || s == syscall.SIGQUIT
 }
@@ -433,7 +433,7 @@ func makeOut(out string) (string, error) {
 	return out, rundir.Create(out)
 }
 
-// unfinished says whether a run directory is that of a run whose collector did not live to write the results.
+// unfinished reports whether a run directory is that of a run whose collector did not live to write the results.
 func unfinished(out string) bool {
 	return journal.Exists(filepath.Join(out, rundir.JournalDir)) && !exists(filepath.Join(out, rundir.ManifestFile))
 }

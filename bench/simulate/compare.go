@@ -146,7 +146,7 @@ func (r *run) labelOf(result *microcell.Result, p *planted) (int32, error) {
 	return result.Labels[unit], nil
 }
 
-// checkSums says whether the agents' sums have the bursts of the clusters.
+// checkSums reports whether the agents' sums have the bursts of the clusters.
 func (r *run) checkSums(result *microcell.Result) error {
 	want := map[int32]int64{grouping.LabelNoise: int64(result.Noise.Bursts), grouping.LabelFiltered: int64(result.Filtered.Bursts)}
 	for _, c := range result.Clusters {
@@ -160,7 +160,7 @@ func (r *run) checkSums(result *microcell.Result) error {
 	return nil
 }
 
-// compare clusters all bursts at the densities of the clustering, and says whether the labels are the same.
+// compare clusters all bursts at the densities of the clustering, and reports whether the labels are the same.
 func (r *run) compare(result *microcell.Result) error {
 	b := grouping.Bursts{}
 	if r.Counters {

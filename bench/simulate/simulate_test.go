@@ -53,7 +53,7 @@ func checkStage(t *testing.T, e *end, name string) {
 	t.Errorf("no stage %s", name)
 }
 
-// A kind that is told apart by less than its spread is not found, and said.
+// A kind that is distinguished by less than its spread is not found, and said.
 func TestLostKind(t *testing.T) {
 	e, err := measure(job{Agents: 2, Ranks: 20, Bursts: 60, Noise: 15}, &options{Points: 1 << 20})
 	if err != nil {
@@ -64,7 +64,7 @@ func TestLostKind(t *testing.T) {
 	}
 }
 
-// What an agent is told has every planted burst once, as long as it is.
+// What an agent receives has every planted burst once, as long as it is.
 func TestMessages(t *testing.T) {
 	j := job{Agents: 1, Ranks: 3, Bursts: 3000, Noise: 1, Counters: true}
 	bursts, meetings, row := j.of(1), 0, uint64(0)

@@ -50,7 +50,7 @@ const (
 // A Control counts who comes in. All methods may be called concurrently.
 type Control struct {
 	log      *slog.Logger
-	stream   func() // is told of each stream that is refused
+	stream   func() // is called for each refused stream
 	patience time.Duration
 	limit    int
 
@@ -60,7 +60,7 @@ type Control struct {
 	closed    bool
 }
 
-// New returns a gate, which tells stream of every refusal that is one of a stream. Strangers get at most a quarter of the
+// New returns a Control, which calls stream for every refusal of a stream. Strangers get at most a quarter of the
 // descriptors that this process may have.
 func New(stream func(), log *slog.Logger) *Control {
 	g := &Control{log: log, stream: stream, patience: patience, limit: maxStrangers, refused: make(map[Cause]uint64)}

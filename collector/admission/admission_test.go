@@ -51,7 +51,7 @@ func (d *host) connect() (client net.Conn, server *Conn) {
 	return client, conn.(*Conn)
 }
 
-// closed says whether the other side closes the connection soon.
+// closed reports whether the other side closes the connection soon.
 func closed(c net.Conn) bool {
 	c.SetReadDeadline(time.Now().Add(2 * time.Minute))
 	_, err := c.Read(make([]byte, 1))
@@ -59,7 +59,7 @@ func closed(c net.Conn) bool {
 	return err != nil && !(errors.As(err, &timeout) && timeout.Timeout())
 }
 
-// open says whether a byte gets through.
+// open reports whether a byte gets through.
 func open(client net.Conn, server *Conn) bool {
 	if _, err := server.Write([]byte{1}); err != nil {
 		return false

@@ -48,7 +48,7 @@ func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.Tr
 	}
 }
 
-// watched tells the gate what becomes of handshakes, and streams which connection they came by.
+// watched reports the outcome of handshakes to the Control, and streams which connection they came by.
 type watched struct {
 	credentials.TransportCredentials
 }

@@ -52,7 +52,7 @@ type Left struct {
 	Err   error
 }
 
-// A AgentState is what an agent has told of itself.
+// An AgentState is what an agent has reported about itself.
 type AgentState struct {
 	Agent     uint64
 	Lost      uint64 // bursts that it knew before it was started again, and of which nothing is left
@@ -116,7 +116,7 @@ func (c *Coordinator) Worlds() { c.worlds = true }
 // Left says which agents the last Survey, and what was asked since, has left out.
 func (c *Coordinator) Left() []Left { return slices.Clone(c.left) }
 
-// AgentStates says what the agents whose bursts count have told in their last survey, by agent.
+// AgentStates says what the agents whose bursts count have reported in their last survey, by agent.
 func (c *Coordinator) AgentStates() []AgentState {
 	var list []AgentState
 	for _, id := range c.ids() {
@@ -129,7 +129,7 @@ func (c *Coordinator) AgentStates() []AgentState {
 // Whole says that anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
 func (c *Coordinator) Whole() bool { return c.whole }
 
-// ids are those of the agents that have told their micro-cells, ascending.
+// ids are those of the agents that have reported their micro-cells, ascending.
 func (c *Coordinator) ids() []uint64 {
 	var list []uint64
 	for id := range c.nodes {

@@ -86,7 +86,7 @@ func (p *planting) Path(_ uint64, _, path uint32) uint32 { return path }
 
 const plantedFunction = 7
 
-// plantedAt has so many agents told of a run, whose threads lose some bursts each.
+// plantedAt spreads a run over so many agents, whose threads lose some bursts each.
 func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Config, random *rand.Rand) *planting {
 	t.Helper()
 	p := &planting{}
@@ -119,7 +119,7 @@ func plantedAt(t testing.TB, r *plant.Run, agents, losses int, config keeping.Co
 	return p
 }
 
-// report tells of one thread.
+// report reports one thread.
 func (p *planting) report(t testing.TB, r *plant.Run, thread, begin, end, agent, losses int, random *rand.Rand) {
 	process, ring := uint64(thread+100), uint64(thread+500)
 	k, b := p.agents[agent], &p.bursts

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A node is what an agent has told.
+// A node is what an agent has reported.
 type node struct {
 	head    *moriensv1.CellsSurveyed // the first part of the latest survey
 	groups  []group                  // by the agent's number
@@ -23,7 +23,7 @@ type node struct {
 	labels []int32
 }
 
-// A group is a group as an agent tells it: a process that has both call paths.
+// A group is a group as an agent reports it: a process that has both call paths.
 type group struct {
 	hashes        [2]uint64 // of before and after, the same at all agents
 	process       uint64
@@ -97,7 +97,7 @@ func (n *node) takeGroups(s *moriensv1.CellsSurveyed) error {
 	return nil
 }
 
-// check says whether the micro-cells are all that the node has.
+// check reports whether the micro-cells are all that the node has.
 func (n *node) check() error {
 	bursts, timeNS := n.head.Missing+n.head.Short, n.head.MissingNs+n.head.ShortNs
 	for i := range n.units {
@@ -120,7 +120,7 @@ func (n *node) check() error {
 	return nil
 }
 
-// anchored says whether all threads have anchors.
+// anchored reports whether all threads have anchors.
 func (n *node) anchored() bool { return slices.Equal(n.head.Threads, n.head.Anchored) }
 
 // labelsOf are the labels of the agent's units, given those of the run's. What has no bursts keeps what it has.

@@ -210,7 +210,7 @@ func (h *hashAnswer) piece(key pieceKey, threads uint64) error {
 	return nil
 }
 
-// end says whether the answer was whole, and counts its threads.
+// end reports whether the answer was whole, and counts its threads.
 func (h *hashAnswer) end() error {
 	if !h.begun {
 		return errors.New("labels without an answer")

@@ -42,7 +42,7 @@ func (c *Coordinator) Sums(ctx context.Context, take func(agent uint64, sums *mo
 	return err
 }
 
-// checkSums says whether a part of sums is sound by itself.
+// checkSums reports whether a part of sums is sound by itself.
 func checkSums(m *moriensv1.CellsSums, counters int) error {
 	rows, bursts := len(m.Ring), 0
 	for _, call := range m.Call {

@@ -53,7 +53,7 @@ func (c *Coordinator) Survey(ctx context.Context, paths Paths) (*microcell.Set, 
 
 var errNone = errors.New("want at least one")
 
-// surveyOne asks an agent for what came. What does not add up to what the agent has, as when an answer to a split was lost, is asked for anew.
+// surveyOne asks an agent for what arrived. What does not add up to what the agent has, as when an answer to a split was lost, is asked for anew.
 func (c *Coordinator) surveyOne(ctx context.Context, id uint64, n *node) (*node, error) {
 	if n != nil {
 		if err := c.surveySince(ctx, id, n); err == nil {

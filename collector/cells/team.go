@@ -27,7 +27,7 @@ var givenTogether = 2 << 20
 // A Thread is one of the run's, in their order.
 type Thread struct{ Agent, Ring uint64 }
 
-// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows tells. set is
+// Kinds finds the kinds of the micro-cells of the last Survey, together with the agents, which know the order of their bursts: they have labels from then on, by which Sums sums up and which Rows lists. set is
 // that of the survey with the run's numbers of call paths, and number says what number a process's calls round a burst have, as before<<32 | after. threads have to name all that have bursts.
 func (c *Coordinator) Kinds(ctx context.Context, set microcell.Set, threads []Thread, o grouping.Options, number func(relay.Calls) int64) (r *microcell.Result, err error) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -190,7 +190,7 @@ func (h *hub) blame(err error) error {
 	return h.failed
 }
 
-// ask has the agents told what the latest call came to, and asked for the next one, some at a time.
+// ask sends the agents the result of the latest call, and asks for the next one, some at a time.
 func (h *hub) ask() {
 	h.calls, h.errs = make([]relay.Call, len(h.ids)+1), make([]error, len(h.ids))
 	room := make(chan struct{}, askedAtOnce)

@@ -11,7 +11,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// checkColumns says whether all columns of a message have the length that its units ask for.
+// checkColumns reports whether all columns of a message have the length that its units ask for.
 func checkColumns(m *moriensv1.CellsUnits, dims, counters int) error {
 	units := len(m.Unit)
 	for _, column := range []struct {
@@ -84,7 +84,7 @@ func (n *node) put(number uint64, unit *microcell.Unit) error {
 	return nil
 }
 
-// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that came.
+// unit is one of a message's: its box and the sum of its coordinates are of all its bursts, all else of those that arrived.
 func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	dims, counters := int(n.head.Dims), len(n.head.Counter)
 	u := &microcell.Unit{Group: int(m.Group[i])}
@@ -131,7 +131,7 @@ func (n *node) unit(m *moriensv1.CellsUnits, i int) (*microcell.Unit, error) {
 	return u, nil
 }
 
-// checkMean says whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a ten-thousandth of the cell, and a millionth of the coordinate.
+// checkMean reports whether the sum of the coordinates is one of bursts in the box, up to what adding up rounds: a ten-thousandth of the cell, and a millionth of the coordinate.
 func checkMean(u *microcell.Unit, dims int, side float64) error {
 	if u.Cell.Count == 0 {
 		return nil
@@ -146,7 +146,7 @@ func checkMean(u *microcell.Unit, dims int, side float64) error {
 	return nil
 }
 
-// checkExact says whether there are numbers that have these sums: the square of their sum is not above their number times the sum of their squares.
+// checkExact reports whether there are numbers that have these sums: the square of their sum is not above their number times the sum of their squares.
 func checkExact(e *moment.Exact) error {
 	n := big.NewInt(e.N)
 	total := wide(e.Total[:])
@@ -167,5 +167,5 @@ func wide(words []uint64) *big.Int {
 	return x
 }
 
-// isPoint says whether a box is one.
+// isPoint reports whether a box is one.
 func isPoint(c *cell.Cell) bool { return c.Lo == c.Hi }

@@ -26,17 +26,17 @@ type acks struct {
 
 // A Linger says how long agents that are done stay for what they may be asked.
 type Linger struct {
-	For  time.Duration   // from when they are told last
+	For  time.Duration   // from when they were informed last
 	Over <-chan struct{} // closed when nothing more is asked
-	// Until, if not nil, is closed when the end of the run begins: they are told again and again before that, and once more then. Agents that keep what
+	// Until, if not nil, is closed when the end of the run begins: they are informed repeatedly before that, and once more then. Agents that keep what
 	// the run is made of must not leave before others are done.
 	Until <-chan struct{}
 }
 
-// retell is how often agents are told in the time for which they stay.
+// retell is how often agents are informed within the time for which they linger.
 const retell = 4
 
-// again gives the times to tell agents again; stop ends it.
+// again gives the times to inform agents again; stop ends it.
 func (s *Linger) again() (times <-chan time.Time, stop func()) {
 	if s.Until == nil || s.For < retell {
 		return nil, func() {}

@@ -33,7 +33,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// A message that is none is refused to its sender, and counted; the one before it is held, as the bytes that came.
+// A message that is none is refused to its sender, and counted; the one before it is held, as the bytes that arrived.
 func TestMalformedMessage(t *testing.T) {
 	dir := t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)
@@ -65,7 +65,7 @@ func TestMalformedMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An unknown field, of a newer agent, is part of what came.
+	// An unknown field, of a newer agent, is part of what arrived.
 	text = append(text, 0xfa, 0x7f, 1, 'x')
 	for _, messages := range [][]any{
 		{[]byte{0xff}},

@@ -33,7 +33,7 @@ func open(t testing.TB, dir string) *journal.Journal {
 	return j
 }
 
-// A sender numbers the messages of one agent and tells the journal of them.
+// A sender numbers the messages of one agent and reports them to the journal.
 type sender struct {
 	t       testing.TB
 	journal *journal.Journal

@@ -16,7 +16,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crew is the journals of a run's collectors, as many as there are each time.
+// A team is the journals of a run's collectors, as many as there are each time.
 type crew struct {
 	*rapid.T
 	base  string
@@ -96,7 +96,7 @@ func (c *crew) send(agent, sequence uint64, collector int) {
 	}
 }
 
-// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that it was told is held; what it has
+// However many collectors take a run's journals over, one after the other, each agent is at one of them, with all that was acknowledged to it; what it has
 // compared with a collector's counter is compared with that one; and counts are counted once.
 func TestVolumes(t *testing.T) {
 	root := t.TempDir()

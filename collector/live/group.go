@@ -125,7 +125,7 @@ func (g *group) labels() (labels []int32, clusters int, err error) {
 	return w.Labels, w.Clusters, nil // exact: cells that are points leave no questions
 }
 
-// grow tells the clustering what is new.
+// grow adds to the clustering what is new.
 func (g *group) grow() (err error) {
 	known := 0
 	if g.clustering == nil {

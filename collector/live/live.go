@@ -186,7 +186,7 @@ func (l *Live) work(now time.Time) (took time.Duration) {
 	return took
 }
 
-// take adds the bursts that have come since the last time.
+// take adds the bursts that have arrived since the last time.
 func (l *Live) take(views []store.RingView) {
 	for {
 		some, err := l.takeSome(views)
@@ -199,7 +199,7 @@ func (l *Live) take(views []store.RingView) {
 	}
 }
 
-// takeSome takes a part, and says whether there was any.
+// takeSome takes a part, and reports whether there was any.
 func (l *Live) takeSome(views []store.RingView) (some bool, err error) {
 	l.followMu.Lock()
 	defer l.followMu.Unlock()

@@ -123,7 +123,7 @@ func describe(s *store.Store, l *Live) (list []described, times map[int32]float6
 	return list, times
 }
 
-// What several collectors have is clustered as if one had it all, whenever each tells, and whichever of them is the first whose ranks count.
+// What several collectors have is clustered as if one had it all, whenever each reports, and whichever of them is the first whose ranks count.
 func TestShares(t *testing.T) {
 	var functions []uint32
 	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Barrier"} {

@@ -154,7 +154,7 @@ func (p *Pins) wishes(s *sight) []wish {
 	return list
 }
 
-// like says whether iterations of both are those of one phase, as far as a look at one rank tells.
+// like reports whether iterations of both are those of one phase, as far as a look at one rank shows.
 func (k kind) like(o kind) bool {
 	return k.calls == o.calls && float64(max(k.medianNS, o.medianNS)) <= alike*float64(min(k.medianNS, o.medianNS))
 }

@@ -87,7 +87,7 @@ func (t *Transfers) of(wanted func(row uint32) bool) Transfers {
 	return part
 }
 
-// Transfers are those of a ring that came, by themselves or fetched.
+// Transfers are those of a ring that arrived, by themselves or fetched.
 func (f *Frozen) Transfers(r *Ring) []Transfers {
 	if chunks, has := f.fetched[r]; has {
 		return chunks

@@ -11,13 +11,13 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// CallsOnNode says whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
+// CallsOnNode reports whether the agent of a process keeps its calls on the node: of its rings nothing came but that they are there.
 func (p *Process) CallsOnNode() bool { return p.Agent.Hello.Cells != "" }
 
 // Filled says what Fill has taken.
 type Filled struct {
 	Calls   uint64 // rows of calls
-	Missing uint64 // rows that did not come, as far as others that came or the ring's end tell of them
+	Missing uint64 // rows that did not come, as far as others that arrived or the ring's end show them
 	Holes   int    // stretches of those
 	Refused []error
 
@@ -58,7 +58,7 @@ type filling struct {
 
 // holes are what is missing of a ring.
 type holes struct {
-	next uint64 // row behind the latest that came
+	next uint64 // row behind the latest that arrived
 	all  uint64 // rows that there were
 	list []hole
 }
@@ -136,7 +136,7 @@ func (x *filling) addCalls(r *Ring, c *moriensv1.Calls) error {
 	return nil
 }
 
-// ending has a ring take what belongs before its end, though that has come.
+// ending has a ring take what belongs before its end, though that has arrived.
 func (x *filling) ending(r *Ring, do func() error) error {
 	end := r.End
 	r.End = nil

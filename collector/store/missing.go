@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// RanksMissing is how many ranks of the largest world have not come, as far as their number tells.
+// RanksMissing is how many ranks of the largest world have not come, as far as their number shows.
 func (s *Store) RanksMissing() int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -33,7 +33,7 @@ func deserted(seen int, processes iter.Seq[*Process]) func(*Agent) bool {
 	return func(a *Agent) bool { return over && !serves[a] }
 }
 
-// Deserted returns how many of the agents that are expected are so for no process: all ranks have come, and all processes have ended.
+// Deserted returns how many of the agents that are expected are so for no process: all ranks have arrived, and all processes have ended.
 func (s *Store) Deserted(grace time.Duration) int {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -46,7 +46,7 @@ func (s *Store) Deserted(grace time.Duration) int {
 	return n
 }
 
-// Unfinished are the agents that are not done, but for those that have served no process of a run of which all has come.
+// Unfinished are the agents that are not done, but for those that have served no process of a run of which all has arrived.
 func (f *Frozen) Unfinished() []*Agent {
 	needless := deserted(len(f.Processes), slices.Values(f.Processes))
 	return slices.DeleteFunc(slices.Clone(f.Agents), func(a *Agent) bool { return a.Done != nil || needless(a) })

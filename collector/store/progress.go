@@ -35,7 +35,7 @@ type AgentProgress struct {
 	Processes int
 	Resent    uint64           // messages; known when it is done
 	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
-	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version tells that only when it is done
+	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version shows that only when it is done
 	// Of its processes, up to the last reading: on a core, and ready to run where others did.
 	RunNS, WaitNS uint64
 }
@@ -59,10 +59,10 @@ func Why(f *moriensv1.Fault) string {
 	return fmt.Sprintf("its shared memory says: %s", syscall.Errno(f.Errno))
 }
 
-// Unrecorded are the faults of ranks that go unrecorded, with who tells of them: each rank once, though an agent that was started again may tell of it twice,
+// Unrecorded are the faults of ranks that go unrecorded, with who reports them: each rank once, though an agent that was started again may report it twice,
 // as another agent where it had to be without a spool.
 func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
-	type process struct { // id, which no two have, or where that is not known the agent that tells and pid
+	type process struct { // id, which no two have, or where that is not known the agent that reports and pid
 		id    uint64
 		agent *Agent
 		pid   uint32
@@ -148,7 +148,7 @@ func (s *Store) Progress() Progress {
 	return p
 }
 
-// cpu is the processor time that the agent's process has used, as it last told.
+// cpu is the processor time that the agent's process has used, as it last reported.
 func (a *Agent) cpu() time.Duration {
 	ns := a.Done.GetCpuNs()
 	for _, samples := range a.Samples {

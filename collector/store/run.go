@@ -35,7 +35,7 @@ type Agent struct {
 	Member  int           // of a team of collectors: the one that has what came of it
 
 	communicators map[uint32]*Communicator // by the agent's number
-	// How the kernel has scheduled on the node, as told first, and last; nil until it is told.
+	// How the kernel has scheduled on the node, as reported first, and last; nil until it is reported.
 	scheduling [2]*moriensv1.Scheduling
 }
 
@@ -85,7 +85,7 @@ func (r *Ring) Span() (first, last uint64) {
 	return r.origin, r.origin + r.ticks
 }
 
-// Silent says whether nothing came of a ring's thread.
+// Silent reports whether nothing came of a ring's thread.
 func (r *Ring) Silent() bool { return r.Calls == 0 && r.marks == 0 }
 
 func (s *Store) addExchange(a *Agent, e *moriensv1.ClockExchange) error {

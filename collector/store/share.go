@@ -12,7 +12,7 @@ import (
 	"moriens/trace"
 )
 
-// Share is collective: the collectors of a run tell each other of their agents, so that each has the agents, processes and rings of all, in one order and
+// Share is collective: the collectors of a run exchange their agents, so that each has the agents, processes and rings of all, in one order and
 // with one numbering of call paths, names and clocks. Chunks, marks, transfers, collectives and gaps stay with the collector that has them: of others' rings
 // there are none. An agent has sent to one collector alone; else there is an error, at all of them.
 func (f *Frozen) Share(t team.Team) error {
@@ -149,7 +149,7 @@ func (f *Frozen) join(member int, shares []*moriensv1.Share) error {
 				}
 				f.Totals.Agents--
 				if x.Messages == 0 {
-					continue // it has come, and gone where it belongs
+					continue // it has arrived, and gone where it belongs
 				}
 			}
 			a := own[id]

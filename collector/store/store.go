@@ -39,7 +39,7 @@ type Store struct {
 	first     chan []string // what the first process counts
 }
 
-// Uncarried counts what no held message tells of, so that messages which are taken anew, in a process that follows this
+// Uncarried counts what no held message has, so that messages which are taken anew, in a process that follows this
 // one, do not bring it back.
 type Uncarried struct {
 	Duplicates uint64 // messages that came twice
@@ -133,7 +133,7 @@ func (s *Store) Cut(a *Agent) {
 // Safe says that an agent's messages up to a sequence cannot be lost any more.
 func (a *Agent) Safe(sequence uint64) { a.safe.Store(sequence) }
 
-// Attendance returns how many agents have come, and how many of those something is to be waited for: they are not done and can still be, for they have a
+// Attendance returns how many agents have arrived, and how many of those something is to be waited for: they are not done and can still be, for they have a
 // stream, or had one until less than grace ago; or they have one and wait until what they sent is safe.
 func (s *Store) Attendance(grace time.Duration) (connected, expected int) {
 	s.mu.RLock()
@@ -153,7 +153,7 @@ func (a *Agent) expected(grace time.Duration) bool {
 	return a.Done == nil && time.Since(a.left) < grace
 }
 
-// AgentIDs lists the agents that have come, by id, and says how many of them are expected, as Attendance does.
+// AgentIDs lists the agents that have arrived, by id, and says how many of them are expected, as Attendance does.
 func (s *Store) AgentIDs(grace time.Duration) (ids []uint64, expected int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -167,7 +167,7 @@ func (s *Store) AgentIDs(grace time.Duration) (ids []uint64, expected int) {
 	return ids, expected
 }
 
-// Knows says whether an agent has come.
+// Knows reports whether an agent has arrived.
 func (s *Store) Knows(agent uint64) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

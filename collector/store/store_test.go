@@ -223,7 +223,7 @@ func TestApplyRefuses(t *testing.T) {
 			if before != after || len(s.agent.Refused) != 1 {
 				t.Errorf("totals %+v, want %+v; refused %q", after, before, s.agent.Refused)
 			}
-			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had come
+			s.must(calls(counted(two(11, 2)))) // the ring goes on as if nothing had arrived
 		})
 	}
 }

@@ -40,7 +40,7 @@ type Transfers struct {
 	Bytes      []uint64
 	DoneRing   map[int]*Ring  // by place: the ring of the completing row, where it is another one
 	Channel    map[int]uint32 // by place: those that are partitioned, and which of the process's requests that match in order each is
-	Unreported map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may not be told
+	Unreported map[int]bool   // by place: receives of which Bytes are the most that they can be, and Peer or Tag may be unknown
 	Ordinal    []uint64       // which of its kind each is, plus 1; 0 = not known. nil: of none
 	Epoch      uint32         // 0: ordinals count from the beginning
 }
@@ -65,7 +65,7 @@ type Collectives struct {
 	Root           []int32
 }
 
-// Gaps are the rows of a ring before which, and those inside which, something was moved that nothing tells of.
+// Gaps are the rows of a ring before which, and those inside which, something was moved that nothing describes.
 type Gaps struct {
 	Before, Inside []uint64
 }
@@ -163,7 +163,7 @@ func (r *Ring) rows(differences []int64) ([]uint32, error) {
 	return rows, nil
 }
 
-// ascends says whether places ascend below n.
+// ascends reports whether places ascend below n.
 func ascends(places []uint32, n int) bool {
 	last := int64(-1)
 	for _, p := range places {

@@ -12,14 +12,14 @@ import (
 	"moriens/trace/page"
 )
 
-// LivePath is where a run in progress is told of as it goes on, PackPath where a page asks for its data at first.
+// LivePath is where a run in progress is reported as it goes on, PackPath where a page asks for its data at first.
 const (
 	LivePath = "/live"
 	PackPath = "/pack"
 )
 
 const (
-	// sendEvery is how often those who look are told how the run is, lookEvery how often it is looked whether its stage has changed, which they are told at once.
+	// sendEvery is how often viewers get the state of the run, lookEvery how often its stage is checked for a change, which they get at once.
 	sendEvery = time.Second
 	lookEvery = 200 * time.Millisecond
 	// sendTimeout is how long one of them may take to read it.
@@ -76,7 +76,7 @@ func (s *Server) pack(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// live tells how the run is until it has ended, or until who asked has left.
+// live reports how the run is until it has ended, or until who asked has left.
 func (s *Server) live(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	to := http.NewResponseController(w)

@@ -116,7 +116,7 @@ func (s source) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the page once and tells it.
+// Collect reads the page once and emits it.
 func (s source) Collect(ch chan<- prometheus.Metric) {
 	p := s()
 	send := func(m metric) { ch <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(&p)) }

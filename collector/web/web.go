@@ -34,7 +34,7 @@ const (
 	maxHeader     = 16 << 10
 )
 
-// Config says where to listen and what to tell.
+// Config says where to listen and what to serve.
 type Config struct {
 	Listen    string // host:port
 	Token     string
@@ -42,7 +42,7 @@ type Config struct {
 	Admission *admission.Control
 	Page      func() health.Page
 	Live      func() Live   // what the page shows
-	Stage     func() string // changes with whatever is to be told at once
+	Stage     func() string // changes with whatever is to be sent at once
 	End       func() *End   // nil while the run goes on
 	Log       *slog.Logger
 }
@@ -98,7 +98,7 @@ func Start(config Config) (*Server, error) {
 	return s, nil
 }
 
-// onLoopback tells whether only this host's users come here: they need no HTTPS.
+// onLoopback reports whether only this host's users come here: they need no HTTPS.
 func (s *Server) onLoopback() bool { return s.listener.Addr().(*net.TCPAddr).IP.IsLoopback() }
 
 // Addr is where it listens.

@@ -153,7 +153,7 @@ func TestOtherHost(t *testing.T) {
 	}
 }
 
-// The page tells, and does nothing.
+// The page is read-only.
 func TestReadOnly(t *testing.T) {
 	s := serve(t, "127.0.0.1:0", running)
 	for _, method := range []string{"POST", "PUT", "DELETE", "PATCH"} {

@@ -25,7 +25,7 @@ var (
 	errSilent = fmt.Errorf("the agent has said nothing for %v", silence)
 )
 
-// here says whether an agent can be asked: it has a stream, or had one just now and may have another.
+// here reports whether an agent can be asked: it has a stream, or had one just now and may have another.
 func (a *agent) here() bool { return a.line != nil || !a.done && time.Since(a.left) < awayGrace }
 
 // IDs lists the agents that can be asked.

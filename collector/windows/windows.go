@@ -100,7 +100,7 @@ type request struct {
 	number uint64
 	sent   bool      // on the present stream
 	active time.Time // when it was sent there, or something of its answer came
-	answer           // that has come so far, on the present stream
+	answer           // that has arrived so far, on the present stream
 	done   chan result
 }
 
@@ -171,7 +171,7 @@ func (l *Line) Leave() {
 	}
 }
 
-// gone says whether an agent will not come again.
+// gone reports whether an agent will not recur.
 func (a *agent) gone() bool { return a.done && a.line == nil }
 
 // fail ends what an agent that has ended was asked.
@@ -194,7 +194,7 @@ func (l *Line) Ask(response *moriensv1.ReportResponse) {
 	response.Keep, response.Fetch, response.CellsAsk = r.keep, r.fetch, r.cells
 }
 
-// Take takes a message if it is an answer, and says whether it is. What was not asked on this stream is dropped.
+// Take takes a message if it is an answer, and reports whether it is. What was not asked on this stream is dropped.
 func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	switch b := m.Body.(type) {
 	case *moriensv1.ReportRequest_Done:

@@ -54,7 +54,7 @@ func Evaluate(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes
 	return describeFidelity(run, r), nil
 }
 
-// divide tells the bursts in spans from the sample.
+// divide distinguishes the bursts in spans from the sample.
 func divide(b *trace.Bursts, spans []trace.Span, numbers map[Symbol]uint32) (kept, drawn fidelity.Bursts) {
 	kept.Counters, drawn.Counters = make([][]int64, len(b.Counters)), make([][]int64, len(b.Counters))
 	kinds := b.Kinds()
@@ -116,7 +116,7 @@ func describeFidelity(run *trace.Run, r *fidelity.Result) *rundir.Fidelity {
 	}
 }
 
-// mostRanks is how many ranks' errors are told.
+// mostRanks is how many ranks' errors are reported.
 const mostRanks = 256
 
 // rankErrors adds up the threads of each rank.

@@ -114,7 +114,7 @@ func (b *budget) render(ctx context.Context) error {
 	return err
 }
 
-// weigh finds out what room there is for detail, beside the files that every run has and a manifest that tells of what is kept.
+// weigh finds out what room there is for detail, beside the files that every run has and a manifest that reports what is kept.
 func (b *budget) weigh() error {
 	own, err := team.First(b.reduction.owners, func() (int64, error) {
 		c, m := *b.content, *b.content.Manifest
@@ -199,7 +199,7 @@ func (b *budget) choose() {
 	}
 }
 
-// choice is made by the first of several members, and told to all.
+// choice is made by the first of several members, and sent to all.
 func (b *budget) choice() (*represent.Choice, error) {
 	r := b.reduction
 	keeping, err := b.keeping()

@@ -11,7 +11,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Totals is what sums tell of all threads of a run that has the columns of some alone.
+// Totals are the sums of all threads of a run that has the columns of some alone.
 type Totals struct {
 	Rows    []profile.Row      // level 1, as of profile.Profile, without phases of iterations
 	Classes *represent.Classes // nil: they are to be found as of other runs
@@ -25,7 +25,7 @@ func (t *Totals) records() (n int64) {
 	return n
 }
 
-// rows are those of profile.parquet. What collective calls of threads have moved that are not here is told nowhere.
+// rows are those of profile.parquet. What collective calls of threads have moved that are not here is reported nowhere.
 func (t *Totals) rows(run *trace.Run, found *profile.Profile) *parquet.Profile {
 	all := t.profile(found)
 	out := levels.ProfileRows(run, all)

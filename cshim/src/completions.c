@@ -78,7 +78,7 @@ void moriens_started(struct moriens_span *span)
 	start(span, moriens_thread.requests.one);
 }
 
-/* Whether we know what the call was given; if not, its record would tell half of it. */
+/* Whether we know what the call was given; if not, its record would hold half of it. */
 static bool known(struct moriens_span *span)
 {
 	bool copied = moriens_thread.requests.copied;

@@ -48,7 +48,7 @@ static inline int moriens_fortran_error(word ierror)
 		after; \
 	}
 
-/* Of a call that tells nothing but that it was made. */
+/* Of a call that records nothing but that it was made. */
 #define MORIENS_FORTRAN_PLAIN(call, symbol, parameters, arguments) \
 	MORIENS_FORTRAN_STEPS(call, symbol, parameters, arguments, (void)0, (void)0, (void)0)
 

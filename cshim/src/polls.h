@@ -1,5 +1,5 @@
 /*
- * Runs of polls: calls that ask whether something has come, and are told that nothing has.
+ * Runs of polls: calls that ask whether something has arrived, and find that nothing has.
  *
  * Programs ask ten million times a second, and often from several places in turn. Failed polls that follow
  * each other within the gap of MORIENS_POLL_GAP are one record, which takes a slot and another one for each

@@ -9,7 +9,7 @@
 #define MAX_TABLE (8u << 20)
 #define MAX_OFFSET 4096u
 #define MAX_NAME 4096u /* bytes of a file's name */
-#define SOME_TABLE 64u /* bytes of a line table that tell it from one that lay there before: of the first 20 instructions and more */
+#define SOME_TABLE 64u /* bytes of a line table that distinguish it from one that lay there before: of the first 20 instructions and more */
 #define PAGE 4096u
 
 /* File names of modules that are compiled into the interpreter, which no user has. */

@@ -67,7 +67,7 @@ static bool ours(const struct object *o)
 	return same(o, &self) || (o->found && strncmp(slash != NULL ? slash + 1 : o->name, own, sizeof own - 1) == 0);
 }
 
-/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is told by functions that
+/* The MPI library, which may be in parts, such as a libmpi whose PMPI_… are in a libpmpi. It is shown by functions that
  * no tool has: a tool may have names PMPI_… itself, as Darshan does for what it wraps. */
 static bool is_mpi(const struct object *o, const void *pmpi, const void *site)
 {
@@ -232,7 +232,7 @@ static int look_imports(struct dl_phdr_info *info, size_t size, void *argument)
 }
 
 /* Of the functions that an object before us answers: those that it makes as PMPI_X, and that the program calls. What
- * it is linked to tells both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
+ * it is linked to shows both, so it is certain, but not all: a tool may find PMPI_X by dlsym. The program's own wrappers
  * are taken as called. */
 static void look_hidden(struct moriens_others *others, bool answered[MORIENS_OTHERS][MORIENS_CALLS])
 {

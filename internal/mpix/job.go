@@ -29,7 +29,7 @@ const (
 func library() string {
 	var text [C.MPIX_TEXT]C.char
 	C.mpix_library(&text[0])
-	line, _, _ := strings.Cut(C.GoString(&text[0]), "\n") // MPICH tells how it was built as well
+	line, _, _ := strings.Cut(C.GoString(&text[0]), "\n") // MPICH reports how it was built as well
 	line, _, _ = strings.Cut(line, ",")                   // and Open MPI, who did it
 	return strings.Join(strings.Fields(strings.Replace(line, "Version:", "", 1)), " ")
 }

@@ -8,7 +8,7 @@ import (
 	"moriens/internal/team"
 )
 
-// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a goroutine of its own. Abort ends the
+// Local returns the members, by rank, of a team of n, 1 or more, in this process. Each is for a separate goroutine. Abort ends the
 // others' calls with an error.
 func Local(n int) []Transport {
 	h := &hub{round: newRound(n), mail: make([]mailbox, n*n)}

@@ -48,7 +48,7 @@ func Open() (Transport, error) { return open() }
 // Library names the MPI library that the program is linked to, and its version: "Open MPI v4.1.4"; "" without the tag mpi.
 func Library() string { return library() }
 
-// A call is one that is collective. Members tell each other which one they make.
+// A call is one that is collective. Members exchange which one they make.
 type call int64
 
 const (

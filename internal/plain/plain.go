@@ -65,7 +65,7 @@ func find(text string, lines bool) int {
 	return -1
 }
 
-// obeyed says whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
+// obeyed reports whether a character does something rather than be seen: control characters (C0, DEL, C1), ends of
 // lines, what turns the direction of text round, and what has no width, so that two names would look alike.
 func obeyed(r rune) bool {
 	switch {
@@ -93,7 +93,7 @@ func Of[T any](v T) T {
 
 type copier struct{ texts map[reflect.Type]bool }
 
-// has says whether values of a type may hold text.
+// has reports whether values of a type may hold text.
 func (c *copier) has(t reflect.Type) bool {
 	if known, ok := c.texts[t]; ok {
 		return known

@@ -153,7 +153,7 @@ func merge(calls []Call) ([]byte, error) {
 	return bytesOf(team.MergeRows(calls[0].Width, tables)), nil
 }
 
-// checkRows says whether rows are whole and ascending, and count something.
+// checkRows reports whether rows are whole and ascending, and count something.
 func checkRows(width int, rows []int64) error {
 	if width < 1 || len(rows)%(width+1) != 0 {
 		return fmt.Errorf("%d words are no rows of %d and a count", len(rows), width)

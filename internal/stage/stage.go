@@ -64,7 +64,7 @@ func (s *Stages) State() []Stage {
 	return list
 }
 
-// Over says whether so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
+// Over reports whether so much of the limit is gone, 0 to 1; of Shared, by this member's clock.
 func (s *Stages) Over(part float64) bool {
 	return s.limit > 0 && s.gone() >= s.part(part)
 }

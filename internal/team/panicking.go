@@ -9,7 +9,7 @@ type Panicking struct{ Threads }
 // lost is what the panic has.
 type lost struct{ error }
 
-// Leave is to be deferred by what has a crew; name is that of the package, for the error.
+// Leave is to be deferred by what has a team; name is that of the package, for the error.
 func Leave(name string, err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -20,7 +20,7 @@ func Leave(name string, err *error) {
 	}
 }
 
-// Must gives what a call of a crew's team has returned.
+// Must gives what a call of a team's team has returned.
 func Must[T any](made T, err error) T {
 	if err != nil {
 		panic(lost{err})

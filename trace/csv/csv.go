@@ -43,7 +43,7 @@ func (s *sink) Null()           { s.line = append(s.line, ',') }
 // formula is what a spreadsheet takes a cell for that begins with one of these.
 const formula = "=+-@\t\r\n"
 
-// isFormula says whether a text is a formula, or one with apostrophes before it.
+// isFormula reports whether a text is a formula, or one with apostrophes before it.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	return text != "" && strings.IndexByte(formula, text[0]) >= 0

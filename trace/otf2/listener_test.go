@@ -90,7 +90,7 @@ func match(run *trace.Run, listeners map[uint64]*listener) (story, error) {
 	return s, nil
 }
 
-// messages tells those of the model as match does, at the stamps of a plan.
+// messages lists those of the model as match does, at the stamps of a plan.
 func messages(run *trace.Run, p *plan) story {
 	var first []int
 	total := 0

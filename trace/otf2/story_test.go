@@ -9,13 +9,13 @@ import (
 	"moriens/trace"
 )
 
-// A story is what an archive tells of one location, a line for each thing that happened, in any order. It is made of the model, of the events
-// of a stream and of what otf2-print shows: all three have to tell the same.
+// A story is what an archive reports one location, a line for each thing that happened, in any order. It is made of the model, of the events
+// of a stream and of what otf2-print shows: all three have to show the same.
 type story []string
 
 func (s *story) add(format string, values ...any) { *s = append(*s, fmt.Sprintf(format, values...)) }
 
-// stories tells what the archive of a run has to hold, by location.
+// stories reports what the archive of a run has to hold, by location.
 func stories(run *trace.Run) map[uint64]*story {
 	all := make(map[uint64]*story)
 	number := make([]uint64, len(run.Threads))

@@ -82,7 +82,7 @@ func Groups(threads, most int) [][2]int {
 	return groups
 }
 
-// rowsOf puts threads into rows. Where most are told in sum alone, a few others are each a row of their own, and not one with those round them.
+// rowsOf puts threads into rows. Where most are known in sum alone, a few others are each a row of their own, and not one with those round them.
 func rowsOf(run *trace.Run, most int) [][2]int {
 	rows := [][2]int{}
 	for i := range run.Threads {

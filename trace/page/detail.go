@@ -38,7 +38,7 @@ func (a *amount) add(t *trace.Thread, beginNS, endNS int64) {
 	a.bursts += countWithin(t.Bursts.StartNS, beginNS, endNS)
 }
 
-// fits says whether there is no more than there may be. In traces of others there are bursts without calls.
+// fits reports whether there is no more than there may be. In traces of others there are bursts without calls.
 func (a amount) fits(most amount) bool { return a.calls <= most.calls && a.bursts <= most.bursts }
 
 // most is how much detail a page may hold.

@@ -31,7 +31,7 @@ type Mode string
 
 // Modes of a page.
 const (
-	Report Mode = "report" // a file of its own
+	Report Mode = "report" // a separate file
 	View   Mode = "view"   // served from a run directory
 	Live   Mode = "live"   // of a run in progress
 )

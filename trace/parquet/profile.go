@@ -24,7 +24,7 @@ const (
 	ProfileMPI         = "mpi"         // the calls of a thread, call path and phase
 	ProfileDurations   = "durations"   // a bucket of the histogram of a cluster's durations
 	ProfileIterations  = "iterations"  // some iterations of a phase
-	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not told by thread and phase
+	ProfileTraffic     = "traffic"     // what the calls of a rank and call path have moved, where that is not known by thread and phase
 )
 
 // A ProfileRow is one row. Which fields mean anything depends on its kind; the others are null in the file.

@@ -104,7 +104,7 @@ type Kinship struct {
 	Core            Number   `json:"core"`
 	Predicted       Number   `json:"predicted"`
 	Valley          Number   `json:"valley"`
-	DistinctBy      string   `json:"told_by"`   // what tells it from the nearest other kind
+	DistinctBy      string   `json:"told_by"`   // what distinguishes it from the nearest other kind
 	DistinctFrom    *int32   `json:"told_from"` // that kind, or the cluster in whose place a variant comes; null = none
 	Why             string   `json:"why"`
 	InTime          *Stretch `json:"in_time"`     // where nearly all of its bursts lie; null = all over the run
@@ -254,7 +254,7 @@ func describePaths(counts []trace.PathCount, paths func(path uint32) int) []Path
 	return list
 }
 
-// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names tell them apart.
+// PathsOf gives call paths of a run, by their numbers there, their places in c.Paths: each is put there when it is asked for first. Names distinguish them.
 func (c *Clusters) PathsOf(run *trace.Run) func(path uint32) int {
 	names := run.Names()
 	places := make(map[string]int, len(c.Paths))

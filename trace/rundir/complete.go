@@ -18,7 +18,7 @@ type Absence struct {
 	Died   bool // before there was anything to record
 }
 
-// What is said of ranks of which nobody has told why they have no record.
+// What is said of ranks of which nobody has reported why they have no record.
 const (
 	nothingReported = "nothing came of them: there is no library where they run, or no agent"
 	noneInTrace     = "the trace has no record of them"
@@ -26,7 +26,7 @@ const (
 	missingNamed    = 8 // of what the analysis lacks
 )
 
-// unseen are the worlds of which no rank has told anything: all that is known of them is that they were there.
+// unseen are the worlds of which no rank has reported anything: all that is known of them is that they were there.
 func (m *Manifest) unseen() []World {
 	list := slices.Clone(m.Unseen)
 	for i := range list {
@@ -73,7 +73,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 		}
 		return &w.Unrecorded[at]
 	}
-	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has told why
+	missing := make(map[int]bool, len(w.MissingRanks)) // of these nobody has reported why
 	for _, rank := range w.MissingRanks {
 		missing[rank] = true
 	}
@@ -134,7 +134,7 @@ func (m *Manifest) DiedFirst() (ranks int) {
 	return ranks
 }
 
-// Unexplained is how many ranks have no record and nobody has told why, or their worlds do not say.
+// Unexplained is how many ranks have no record and nobody has reported why, or their worlds do not say.
 func (m *Manifest) Unexplained() int {
 	ranks := m.Losses.RanksMissing
 	for _, w := range m.Worlds {

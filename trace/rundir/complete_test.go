@@ -17,7 +17,7 @@ func whole() *trace.Run {
 	return &trace.Run{CallPaths: []trace.CallPath{{}}, Worlds: []trace.World{{Size: 2}}, Threads: []trace.Thread{{}, {Rank: 1}}}
 }
 
-// Every rank without a record is in one group of its world, with the reason where somebody has told one.
+// Every rank without a record is in one group of its world, with the reason where somebody has reported one.
 func TestUnrecorded(t *testing.T) {
 	const full, gone = "no space left on device", "the agent could not start"
 	for _, tt := range []struct {

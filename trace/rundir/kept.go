@@ -67,7 +67,7 @@ type Class struct {
 type Outlier struct {
 	ThreadName
 	Class    int    `json:"class"`    // index into Classes
-	Distance Number `json:"distance"` // from the centre of its class: 1 is as much as threads spend on the largest quantity of a unit
+	Distance Number `json:"distance"` // from the center of its class: 1 is as much as threads spend on the largest quantity of a unit
 	Reason   string `json:"reason"`
 }
 

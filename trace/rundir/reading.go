@@ -47,7 +47,7 @@ type LeftOut struct {
 	FirstLine int    `json:"first_line"`
 }
 
-// An UnrecordedTime is time of threads in which the trace does not tell what they did.
+// An UnrecordedTime is time of threads in which the trace does not show what they did.
 type UnrecordedTime struct {
 	What           string `json:"what"`
 	Stretches      int    `json:"stretches"`
@@ -94,7 +94,7 @@ func percent(share float64) string {
 	return fmt.Sprintf("%g %%", math.Floor(100*share*digits)/digits)
 }
 
-// assess says what is missing of what the trace should tell. Malformed lines are counted elsewhere.
+// assess says what is missing of what the trace should contain. Malformed lines are counted elsewhere.
 func (r *Reading) assess(say func(format string, args ...any)) {
 	if r == nil {
 		return

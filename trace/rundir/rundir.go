@@ -52,7 +52,7 @@ func (e *CreateError) Unwrap() error { return e.Err }
 // Hint tells the user what to do.
 func (e *CreateError) Hint() string { return e.Text }
 
-// begun says whether all that is in a directory is an empty journal: a collector was killed at its very beginning.
+// begun reports whether all that is in a directory is an empty journal: a collector was killed at its very beginning.
 func begun(dir string, entries []os.DirEntry) bool {
 	if len(entries) != 1 || entries[0].Name() != JournalDir || !entries[0].IsDir() {
 		return false
@@ -77,7 +77,7 @@ func Create(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}
 	}
-	// Permission bits do not tell: the file system may be read-only or full.
+	// Permission bits do not show: the file system may be read-only or full.
 	probe, err := os.CreateTemp(dir, ".probe-")
 	if err != nil {
 		return &CreateError{fmt.Errorf("run directory: %w", err), "name a directory that you may write to with --out"}

@@ -43,7 +43,7 @@ func Keep(t *rapid.T, run *trace.Run) {
 	run.SummariseClusters()
 }
 
-// Within says whether a time of a thread lies in one of the spans that it keeps.
+// Within reports whether a time of a thread lies in one of the spans that it keeps.
 func Within(th *trace.Thread, beginNS, endNS int64) bool {
 	return slices.ContainsFunc(th.Kept, func(s trace.Span) bool { return s.BeginNS <= beginNS && endNS <= s.EndNS })
 }
