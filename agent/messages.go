@@ -162,7 +162,7 @@ func (a *Process) traffic() *moriensv1.ReportRequest {
 	return &moriensv1.ReportRequest{Body: &moriensv1.ReportRequest_Traffic{Traffic: sums}}
 }
 
-// endMessages says what became of all that a process has moved.
+// endMessages reports the outcome of everything that a process has moved.
 func (a *Process) endMessages() {
 	a.messages.End()
 	s := a.messages.Stats()

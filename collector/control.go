@@ -17,7 +17,7 @@ import (
 const (
 	// stageEvery is how often those who wait for the end are informed of a new stage.
 	stageEvery = 100 * time.Millisecond
-	// readGrace is how long they may take to say that they have heard the outcome.
+	// readGrace is how long they may take to say that they have read the outcome.
 	readGrace = 2 * time.Second
 	// heartbeat is how often an unchanged stage is repeated to them, so that they know that we live.
 	heartbeat = 2 * time.Second

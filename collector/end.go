@@ -82,7 +82,7 @@ func (c *Collector) Freeze(by string) store.Frozen {
 }
 
 // Release lets the agents go that are done: none of them is asked for windows any more. It returns when they have left, or if that takes long. One that was killed when
-// it was done may be started again: it hears that all is there, and need not keep it.
+// it was done may be started again: it learns that all is there, and need not keep it.
 func (c *Collector) Release() {
 	c.releaseOnce.Do(func() { close(c.released) })
 	ctx, cancel := context.WithTimeout(context.Background(), releaseGrace)

@@ -325,13 +325,13 @@ func (c *Collector) obey(given orders) {
 	}
 }
 
-// keepGrace is how long agents may take to say what became of windows that they are to hold on to.
+// keepGrace is how long agents may take to report on windows that they are to hold.
 const keepGrace = 10 * time.Second
 
 // peersRequester asks the agents of all collectors.
 type peersRequester struct{ *Collector }
 
-// Keep has the agents of all collectors hold on to windows, and says what became of them at those of this one.
+// Keep has the agents of all collectors hold windows, and reports the outcome at those of this one.
 func (d peersRequester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, list []anchor.ID, processes ...uint64) []windows.Kept {
 	if d.peers != nil {
 		d.peers.order(func(o *orders) { o.Keep = append(o.Keep, keep{why, reason, list, processes}) })

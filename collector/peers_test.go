@@ -61,7 +61,7 @@ func TestKeepReachesAll(t *testing.T) {
 	together(3, func(i int) { all[i].Stop() })
 }
 
-// A signal that one collector gets ends the run of all; each hears by what.
+// A signal that one collector gets ends the run of all; each learns by what.
 func TestAskedElsewhere(t *testing.T) {
 	all := startAll(t, 2)
 	all[1].Ask("SIGUSR1")
@@ -105,7 +105,7 @@ func TestLostCollector(t *testing.T) {
 	together(3, func(i int) { all[i].Close(Outcome{}) })
 }
 
-// The only collector of a run has all of them, and nobody else to hear from.
+// The only collector of a run has all of them, and nobody else to receive from.
 func TestOnlyCollector(t *testing.T) {
 	c := &Collector{}
 	if !c.Complete() || c.Asked() != nil || c.Adjourned() != nil {

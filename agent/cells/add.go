@@ -21,7 +21,7 @@ type process struct {
 	id     uint64
 	size   int64
 	clock  moriensv1.Clock
-	events []int // their numbers among Keeper.counters
+	events []int // their numbers among Store.counters
 	// Where the dimensions' counters are among its events; -1: it does not count that.
 	axes   []int
 	frames map[uint32]uint64 // hash of a call path's frames, by its number

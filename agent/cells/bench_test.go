@@ -21,7 +21,7 @@ const (
 	benchStep = 16
 )
 
-// iterations feeds a Keeper rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
+// iterations feeds a Store rings that do the same over and over: each burst of an iteration has a call path of its own, and lasts what it lasts but for some noise.
 // It returns how many bursts there were.
 func iterations(b *testing.B, k *cells.Store, rings, rows int, events ...string) (bursts int) {
 	k.Add([]*moriensv1.ReportRequest{

@@ -54,7 +54,7 @@ func (k *Store) addCalls(c *moriensv1.Calls) error {
 	return k.takeCalls(r, c, clock.nsPerTick)
 }
 
-// check judges a message as the collector's store does.
+// check validates a message as the collector's store does.
 func (r *ring) check(c *moriensv1.Calls) error {
 	n := len(c.Function)
 	if n == 0 || len(c.Path) != n || len(c.BurstTicks) != n || len(c.CallTicks) != n {

@@ -24,7 +24,7 @@ func dimsOf(t fataler, spec string) []space.Dim {
 	return dims
 }
 
-// A Keeper knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
+// A Store knows of any messages, whenever it is asked, what one finds who goes through all of them in the plainest way.
 func TestKeeper(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		cells.Small(t, rapid.SampledFrom([]int{1, 3, 4096}).Draw(t, "rows of a chunk"), rapid.SampledFrom([]int{200, 1 << 20}).Draw(t, "bytes of a part"))
@@ -83,7 +83,7 @@ func (j *job) bystander(id uint64, events []string) *thread {
 	return x
 }
 
-// check compares a Keeper with what is plain.
+// check compares a Store with what is plain.
 type check struct {
 	t           *rapid.T
 	plain       *plain

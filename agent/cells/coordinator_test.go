@@ -14,7 +14,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A coordinator takes the answers of one Keeper, as a collector does.
+// A coordinator takes the answers of one Store, as a collector does.
 type coordinator struct {
 	t      fataler
 	store  *cells.Store

@@ -145,7 +145,7 @@ func (u *units) empty(unit uint32) {
 	clear(u.reported[int(unit)*u.stride:][:u.stride])
 }
 
-// since is what came to a sum after it was an earlier one.
+// since is what was added to a sum after an earlier one.
 func since(now, then moment.Exact) moment.Exact {
 	d := moment.Exact{N: now.N - then.N}
 	var borrow uint64

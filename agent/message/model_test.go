@@ -79,7 +79,7 @@ func (s *sink) sorted() []sent {
 	return s.all
 }
 
-// A program is a random process of several threads, made call by call, with what becomes of each of its operations.
+// A program is a random process of several threads, made call by call, with the outcome of each of its operations.
 type program struct {
 	t         *rapid.T
 	now       uint64
@@ -255,7 +255,7 @@ func older(x, y *task, by uint64) bool {
 	return x.ready < y.ready
 }
 
-// finish notes what becomes of an active request.
+// finish notes the outcome of an active request.
 func (p *program) finish(x *task, q *ring.Request, by, row uint64) {
 	if x.kind == 0 {
 		return

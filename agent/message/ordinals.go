@@ -349,7 +349,7 @@ func (m *Matcher) pass() {
 	}
 }
 
-// lost says that what became of an operation nobody knows: a receive may have taken a message or not.
+// lost says that the outcome of an operation is unknown: a receive may have taken a message or not.
 func (m *Matcher) lost(o *operation) {
 	if p := o.posting; p != nil && p.epoch == m.order.epoch && (p.receive || o.peer < 0) {
 		m.recount()

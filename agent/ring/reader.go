@@ -148,7 +148,7 @@ func unseenFrom(number uint64) uint64 { return (number + unseenSlots - 1) &^ (un
 // Held is how many slots were read and not released.
 func (r *Reader) Held() int { return int(r.tail - r.released) }
 
-// Resume goes on behind the slots that an earlier reader has read by its own account, of which it may not have released the last
+// Resume goes on behind the slots that an earlier reader reports to have read, of which it may not have released the last
 // ones. What it has released and does not know of is an error, and so is what was never written.
 func (r *Reader) Resume(tail uint64) error {
 	if head := r.Head(); tail < r.released || tail > head {

@@ -106,7 +106,7 @@ type Request struct {
 // BytesUnknown stands for the bytes of a receive of which the status gives nothing: Source and Tag are what it asked for.
 const BytesUnknown = shmabi.BytesUnknown
 
-// RequestEvent is what became of a request.
+// RequestEvent is what happened to a request.
 type RequestEvent uint32
 
 // The events of requests.

@@ -173,7 +173,7 @@ func (t *Traffic) needs(yield func(Place, need) bool) {
 type meeting struct {
 	collective *Collective
 	partials   []int32           // slots of what other members of the team report
-	waiters    []remote          // who waits to hear the latest of the collective's members here
+	waiters    []remote          // who waits for the latest of the collective's members here
 	watched    bool              // somebody has waited for it
 	latest     []int64           // entry of the latest of the first 1, 2, …, as far as they have got
 	waiting    map[int32][]int32 // threads, by how many they wait for

@@ -98,7 +98,7 @@ const (
 // tolerance is the part of Eps² that geometry of cells leaves to the coordinates themselves.
 const tolerance = 0x1p-22
 
-// reaches judges by geometry alone whether all, none or perhaps some points of a cell are within Eps.
+// reaches decides by geometry alone whether all, none or perhaps some points of a cell are within Eps.
 func (f *frame) reaches(p *place, key uint64) verdict {
 	var least, most float64
 	for j := f.dims - 1; j >= 0; j-- {

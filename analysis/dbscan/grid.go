@@ -56,7 +56,7 @@ const (
 const (
 	manyOpen = 1. / 3
 	manyNear = 8192
-	probes   = 64 // cells that are asked to judge that
+	probes   = 64 // cells that are asked to decide that
 )
 
 // clusterOnGrid clusters the points if a grid is the way to do it. A coordinate that is no finite
@@ -203,7 +203,7 @@ func (g *grid) tooOpen() bool {
 	return float64(g.openPoints()) > manyOpen*float64(g.points.Len())
 }
 
-// tooMuchToCompare judges, by some of the open cells, how many points of open cells there are around
+// tooMuchToCompare estimates, by some of the open cells, how many points of open cells there are around
 // each of their points.
 func (g *grid) tooMuchToCompare() bool {
 	var open []int32

@@ -34,7 +34,7 @@ type gauge struct {
 	list []int32 // nodes that are near in part: a stack
 }
 
-// node judges the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
+// node classifies the cells of a node. sure points are within Eps of all of it; others may be in the nodes of a part of the list.
 func (g *gauge) node(nd int32, begin, end, sure int) {
 	x, first, unsure := &g.nodes[nd], len(g.list), 0
 	for k := begin; k < end && sure < g.minPts; k++ {
@@ -77,7 +77,7 @@ func (g *gauge) narrow(nd, other int32, sure, unsure int) (int, int) {
 	return sure, unsure
 }
 
-// classify judges a cell.
+// classify classifies a cell.
 func (g *gauge) classify(i int32, begin, end, sure int) {
 	unsure := 0
 	for k := begin; k < end && sure < g.minPts; k++ {

@@ -95,7 +95,7 @@ func newExact(in *Input, l *labels) *exact {
 	return e
 }
 
-// compare judges sums by cluster.
+// compare evaluates sums by cluster.
 func (e *exact) compare(rebuilt []*source) Errors {
 	var r Errors
 	exactSums, rebuiltSums := make([]float64, e.names.counters), make([]float64, e.names.counters)

@@ -55,7 +55,7 @@ type Bursts struct {
 // A Phase gives, per thread, the bursts at which the iterations of a phase begin, and the end of the last; empty = none.
 type Phase struct{ Begins [][]int32 }
 
-// A Result is how wrong the reduced run is. All figures are finite.
+// A Result is the reconstruction error of the reduced run. All figures are finite.
 type Result struct {
 	// Windows is the run rebuilt from level 2 and the kept windows, and from the sample only where no window has bursts alike.
 	Windows Errors

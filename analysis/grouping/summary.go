@@ -30,7 +30,7 @@ type Join struct {
 	Why      string
 }
 
-// summarize reports what became of basins and leaves, by the clusters' numbers.
+// summarize reports the outcome of basins and leaves, by the clusters' numbers.
 func (x *decided) summarize(r *Result, ids [][]int32) {
 	id := func(cluster int32) int32 {
 		if x.bursts[cluster] == 0 {
@@ -78,7 +78,7 @@ func (x *decided) half(leaf, kind int32) int32 {
 	return leaf
 }
 
-// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever the judge let stand.
+// reason is why a cluster is a kind, or a variant. The cluster with most bursts of a kind stands for it, whichever leaf the evaluation let stand.
 func (x *decided) reason(cluster int32) kinds.Reason {
 	leaf := x.HalfOf[cluster]
 	stood := x.Of[leaf]

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// judgedIn is judged on a machine of which it is known whether ranks share its cores.
+// judgedIn is judged for a machine of which it is known whether ranks share its cores.
 func (m *made) judgedIn(crowded bool, threads, bursts, leaves int, p planting) *Verdict {
 	leafOf := m.planted(threads, bursts, p)
 	l, c := newLocal(&m.Bursts), alone(2)

@@ -38,7 +38,7 @@ type Join struct {
 	Reason
 }
 
-// A Verdict is what the judge says of the leaves.
+// A Verdict is the result of the evaluation of the leaves.
 type Verdict struct {
 	Of []int32 // per leaf: the leaf that stands for its kind
 	// Pool says of a leaf that its bursts are disturbed ones of several kinds: each has the kind of its place, and, where that is not known, that which Of says.

@@ -14,7 +14,7 @@ type planting func(thread, i int) (leaf int32, length float64)
 
 const plantedScatter = .02
 
-// judged has planted leaves of one stratum judged.
+// judged evaluates planted leaves of one stratum.
 func (m *made) judged(workers, threads, bursts, leaves int, p planting) (*Verdict, []int32) {
 	leafOf := m.planted(threads, bursts, p)
 	l, c := newLocal(&m.Bursts), alone(workers)

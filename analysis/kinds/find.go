@@ -47,7 +47,7 @@ func Propose(b Bursts, o Options) (p *Proposal, err error) {
 	return p, nil
 }
 
-// ByOrder says that order judges what density proposes.
+// ByOrder reports whether order decides about what density proposes.
 func (p *Proposal) ByOrder() bool { return !p.o.Unordered && p.local.Ends != nil }
 
 // tiny is how many bursts a basin of a stratum of so many has at least that meets no other.
@@ -143,7 +143,7 @@ func Undecided(leaves int, leafOf []int32) *Decision {
 	return &Decision{Verdict: v, Cluster: leafOf, KindOf: slices.Clone(v.Of), HalfOf: slices.Clone(v.Of), Kind: slices.Clone(leafOf)}
 }
 
-// evaluate has the leaves judged by what comes round them. It returns the first cell of each leaf's tail too, whose bursts have the kind of their place.
+// evaluate evaluates the leaves by their surroundings. It returns the first cell of each leaf's tail too, whose bursts have the kind of their place.
 func (p *Proposal) evaluate(leaves []Leaf, leafOf []int32) (*Verdict, []int32) {
 	l, c := p.local, p.exec
 	var columns []func(i int) int32

@@ -54,7 +54,7 @@ type Options struct {
 	Unstrated bool    // groups are not cut by what surrounds their bursts
 	Unordered bool    // density alone: what is not next to each other is apart
 	Crowded   bool    // order alone distinguishes kinds: two modes are the machine's
-	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order judges the basins. nil = a quarter of the
+	// MinPts is how many bursts a basin of a group of so many has at least that meets no other; with those of none where order decides about the basins. nil = a quarter of the
 	// threads, but not below leastBasin.
 	MinPts  func(bursts int) int
 	Workers int

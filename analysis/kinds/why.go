@@ -8,7 +8,7 @@ import (
 // A Cause is what distinguishes a leaf from the others of its group, or makes it a variant of one.
 type Cause uint8
 
-// The causes. What is in none of the judge's pairs is ByNothing: no other leaf of its stratum was there to compare it with.
+// The causes. What is in no pair of the evaluation is ByNothing: no other leaf of its stratum was there to compare it with.
 const (
 	ByNothing      Cause = iota
 	ByOrder              // what comes before, after and on other ranks foretells which of the two comes

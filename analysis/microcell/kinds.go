@@ -145,7 +145,7 @@ func (m *Member) propose(to *grouping.Proposed, first *Kinds) *ledger {
 	}
 }
 
-// toFirst are the parts of an exchange in which the first member alone hears something.
+// toFirst are the parts of an exchange in which the first member alone receives something.
 func toFirst[T any](c team.Panicking, list []T) [][]T {
 	parts := make([][]T, c.Size())
 	parts[0] = list
@@ -176,7 +176,7 @@ func (k *Kinds) leaves(c team.Panicking) [][]int32 {
 	return parts
 }
 
-// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it hears of each column whether all threads with bursts have as many of it.
+// countEven is collective: the first member gives a column, from 1 to count-1 or -1, to each piece of all members; it learns for each column whether all threads with bursts have as many of it.
 func (m *Member) countEven(c team.Panicking, pieceOf []int32, count int, columns [][]int32) []bool {
 	if columns == nil {
 		columns = make([][]int32, c.Size())

@@ -47,7 +47,7 @@ type Phase struct {
 	// is the first at or after its last burst on all threads; the number of anchors where that is the end of the run.
 	FromAnchor, ToAnchor int
 	Iterations           int  // 0: a stretch without
-	ByCalls              bool // iterations were found by the calls alone (Options.Calls), and then judged by the symbols
+	ByCalls              bool // iterations were found by the calls alone (Options.Calls), and then compared by the symbols
 	// IterationAnchors are the anchors at which the iterations begin, and the one that ends the last: Iterations+1 of them, where -1 and
 	// the number of anchors are as above. nil: iterations begin at no anchors, and threads agree by counting alone.
 	IterationAnchors []int32

@@ -61,7 +61,7 @@ func (r *refinement) run() error {
 		if !changed {
 			continue
 		}
-		if err := r.evaluate(); errors.Is(err, ErrHalted) { // what cannot be judged is not better than what was
+		if err := r.evaluate(); errors.Is(err, ErrHalted) { // what cannot be evaluated is not better than what was
 			last := len(r.tree.Levels) - 1
 			r.tree.Levels, r.stopped = r.tree.Levels[:last], true
 			return nil

@@ -83,7 +83,7 @@ type Options struct {
 	// in the end two neighbours will do. Of what that finds clusters stay that have at least RareShare of the time, and
 	// of those that two neighbours made, such as the sequences confirm: with a score that freezes them.
 	RareMinPts func(bursts int) int
-	// Unscored leaves out the score: the clusters of the first step are the answer, and somebody else judges them. Of those that two neighbours made such stay
+	// Unscored leaves out the score: the clusters of the first step are the answer, and the caller evaluates them. Of those that two neighbours made such stay
 	// of which all threads have as many bursts. There is no Lineage then.
 	Unscored bool
 	// Stop is asked before each step but the first; true, at any member, ends the refinement with the steps that there are. nil = never.

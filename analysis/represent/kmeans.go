@@ -14,7 +14,7 @@ const (
 	// strongSilhouette is from where on Kaufman and Rousseeuw (Finding Groups in Data, 1990, table 4 of chapter 2) call a structure strong. Evenly
 	// spread threads cut in two reach .6, a normal crowd .55: neither is to be cut.
 	strongSilhouette = .71
-	// sampled is how many threads judge the number of classes; the silhouette is quadratic in them.
+	// sampled is how many threads decide the number of classes; the silhouette is quadratic in them.
 	sampled  = 1000
 	restarts = 8
 	// asGood is how far below the best silhouette that of fewer classes may be.

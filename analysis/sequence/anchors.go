@@ -127,7 +127,7 @@ func (a *aligner) gatherDigests(events []uint64, same bool) ([]digest, error) {
 }
 
 // meetAnchors finds the events that all threads with bursts name, of those of the first thread here. For each
-// there is a member that hears who has it.
+// there is a member that learns who has it.
 func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
 	threads, err := a.countAnchors()
 	if err := team.Explain(a.Team, err); err != nil {

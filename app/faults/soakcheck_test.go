@@ -186,7 +186,7 @@ func (r *soakRound) checkLeft() {
 		}
 		found = append(found, paths...)
 	}
-	if dir == r.out { // else what came of the run stays in it
+	if dir == r.out { // else the results of the run stay in it
 		found = append(found, r.strange(m)...)
 	}
 	for _, path := range found {

@@ -30,7 +30,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A CollectConfig says where a collector listens and what becomes of what it gets.
+// A CollectConfig says where a collector listens and where its data goes.
 type CollectConfig struct {
 	Out      string    // run directory: a new or empty one, or that of a run whose collector was killed
 	Listen   string    // host:port

@@ -28,7 +28,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// A Keep says what stays of a run, and how long it may take to find that out.
+// A Keep says what is kept of a run, and how long it may take to find that out.
 type Keep struct {
 	retention.Options
 	Timeout time.Duration // of the end of a run; 0 = DefaultTimeout

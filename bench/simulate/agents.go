@@ -16,7 +16,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// A crowd is the agents of a job, in this process. Their answers go through the bytes that would be on the network. One is asked at a time, and what the Centre does with an answer keeps the others
+// A crowd is the agents of a job, in this process. Their answers go through the bytes that would be on the network. One is asked at a time, and what the Coordinator does with an answer keeps the others
 // waiting: so each second is somebody's.
 type crowd struct {
 	stores []*cells.Store
@@ -27,7 +27,7 @@ type crowd struct {
 // A work is what agents have done, and what has travelled, in a stage.
 type work struct {
 	Seconds, Largest float64 // of all agents, and of the one that took longest
-	TakeSeconds      float64 // of the Centre, with answers as they come
+	TakeSeconds      float64 // of the Coordinator, with answers as they come
 	Compressed       int64   // bytes up, as they travel
 	CompressSeconds  float64 // of agents
 	Entries, Labels  int64   // hashes up, and labels down

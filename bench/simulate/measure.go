@@ -22,12 +22,12 @@ import (
 type stage struct {
 	Name  string
 	Asked int     // labellings, splits, surveys: times that the agents were asked
-	CPU   float64 // seconds of processor time of the Centre, what it does as answers come included
+	CPU   float64 // seconds of processor time of the Coordinator, including its work as answers arrive
 	work
 	Way cells.Way
 }
 
-// An end is what the end of a run took, and what came of it.
+// An end is the cost of the end of a run, and its results.
 type end struct {
 	Job    job
 	Side   float64
@@ -37,7 +37,7 @@ type end struct {
 	Threads, Groups, Units, Places, Segments, Distinct int
 	UnitsOfAgent, MostUnitsOfAgent                     int // median, most
 	AgentBytes, MostAgentBytes, PointBytes             int64
-	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Centre and the result hold behind it
+	Resident, Peak, Heap                               float64 // bytes: before the end, at most, and what the Coordinator and the result hold behind it
 	FillSeconds                                        float64 // of processor time, of all agents together, for all that ranks did
 	Clusters                                           int
 	Score                                              float64
@@ -268,7 +268,7 @@ func (s *source) Split(units []int32) ([][]microcell.Unit, error) {
 	return places, s.took("split", 1)
 }
 
-// describe says what came of it.
+// describe describes the results.
 func (r *run) describe(set *microcell.Set, result *microcell.Result) {
 	e := r.end
 	e.Side, e.Threads, e.Groups, e.Units, e.Places = set.Side, set.Threads, len(set.Groups), len(set.Units), len(result.Units)-len(set.Units)

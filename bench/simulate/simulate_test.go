@@ -12,7 +12,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not judged.
+// What was planted is found, and the labels are those of the clustering of all bursts; how long it takes is not checked.
 func TestEnd(t *testing.T) {
 	for _, o := range []options{{equal: true, Points: 1 << 20}, {equal: true, Points: 1 << 20, counters: true, eps: .02, minPts: 20}} {
 		e, err := measure(job{Agents: 5, Ranks: 20, Bursts: 60, Counters: o.counters, Noise: 1}, &o)

@@ -125,7 +125,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return l.control.admit(conn), nil
 }
 
-// A Conn is a connection that came in by a gate.
+// A Conn is a connection that a Control has accepted.
 type Conn struct {
 	net.Conn
 	control *Control
@@ -164,7 +164,7 @@ func (c *Conn) Trust() {
 	c.forget()
 }
 
-// forget takes it from the strangers, with gate.mu held.
+// forget removes it from the strangers, with control.mu held.
 func (c *Conn) forget() {
 	c.timer.Stop()
 	if c.place != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// host is a gate with a listener on which the test accepts.
+// host is a Control with a listener on which the test accepts.
 type host struct {
 	*Control
 	t        *testing.T

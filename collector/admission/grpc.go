@@ -26,7 +26,7 @@ const (
 	keepaliveTime = 20 * time.Second
 )
 
-// ServerOptions are what a gRPC server behind this gate has to be made with. inner is how its connections are secured.
+// ServerOptions are what a gRPC server behind this Control has to be made with. inner is how its connections are secured.
 func (g *Control) ServerOptions(meet rendezvous.Rendezvous, inner credentials.TransportCredentials) []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.Creds(watched{inner}),
@@ -70,7 +70,7 @@ func (s seal) GetCommonAuthInfo() credentials.CommonAuthInfo {
 
 func (w watched) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	secured, info, err := w.TransportCredentials.ServerHandshake(raw)
-	conn := raw.(*Conn) // the server listens by this gate
+	conn := raw.(*Conn) // the server listens through this Control
 	switch {
 	case errors.Is(err, rendezvous.ErrOtherUser):
 		conn.Refuse(OtherUser, err)

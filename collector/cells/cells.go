@@ -105,7 +105,7 @@ type placeKey struct {
 	at    [cell.MaxDims]float64
 }
 
-// New returns a Centre that knows nothing yet.
+// New returns an empty Coordinator.
 func New(agents Agents, log *slog.Logger) *Coordinator {
 	return &Coordinator{agents: agents, log: log, nodes: make(map[uint64]*node), sequences: newKnown()}
 }

@@ -77,7 +77,7 @@ func (c *crowd) bursts() (threads [][]burst) {
 	return threads
 }
 
-// groupOf is a burst's pair of call paths, as the Centre's are numbered.
+// groupOf is a burst's pair of call paths, as the Coordinator's are numbered.
 func groupOf(b burst, by bool) microcell.Group {
 	if !by {
 		return microcell.Group{}
@@ -85,7 +85,7 @@ func groupOf(b burst, by bool) microcell.Group {
 	return microcell.Group{Before: uint32(10 + b.group), After: uint32(10 + b.group + 1)}
 }
 
-// unitOf is the unit in which the test finds a burst, without the Centre's maps.
+// unitOf is the unit in which the test finds a burst, without the Coordinator's maps.
 func unitOf(units []microcell.Unit, groups []microcell.Group, b burst, by bool, side float64) int {
 	key, _ := cell.KeyOf(b.at, side)
 	place := -1

@@ -79,7 +79,7 @@ func (c *Coordinator) sums(labels []int32, count int) ([]sequence.Sums, error) {
 	return sums, nil
 }
 
-// relabel has all agents take labels, given by unit of the run, and hears what sequences these make.
+// relabel has all agents take labels, given by unit of the run, and receives the sequences that these make.
 func (c *Coordinator) relabel(ctx context.Context, labels []int32, whole bool, received *pieces) error {
 	if c.step == math.MaxUint32 {
 		return errors.New("collector/cells: there are no more numbers for labellings")
@@ -102,7 +102,7 @@ func (c *Coordinator) relabel(ctx context.Context, labels []int32, whole bool, r
 	})
 }
 
-// relabelOne has an agent take labels, and hears what sequences it has then.
+// relabelOne has an agent take labels, and receives its sequences.
 func (c *Coordinator) relabelOne(ctx context.Context, id uint64, m *moriensv1.CellsRelabel, received *pieces) error {
 	n := c.nodes[id]
 	h := &hashAnswer{node: n, agent: id, whole: m.Whole, received: received}

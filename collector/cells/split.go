@@ -13,7 +13,7 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// Source is the Centre for package microcell: it asks until ctx ends, and aligns with so many workers.
+// Source is the Coordinator for package microcell: it asks until ctx ends, and aligns with so many workers.
 func (c *Coordinator) Source(ctx context.Context, workers int) microcell.Source {
 	return &source{c, ctx, workers}
 }

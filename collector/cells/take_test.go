@@ -23,7 +23,7 @@ func two() *reference {
 	}}
 }
 
-// steps are all that a Centre asks, one after the other.
+// steps are all requests of a Coordinator, one after the other.
 func steps(t testing.TB, c *Coordinator) error {
 	set, err := c.Survey(t.Context(), byNumber{})
 	if err != nil {

@@ -220,7 +220,7 @@ func (h *hub) askOne(rank int, id uint64) error {
 	}
 }
 
-// request asks an agent, and hears its call.
+// request asks an agent, and receives its call.
 func (h *hub) request(rank int, id uint64, m *moriensv1.CellsTeam) error {
 	c := &h.calls[rank]
 	ask := &moriensv1.CellsAsk{Taken: h.nodes[id].head.Survey, Body: &moriensv1.CellsAsk_Team{Team: m}}

@@ -32,7 +32,7 @@ func checkColumns(m *moriensv1.CellsUnits, dims, counters int) error {
 	return nil
 }
 
-// takeUnits takes units with what came to them.
+// takeUnits takes units with what was added to them.
 func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	if len(m.Unknown) > 0 || len(m.Parent) != 0 && len(m.Parent) != len(m.Unit) {
 		return fmt.Errorf("%d units of a survey come of others, and %d could not be split: want one for each or none, and none", len(m.Parent), len(m.Unknown))
@@ -57,7 +57,7 @@ func (n *node) takeUnits(m *moriensv1.CellsUnits) error {
 	return nil
 }
 
-// put adds what came to a unit. New ones have the next number.
+// put adds what is new to a unit. New ones have the next number.
 func (n *node) put(number uint64, unit *microcell.Unit) error {
 	switch {
 	case number > uint64(len(n.units)):

@@ -33,7 +33,7 @@ func (c rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return c.CodecV2.Marshal(v)
 }
 
-// A message that is none is refused to its sender, and counted; the one before it is held, as the bytes that arrived.
+// An invalid message is refused, and counted; the one before it is held, as the bytes that arrived.
 func TestMalformedMessage(t *testing.T) {
 	dir := t.TempDir()
 	quiet := slog.New(slog.DiscardHandler)

@@ -48,7 +48,7 @@ type Place func(*moriensv1.Hello) *moriensv1.Redirect
 type Mode func(*moriensv1.Hello) error
 
 // Register adds the service of a journal's run to a gRPC server made with Options. When finish is closed the agents are asked to end;
-// stay says how long they stay when they are done, place which of them belong here; nil: all; and mode which are not as the others are; nil: none.
+// linger says how long they stay when they are done, place which of them belong here; nil: all; and mode which are not as the others are; nil: none.
 func Register(g *grpc.Server, j *journal.Journal, requester *windows.Requester, clock Clock, admission *admission.Control, finish <-chan struct{}, linger Linger, place Place, mode Mode, log *slog.Logger) {
 	moriensv1.RegisterCollectorServiceServer(g, &Server{
 		run: j.Begin().Run, journal: j, store: j.Store(), requester: requester, clock: clock, admission: admission, finish: finish, linger: linger, place: place, mode: mode, log: log,

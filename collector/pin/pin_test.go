@@ -258,7 +258,7 @@ func TestPinsAreBounded(t *testing.T) {
 	}
 }
 
-// A run's pins reach the desk.
+// A run's pins reach the Requester.
 func TestRun(t *testing.T) {
 	s := store.New()
 	r := newRank(t, s, 0)

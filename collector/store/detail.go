@@ -13,7 +13,7 @@ type Detail struct {
 	Transfers
 }
 
-// Detail judges transfers of a window and gives them as the store has those that came by themselves.
+// Detail validates transfers of a window and gives them as the store has those that came by themselves.
 func (f *Frozen) Detail(x *moriensv1.Transfers) (*Detail, error) {
 	r := f.rings[x.Ring]
 	if r == nil {

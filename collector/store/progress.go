@@ -35,7 +35,7 @@ type AgentProgress struct {
 	Processes int
 	Resent    uint64           // messages; known when it is done
 	Spool     *moriensv1.Spool // how its spool is; nil: it has never lacked room for long
-	CPU       time.Duration    // that its process had used when it was last heard of; 0 where an earlier version shows that only when it is done
+	CPU       time.Duration    // that its process had used at its last message; 0 where an earlier version shows that only when it is done
 	// Of its processes, up to the last reading: on a core, and ready to run where others did.
 	RunNS, WaitNS uint64
 }

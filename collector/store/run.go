@@ -32,7 +32,7 @@ type Agent struct {
 	Notes   []string      // lines for the user
 	last    uint64        // sequence
 	safe    atomic.Uint64 // sequence up to which its messages are
-	Member  int           // of a team of collectors: the one that has what came of it
+	Member  int           // of a team of collectors: the one that has the results
 
 	communicators map[uint32]*Communicator // by the agent's number
 	// How the kernel has scheduled on the node, as reported first, and last; nil until it is reported.

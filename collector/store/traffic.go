@@ -52,7 +52,7 @@ func (s *Store) count(p *Process) {
 	p.counted = n
 }
 
-// sums judges what a process has moved.
+// sums validates what a process has moved.
 func (s *Store) sums(p *Process, x *moriensv1.Traffic) (Traffic, error) {
 	n, peers := len(x.Kind), len(x.PeerKind)
 	if len(x.Function) != n || len(x.Path) != n || len(x.Count) != n || len(x.Bytes) != n {

@@ -121,7 +121,7 @@ func (s *Store) addMember(a *Agent, m *moriensv1.Member) error {
 	return nil
 }
 
-// soundOrigin judges how worlds came together: nothing is made of what came later.
+// soundOrigin validates how worlds came together: nothing is made of what came later.
 func soundOrigin(p *Process, m *moriensv1.Member) bool {
 	switch o := m.Origin; o.GetHow() {
 	case moriensv1.Origin_HOW_UNSPECIFIED:
@@ -134,7 +134,7 @@ func soundOrigin(p *Process, m *moriensv1.Member) bool {
 	return false
 }
 
-// peer judges a communicator's number and the rank of a peer in it.
+// peer validates a communicator's number and the rank of a peer in it.
 func (p *Process) peer(comm uint32, rank int32) error {
 	c := p.Comms[comm].Communicator
 	if comm != 0 && c == nil {
@@ -190,7 +190,7 @@ func (s *Store) addTransfers(x *moriensv1.Transfers) error {
 	return nil
 }
 
-// decode judges a message of transfers of a ring.
+// decode validates a message of transfers of a ring.
 func decode(rings map[uint64]*Ring, r *Ring, x *moriensv1.Transfers) (Transfers, error) {
 	n := len(x.Kind)
 	switch {

@@ -123,7 +123,7 @@ type Clock struct {
 	Samples []*moriensv1.ClockSample // in time order
 }
 
-// A Collector is what became of the run's collector.
+// A Collector is the state of the run's collector.
 type Collector struct {
 	Restarts int
 	CutBytes uint64 // that a collector which was killed had not finished to write, and nothing had acknowledged

@@ -54,7 +54,7 @@ type Server struct {
 	scheme   string
 	viewer   viewer.Page
 	http     http.Server
-	endGrace time.Duration // how long those who look may take to hear the end
+	endGrace time.Duration // how long viewers may take to receive the end
 	done     sync.WaitGroup
 }
 
@@ -107,7 +107,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // URL is its address, where it is reached under hostPort.
 func (s *Server) URL(hostPort string) string { return s.scheme + "://" + hostPort }
 
-// Close stops listening, has those who look hear how the run has ended, if Config.End says so, and ends what else is under way.
+// Close stops listening, sends viewers how the run has ended, if Config.End says so, and ends what else is under way.
 func (s *Server) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.endGrace)
 	defer cancel()

@@ -43,7 +43,7 @@ func serve(t *testing.T, listen string, page health.Page) served {
 	return start(t, Config{Listen: listen, Page: func() health.Page { return page }})
 }
 
-// start serves with a token, a certificate and a gate of its own.
+// start serves with a token, a certificate and a separate Control.
 func start(t *testing.T, c Config) served {
 	t.Helper()
 	certificate, err := rendezvous.NewCertificate()

@@ -31,7 +31,7 @@ type Key struct {
 	Window  anchor.ID
 }
 
-// A Kept is what became of a Keep on one node.
+// A Kept is the outcome of a Keep on one node.
 type Kept struct {
 	Agent uint64
 	Held  uint64 // windows of processes that were there
@@ -56,7 +56,7 @@ type Requester struct {
 	frozen bool
 }
 
-// New returns a Desk that knows no agent yet.
+// New returns a Requester without agents.
 func New() *Requester { return &Requester{agents: make(map[uint64]*agent)} }
 
 type agent struct {
@@ -232,7 +232,7 @@ func (l *Line) Take(m *moriensv1.ReportRequest) bool {
 	return true
 }
 
-// asked is the request that an answer on this stream is to, if its question is of that kind, with the desk's lock held.
+// asked is the request that an answer on this stream is to, if its question is of that kind, with the Requester's lock held.
 func (l *Line) asked(number uint64, kind func(question) bool) *request {
 	if l.agent.line != l || len(l.agent.queue) == 0 {
 		return nil
@@ -319,7 +319,7 @@ func (d *Requester) forget(id uint64, r *request) {
 	}
 }
 
-// Keep has all agents hold on to windows of processes, of all where none is named, and says what became of them, node by node.
+// Keep has all agents hold on to windows of processes, of all where none is named, and reports the outcome node by node.
 func (d *Requester) Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []Kept {
 	var list []Kept
 	for id, r := range d.ask(ctx, question{keep: &moriensv1.Keep{Why: why, Reason: reason, Window: numbers(windows), Process: processes}}) {

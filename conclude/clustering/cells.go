@@ -33,7 +33,7 @@ type Cells struct {
 // A BurstLabel is the cluster and the kind of a burst, or one of the labels of package partition; 0 where its node has it in no unit.
 type BurstLabel struct{ Cluster, Kind int32 }
 
-// Located says what became of the bursts of a run that have the labels of cells.
+// Located reports the outcome of the bursts of a run that have the labels of cells.
 type Located struct {
 	Moved  int // they are in no unit, and have the label of one in a cell beside theirs
 	Astray int // nor is there one; they are noise

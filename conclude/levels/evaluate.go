@@ -13,7 +13,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Evaluate says how wrong a run is that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
+// Evaluate computes the reconstruction error of a run that is rebuilt from its structure and the bursts that Keep has made with spans and classes. exact is its profile.
 func Evaluate(run *trace.Run, kept []trace.Bursts, spans [][]trace.Span, classes []int32, exact *profile.Profile,
 	structure *loops.Structure, table *Table, phases []period.Phase, threadsAtWork int,
 ) (*rundir.Fidelity, error) {

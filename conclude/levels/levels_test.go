@@ -250,7 +250,7 @@ func TestHalo(t *testing.T) {
 	if f.Represented < .99 || f.Inside < .0004 || f.Inside > .0006 {
 		t.Errorf("represented %v, inside %v", f.Represented, f.Inside)
 	}
-	// Judged as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
+	// Evaluated as if all ranks were alike the slow one is wrong, and that shows: where nothing else is known in the error, else in what windows stand for.
 	spans = spansOf(run, []int{0}, int(begins[400]), int(begins[402]))
 	f, err = Evaluate(run, kept, spans, nil, p, s, table, phases, 2)
 	if err != nil {

@@ -130,7 +130,7 @@ func (b *budget) weigh() error {
 	return err
 }
 
-// unjudged takes as many bytes as the stated error, which is not known before there is something to judge.
+// unjudged takes as many bytes as the stated error, which is not known before there is something to evaluate.
 func (b *budget) unjudged() *rundir.Fidelity {
 	run := b.content.Run
 	const number = rundir.Number(.12345678901234567)

@@ -16,7 +16,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Reduce decides what of a run stays, gets its detail, and says how wrong it is. detail is nil where the run has all of it. c describes the whole run; its
+// Reduce decides what of a run is kept, gets its detail, and computes the reconstruction error. detail is nil where the run has all of it. c describes the whole run; its
 // levels, what is kept and what the manifest says of that are filled in. With an error the members of c.Team have lost each other, and nothing is to be written; one process
 // has none.
 func Reduce(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) error {
@@ -116,7 +116,7 @@ func (r *Reduction) miss(name, without string, err error) {
 	r.missing, r.givenUp = append(r.missing, text), append(r.givenUp, text)
 }
 
-// choose decides which windows stay, and gets what nodes have of them.
+// choose decides which windows are kept, and gets what nodes have of them.
 func (r *Reduction) choose(ctx context.Context, s *stage.Stages, c *rundir.Content, o Options, detail Detail) {
 	run := c.Run
 	if o.Totals != nil && o.Totals.Classes != nil {

@@ -28,7 +28,7 @@ import (
 	"moriens/trace/rundir"
 )
 
-// Options say how much stays.
+// Options say how much is kept.
 type Options struct {
 	All      bool        // everything does, and the rest does not matter
 	Budget   units.Bytes // of the whole run directory
@@ -44,7 +44,7 @@ type Options struct {
 // DefaultBudget is that of the command line.
 const DefaultBudget = units.Bytes(64 << 20)
 
-// A Reduction is what stays of a run.
+// A Reduction is what is kept of a run.
 type Reduction struct {
 	Kept   *trace.Run // nil: everything stays. Where several have the run, it is whole at the first, and so are the others of these
 	Rows   *trace.Run // with the bursts of Kept, and the sample

@@ -78,7 +78,7 @@ func plant(ranks, iterations int, change func(rank, iteration int, usualNS int64
 
 func usual(_, _ int, ns int64) int64 { return ns }
 
-// reduce decides what stays of a run, and writes that.
+// reduce decides what is kept of a run, and writes that.
 func reduce(t interface {
 	Fatal(...any)
 	TempDir() string

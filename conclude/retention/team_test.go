@@ -36,7 +36,7 @@ type tester interface {
 	Fatalf(format string, args ...any)
 }
 
-// writeRun decides what stays of a run and returns the files that one of the members writes, by name. owners is who has which threads.
+// writeRun decides what is kept of a run and returns the files that one of the members writes, by name. owners is who has which threads.
 func writeRun(t tester, run *trace.Run, clusters rundir.Clusters, owners []int32, members int, o Options, detail func(*trace.Run) Detail) map[string][]byte {
 	dir, err := os.MkdirTemp("/dev/shm", "moriens-retention-") // there syncing costs nothing
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"moriens/trace"
 )
 
-// A heard event is one with its references looked up.
+// A heard event is an event with its references looked up.
 type heard struct {
 	kind   string // enter, leave, metric, send, recv, irecv request, collective, collective end, measurement, parameter
 	timeNS int64

@@ -246,7 +246,7 @@ func (r *reader) read() error {
 	return nil
 }
 
-// fault is what becomes of an error of a line, in which an application of a world was reported.
+// fault handles an error of a line, in which an application of a world was reported.
 func (r *reader) fault(err error, number, world int) error {
 	if err == nil {
 		return nil

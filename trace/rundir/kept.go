@@ -90,7 +90,7 @@ type Dropped struct {
 	Reason  string `json:"reason"` // why it was chosen, and why it is not here
 }
 
-// A Reduction says how much smaller the directory is than a full one would be, and how wrong.
+// A Reduction says how much smaller the directory is than a full one would be, and the reconstruction error.
 type Reduction struct {
 	BudgetBytes  *int64    `json:"budget_bytes,omitempty"` // of the directory; nil = none
 	Bytes        int64     `json:"bytes"`                  // that it has, this file included
