@@ -48,7 +48,7 @@ func (f *Frame) Same(g *Frame) bool {
 		f.FirstFile == g.FirstFile && f.FirstLine == g.FirstLine && slices.Equal(f.Inlined, g.Inlined)
 }
 
-// Located says that the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
+// Located reports whether the return address is known: its offset in the module, or the address if it is in none. A trace that others wrote has
 // only functions, files and lines.
 func (f Frame) Located() bool { return f.Offset != 0 }
 

@@ -112,7 +112,7 @@ func (t *Thread) Name() string {
 	return fmt.Sprintf("world %d rank %d thread %d", t.World, t.Rank, t.Thread)
 }
 
-// Untimed says that nothing shows when the thread ran, or what it did one after the other: it is known in sum alone.
+// Untimed reports whether nothing shows when the thread ran, or what it did one after the other: it is known in sum alone.
 func (t *Thread) Untimed() bool { return t.BeginNS == 0 && t.EndNS == 0 }
 
 // Calls are the outermost MPI calls of a thread, one a row, in time order; all columns have one length. A row

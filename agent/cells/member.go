@@ -156,7 +156,7 @@ func (v *view) end() uint32 {
 	return 0
 }
 
-// clustered says that a burst of a unit, plus 1, is clustered. Places that came since are of a unit that is.
+// clustered reports whether a burst of a unit, plus 1, is clustered. Places that came since are of a unit that is.
 func (m *member) clustered(unit uint32) bool {
 	return unit != none && (int(unit) > len(m.short) || !m.short[unit-1])
 }

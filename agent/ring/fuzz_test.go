@@ -202,7 +202,7 @@ func FuzzRing(f *testing.F) {
 	})
 }
 
-// holds says that no record has more than its ring can.
+// holds reports whether no record has more than its ring can.
 func holds(r *ring.Reader, rec ring.Record) bool {
 	meanings := len(rec.Transfers) + len(rec.Requests) + len(rec.Polls)
 	return len(rec.Counts) <= shmabi.MaxEvents && meanings < r.Slots() && (rec.Mark == 0 || rec.Call == 0 && meanings == 0 && rec.Exit == rec.Enter)

@@ -274,7 +274,7 @@ func (r *Reader) Tail() uint64 { return r.tail }
 // Slots is how many slots the ring's latest segment has that the reader knows of.
 func (r *Reader) Slots() int { return int(r.segments[len(r.segments)-1].slots) }
 
-// Closed says that the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
+// Closed reports whether the ring's thread has ended, or MPI has: once it is true, what Read finds is the rest.
 func (r *Reader) Closed() bool {
 	return atomic.LoadUint32(&r.header.State) == shmabi.RingClosed
 }

@@ -156,7 +156,7 @@ func (w *weighted) widen() {
 // cell is the box of the cell at a place.
 func (w *weighted) cell(i int32) box { return box{w.point(i), w.his[int(i)*w.dims:][:w.dims]} }
 
-// wide says that points of the cell at a place may be farther than Eps from each other.
+// wide reports whether points of the cell at a place may be farther than Eps from each other.
 func (w *weighted) wide(i int32) bool {
 	b := w.cell(i)
 	return w.distance2(b.hi, b.lo) > w.eps2

@@ -308,7 +308,7 @@ func (o *Options) Floor() float64 {
 	return max(0, o.Resolution)
 }
 
-// normalised says that coordinates are scaled.
+// normalised reports whether coordinates are scaled.
 func (o *Options) normalised() bool { return o.Normalise && !o.byKinds() }
 
 func resolutionOf(d space.Dim) float64 {

@@ -116,7 +116,7 @@ func (x *decided) otherHalf(cluster int32) int32 {
 	return kinds.None
 }
 
-// hasOthers says that the group of a cluster has one of another kind.
+// hasOthers reports whether the group of a cluster has one of another kind.
 func (x *decided) hasOthers(cluster int32) bool {
 	group := x.at[cluster].group
 	return slices.ContainsFunc(x.Groups[group].Clusters, func(k Cluster) bool { return x.root[k.Node-1] != x.root[cluster] })

@@ -227,7 +227,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// reaches says that a sum over so many sets is in the mean what is wanted.
+// reaches reports whether a sum over so many sets is in the mean what is wanted.
 func reaches(sum, want plant.Agreement, sets int) bool {
 	return sum.Purity >= want.Purity*float64(sets) && sum.ARI >= want.ARI*float64(sets)
 }

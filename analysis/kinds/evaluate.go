@@ -268,7 +268,7 @@ func (j *evaluator) weigh(a, b int32) pair {
 	return p
 }
 
-// ownPlaces says that one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
+// ownPlaces reports whether one of two kinds has places at which the other never comes. The scheduler's slices give bursts an order too where ranks share cores, but not one that always holds. What other
 // threads do is no witness: threads that share cores get their slices together.
 func (j *evaluator) ownPlaces(a, b int32) bool {
 	x, y := j.codes.leaf(a), j.codes.leaf(b)
@@ -281,12 +281,12 @@ func (j *evaluator) ownPlaces(a, b int32) bool {
 	return false
 }
 
-// episode says that two kinds come in long runs, and that nothing but others that do distinguishes them: all that a core does is slow for a while.
+// episode reports whether two kinds come in long runs, and whether nothing but others that do distinguishes them: all that a core does is slow for a while.
 func (j *evaluator) episode(a, b int32) bool {
 	return j.inRuns(j.kind(a), j.kind(b)) && j.byCalls(j.grams, j.codes.leaf(a), j.codes.leaf(b)) < apartByOrder
 }
 
-// imbalance says that two kinds that take nearly the same time are on threads of their own, and that the calls round them do not distinguish them: the same work, of which some threads have more.
+// imbalance reports whether two kinds that take nearly the same time are on threads of their own, and whether the calls round them do not distinguish them: the same work, of which some threads have more.
 func (j *evaluator) imbalance(p *pair) bool {
 	return j.dims == 1 && p.distance < imbalance && j.onOwnThreads(j.kind(p.a), j.kind(p.b)) && j.byCalls(j.grams, j.codes.leaf(p.a), j.codes.leaf(p.b)) < apartByOrder
 }
@@ -297,7 +297,7 @@ func (j *evaluator) kind(of int32) []int32 {
 	return slices.DeleteFunc(slices.Clone(members), func(leaf int32) bool { return j.of[leaf] != of || j.v.Pool[leaf] })
 }
 
-// differ says that two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
+// differ reports whether two kinds are two whatever comes round them: no burst of one is between the calls of a burst of the other, or what nothing disturbs differs.
 func (j *evaluator) differ(a, b int32) bool {
 	for d := range j.dims {
 		if j.steady != nil && j.steady[d] && math.Abs(j.place(a, d)-j.place(b, d)) >= steadyApart {
@@ -307,12 +307,12 @@ func (j *evaluator) differ(a, b int32) bool {
 	return j.otherCalls(a, b)
 }
 
-// otherCalls says that no burst of one of two kinds is between the calls of a burst of the other.
+// otherCalls reports whether no burst of one of two kinds is between the calls of a burst of the other.
 func (j *evaluator) otherCalls(a, b int32) bool {
 	return j.grams[itsCall].Len() > 0 && j.grams[itsCall].disjoint(j.codes.leaf(a), j.codes.leaf(b))
 }
 
-// placed says that two kinds have a place in the order of things, which distinguishes them from a third one: so they come in each other's place.
+// placed reports whether two kinds have a place in the order of things, which distinguishes them from a third one: so they come in each other's place.
 func (j *evaluator) placed(a, b int32) bool {
 	fromAnother := func(x, but int32) bool {
 		return slices.ContainsFunc(j.distinctFrom(x), func(c int32) bool { return c != but })

@@ -143,7 +143,7 @@ func (g *grams) foretoldByProgram(a, b int32) float64 {
 	return best
 }
 
-// othersKnown says that of both leaves it is mostly known what other threads did.
+// othersKnown reports whether of both leaves it is mostly known what other threads did.
 func (g *grams) othersKnown(leaves ...int32) bool {
 	for _, x := range leaves {
 		if n := g[othersNow].bursts(x); n == 0 || 2*n < g[twoBefore].bursts(x) {
@@ -303,7 +303,7 @@ func (t *Table) without(a, b int32) float64 {
 	return float64(alone) / float64(na)
 }
 
-// disjoint says that two leaves have no context in common.
+// disjoint reports whether two leaves have no context in common.
 func (t *Table) disjoint(a, b int32) bool {
 	i, iEnd := t.of(a)
 	k, kEnd := t.of(b)

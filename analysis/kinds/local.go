@@ -216,7 +216,7 @@ func (l *local) nodeOf(thread int) int32 {
 	return l.Nodes[thread]
 }
 
-// nodesMixed says that a node has threads of several members.
+// nodesMixed reports whether a node has threads of several members.
 func (l *local) nodesMixed() bool {
 	owner := make(map[int32]int)
 	for t := range l.Ends {

@@ -78,7 +78,7 @@ func (p *placing) touched(moves []change, was []int32) (list []int32, few bool) 
 	return list, len(list) <= most
 }
 
-// distinguishes says that order distinguishes two kinds; for noise, the kind from all others of the group.
+// distinguishes reports whether order distinguishes two kinds; for noise, the kind from all others of the group.
 func (p *placing) distinguishes(kind, from int32) bool {
 	key := [2]int32{kind, from}
 	if distinct, known := p.distinct[key]; known {

@@ -214,7 +214,7 @@ func (p *placing) code(i int) int32 {
 	return p.codes.leaf(p.kindOf[i])
 }
 
-// mayBe says that a burst is no shorter than a kind, and like it in what nothing disturbs.
+// mayBe reports whether a burst is no shorter than a kind, and like it in what nothing disturbs.
 func (p *placing) mayBe(i int, kind int32) bool {
 	if p.shorter(i, kind) {
 		return false
@@ -231,7 +231,7 @@ func (p *placing) mayBe(i int, kind int32) bool {
 	return true
 }
 
-// shorter says that a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
+// shorter reports whether a burst is shorter than a kind. One that has no kind yet is not shorter than a broad one: it may be of the few that nothing disturbed.
 func (p *placing) shorter(i int, kind int32) bool {
 	return !(p.kindOf[i] == None && p.kinds[kind].broad) && (float64(p.Length[i])+.5-p.kinds[kind].length)*p.Side <= -placeSlack
 }

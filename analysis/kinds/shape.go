@@ -2,12 +2,12 @@ package kinds
 
 import "math"
 
-// large says that a kind has its part of the stratum: beside what is pooled, too.
+// large reports whether a kind has its part of the stratum: beside what is pooled, too.
 func (j *evaluator) large(a int32) bool {
 	return float64(j.bursts[a]) >= apartOfAll*float64(j.all[j.leaves[a].Stratum])
 }
 
-// valley says that there is a valley between two kinds which is no gap by chance.
+// valley reports whether there is a valley between two kinds which is no gap by chance.
 func (j *evaluator) valley(a, b int32) bool {
 	if j.dims > 1 {
 		return true
@@ -47,7 +47,7 @@ func (j *evaluator) stratum(stratum int32) *spread {
 	return s
 }
 
-// compact says that the slower of two kinds is not the tail of the quicker one.
+// compact reports whether the slower of two kinds is not the tail of the quicker one.
 func (j *evaluator) compact(a, b int32) bool {
 	if j.dims > 1 {
 		return true

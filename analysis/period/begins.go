@@ -142,7 +142,7 @@ func (f *folder) setBegins(s *section, t *Thread, p *start, floor int32) {
 // within, with which iterations begin.
 const broken = 1.25
 
-// anchored says that an anchor is before the burst, or that it is where the thread's bursts begin or end.
+// anchored reports whether an anchor is before the burst, or whether it is where the thread's bursts begin or end.
 func (t *Thread) anchored(burst int32) bool {
 	_, ok := slices.BinarySearch(t.Anchors, burst)
 	return ok || burst == 0 || int(burst) == len(t.Symbols)

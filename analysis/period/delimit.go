@@ -57,7 +57,7 @@ func (d *delimiter) agreement() float64 {
 // explained is the time in pieces, as far as they agree.
 func (d *delimiter) explained() float64 { return float64(d.match.coverNS) * d.agreement() }
 
-// good says that the pieces are alike, and by their symbols not much less so than by their calls.
+// good reports whether the pieces are alike, and by their symbols not much less so than by their calls.
 func (d *delimiter) good() bool {
 	calls := shareOf(d.match.same, d.match.whole())
 	own, first := shareOf(d.bySymbols.same, d.bySymbols.rest), shareOf(d.bySymbols.usual, d.bySymbols.first)
@@ -118,7 +118,7 @@ func (f *finder) summarize(w *way) summary {
 	return summary{math.Float64frombits(uint64(values[0])), values[1], values[2] == 1, values[3] == 1}
 }
 
-// loose says that no symbol occurs as often in nearly all of some iterations: in a block from the middle.
+// loose reports whether no symbol occurs as often in nearly all of some iterations: in a block from the middle.
 func (p *pieces) loose(t *Thread, begins []int32) bool {
 	n := min(len(begins)-1, blockPieces)
 	first := (len(begins) - 1 - n) / 2
@@ -170,7 +170,7 @@ func shareMatches(list []delimiter) {
 	}
 }
 
-// oneLoop says that both occur as often in the same part of the run.
+// oneLoop reports whether both occur as often in the same part of the run.
 func (d *delimiter) oneLoop(o *delimiter) bool {
 	piece := (d.last-d.first)/(d.number-1) + 1
 	return d.number == o.number && max(d.first-o.first, o.first-d.first) <= piece && max(d.last-o.last, o.last-d.last) <= piece

@@ -94,7 +94,7 @@ func (d *doubt) add(f *folder, r repeat) {
 	d.pairs += len(all) - 1
 }
 
-// byChance says that the loop is none: what its loops take varies as by chance, together and each.
+// byChance reports whether the loop is none: what its loops take varies as by chance, together and each.
 func (d *doubt) byChance() bool {
 	if d.noise || !d.any {
 		return d.noise
@@ -132,7 +132,7 @@ const (
 	muchTime = 1. / 8
 )
 
-// onlyExtra says that the repeat is one loop over and over, with a little between. Parts of that loop's trips, which damage leaves, are the loop's.
+// onlyExtra reports whether the repeat is one loop over and over, with a little between. Parts of that loop's trips, which damage leaves, are the loop's.
 func (f *folder) onlyExtra(c chosen) bool {
 	t := f.top()
 	in, most := int32(-1), int32(0)

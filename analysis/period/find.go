@@ -128,7 +128,7 @@ func (f *finder) anywhere(so func() bool) bool {
 	return yes[0] == 1
 }
 
-// damaged says that iterations of the reference are broken, so that where they begin is known but roughly, or that a phase may be.
+// damaged reports whether iterations of the reference are broken, so that where they begin is known but roughly, or whether a phase may be.
 func (f *finder) damaged() bool {
 	for i, s := range f.sequences[f.reference.sequence].sections {
 		if i > 0 || len(s.runs) > 1 {
@@ -138,7 +138,7 @@ func (f *finder) damaged() bool {
 	return false
 }
 
-// hasPhases says that the other way has all phases of the reference's thread, and distinguishes those that differ in what repeats. One phase there may be several here that damage has parted.
+// hasPhases reports whether the other way has all phases of the reference's thread, and distinguishes those that differ in what repeats. One phase there may be several here that damage has parted.
 func (f *finder) hasPhases(other *way) bool {
 	s := f.sequences[f.reference.sequence]
 	rest := s.sections
@@ -155,7 +155,7 @@ func (f *finder) hasPhases(other *way) bool {
 	return len(rest) == 0
 }
 
-// has says that sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
+// has reports whether sections of one sequence are parts of this one, in which more may be mended: they repeat one thing, iterations are about as long, and damaged ones alone are outside.
 func (s *section) has(parts []section) bool {
 	far := int32(damagedIterations * s.period)
 	for i := range parts {

@@ -143,7 +143,7 @@ func medianCount(list []int32) int32 {
 	return sorted[(n-1)/2]
 }
 
-// commonest says that most begin with the symbol, or as many as with any other, one of them left out.
+// commonest reports whether most begin with the symbol, or as many as with any other, one of them left out.
 func commonest(symbols []uint32, begins []int32, symbol uint32) bool {
 	var others [blockPieces]uint32
 	n, like := 0, 0

@@ -54,7 +54,7 @@ func (g *grammar) loop(t *rapid.T, depth, low, high int) piece {
 	return p
 }
 
-// rareOwn says that there is a loop with another within beside which it has next to nothing of its own, which is taken for what an iteration of the inner
+// rareOwn reports whether there is a loop with another within beside which it has next to nothing of its own, which is taken for what an iteration of the inner
 // one does now and then.
 func (p piece) rareOwn() bool {
 	own, all := 0, 0

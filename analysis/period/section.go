@@ -63,7 +63,7 @@ func (f *folder) sections(t *Thread, compared []int32) []section {
 	return f.notScattered(kept)
 }
 
-// looksLike says that the bursts between are those of the loop but for damage, which is less than half of them. Where so many iterations of another kind are that they
+// looksLike reports whether the bursts between are those of the loop but for damage, which is less than half of them. Where so many iterations of another kind are that they
 // matter, these are a section of their own, and nothing is bridged.
 func (f *folder) looksLike(kind, from, to int32) bool {
 	set := f.contentsOf(kind)
@@ -104,7 +104,7 @@ func (s *section) usual() float64 {
 // nearest thing to one; of a body of twenty bursts with 6 % noise 6 in 100.
 const alike = 11. / 12
 
-// regular says that the bursts of iterations are mostly those of others.
+// regular reports whether the bursts of iterations are mostly those of others.
 func (f *folder) regular(s *section, compared []int32) bool {
 	x := f.inside(compared)
 	return x.agreement(spans(s.begins)) >= alike

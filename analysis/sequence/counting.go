@@ -9,7 +9,7 @@ const (
 	searchSteps = 16
 )
 
-// differs says that over 5 % of so many columns and bursts, together, are without a match.
+// differs reports whether over 5 % of so many columns and bursts, together, are without a match.
 func differs(alone, together int) bool { return 20*alone > together }
 
 // counting aligns a stretch where windows with over 5 % differences go by counting columns: blocks say what agrees, and what lies

@@ -181,7 +181,7 @@ func (sel *Selection) classify(s *Space, row int, minNS int64) Status {
 	return Complete
 }
 
-// unread says that a counter which a dimension needs was not read.
+// unread reports whether a counter which a dimension needs was not read.
 func (s *Space) unread(row int) bool {
 	for _, q := range s.axes {
 		if q.num[row] < 0 || q.den != nil && q.den[row] < 0 {
@@ -191,7 +191,7 @@ func (s *Space) unread(row int) bool {
 	return false
 }
 
-// undefined says that a dimension has no value, though all that it needs was read.
+// undefined reports whether a dimension has no value, though all that it needs was read.
 func (s *Space) undefined(row int) bool {
 	for j, q := range s.axes {
 		v, ok := q.value(row)

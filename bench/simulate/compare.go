@@ -110,7 +110,7 @@ func (r *run) check(result *microcell.Result) error {
 	return nil
 }
 
-// apart says that kinds of different places cannot be in one cluster.
+// apart reports whether kinds of different places cannot be in one cluster.
 func (r *run) apart() bool { return !r.Counters }
 
 func mostOf(labels map[int32]int) (label int32, most int) {

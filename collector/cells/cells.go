@@ -126,7 +126,7 @@ func (c *Coordinator) AgentStates() []AgentState {
 	return list
 }
 
-// Whole says that anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
+// Whole reports whether anchors do not cut the sequences: there are several worlds, or a thread has no anchors.
 func (c *Coordinator) Whole() bool { return c.whole }
 
 // ids are those of the agents that have reported their micro-cells, ascending.

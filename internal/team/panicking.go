@@ -35,5 +35,5 @@ func (c Panicking) Reduce(op Op, values []int64) {
 	}
 }
 
-// Alone says that there is nobody else.
+// Alone reports whether there is nobody else.
 func (c Panicking) Alone() bool { return c.Size() == 1 }

@@ -124,7 +124,7 @@ func (c *cover) missing(threadNS int64) []trace.Stretch {
 	return c.gaps
 }
 
-// sparse says that the trace was written with gaps.
+// sparse reports whether the trace was written with gaps.
 func (c *cover) sparse() bool { return gapsEach*len(c.gaps) >= max(c.items, 2) }
 
 // A Missing is time of threads in which the trace does not show what they did.

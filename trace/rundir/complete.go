@@ -113,7 +113,7 @@ func (w *World) explain(world int, absent []Absence, ofTrace bool) {
 	})
 }
 
-// Unmeasured says that ranks of a measured run have no record though they did something, or that the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
+// Unmeasured reports whether ranks of a measured run have no record though they did something, or whether the analysis has failed or given up a stage: what moriens then ends with is not success. Less than
 // that, such as calls that a full ring could not take, is for Incomplete to say. A trace that was analysed lacks so much where Reading.Partial says it. Ranks of which nothing can be read are in no world where that holds for all of them.
 func (m *Manifest) Unmeasured() bool {
 	unread := len(m.Worlds) == 0 && m.Losses.FilesUnreadable > 0
