@@ -10,7 +10,8 @@
 //
 //   - of the symbol in kept windows: of the thread itself, else of its class, else of all;
 //   - of the kind there, likewise;
-//   - by weights, of kept windows and sample together: of the thread if the weights add up to its bursts, else of its class if they do there, else of all.
+//   - by weights, of kept windows and sample together: of the thread if the weights add up to its bursts, else of its
+//     class if they do there, else of all.
 //
 // A window holds few bursts, and by chance few or many disturbed ones. So where windows and weights disagree about a
 // kind, its parts are rebuilt by weights, starting with those that differ most for their time, until the remaining

@@ -1,7 +1,8 @@
 // Package retention decides at the end of a run what of it is kept in full detail, and computes the reconstruction
 // error.
 //
-//	whole run ─ levels ─ periods ─ classes ─▶ candidates ─ budget ─▶ parts ─ detail of their nodes ─▶ kept run ─ error ─▶ stated error
+//	whole run ─ levels ─ periods ─ classes ─▶ candidates ─ budget ─▶ parts
+//	parts ─ detail of their nodes ─▶ kept run ─ error ─▶ reconstruction error
 //
 // In comes a trace.Run whose bursts are clustered; it is not changed. Out come a run that holds the chosen windows
 // alone, the bursts of bursts.parquet (theirs, and a weighted sample of the others), levels 1 and 2 of all threads, and

@@ -9,10 +9,10 @@
  *
  *   <process>.process          one per process that called MPI: who it is, its modules and call paths
  *   <process>.<thread>.ring    one per thread that called MPI: its MPI calls and marks, in time order
- *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of the library before this one
- *                              that has answered all its calls
- *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us; where that was not found by dlopen, a line feed
- *                              and the reason why no call has come to us
+ *   fault-<rank>-<errno>-<size>-<pid>   this rank could not record, and why: empty, or, where errno is 0, the path of
+ *                              the library before this one that has answered all its calls
+ *   past-<rank>-<size>-<pid>   path of the MPI library that this rank has initialised past us; where that was not
+ *                              found by dlopen, a line feed and the reason why no call has come to us
  *
  * <process> is a random 64-bit number in 16 hexadecimal digits, <thread> an ordinal in decimal,
  * <run> the value of MORIENS_RUN. Every file is written under a temporary name (a leading dot) and
@@ -43,7 +43,7 @@
  * the shim does. When the agent keeps up again, the shim goes back
  * to the first.
  *
- *   file   │ header │ area 0 │ area 1          │ area 2                            │   sparse: what is not in use takes no memory
+ *   file   │ header │ area 0 │ area 1          │ area 2                            │   sparse: unused areas take no memory
  *   slots            0 … 99    100 … 299         300 … 499, 500 … in area 0 again
  *
  * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever

@@ -1,7 +1,8 @@
 /*
  * What pyframe.c makes of memory that a test has written.
  *
- *	pyframes lines             of standard input: lines "first-line bytes-of-code table", the table in hexadecimal; says the line of each instruction
+ *	pyframes lines             of standard input: lines "first-line bytes-of-code table", the table in hexadecimal;
+ *	                           says the line of each instruction
  *	pyframes layout VERSION T   whether the frames of that Py_Version are known, with t of one without the global lock
  *	pyframes damage VERSION SEED N  has a stack of two frames read, then N times one that is damaged
  */
