@@ -246,11 +246,11 @@ func (c *Collector) listen(config Config, host string) error {
 	c.server = grpc.NewServer(append(ingest.Options(), c.admission.ServerOptions(c.meet, secured)...)...)
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop, c.taking = stop, ctx
-	stay := ingest.Linger{For: config.Linger, Over: c.released}
+	linger := ingest.Linger{For: config.Linger, Over: c.released}
 	if config.Cells != "" {
-		stay.Until = ctx.Done()
+		linger.Until = ctx.Done()
 	}
-	ingest.Register(c.server, c.journal, c.requester, c.clock.now, c.admission, c.end.ordered, stay, c.place(), c.mode, config.Log)
+	ingest.Register(c.server, c.journal, c.requester, c.clock.now, c.admission, c.end.ordered, linger, c.place(), c.mode, config.Log)
 	if first {
 		moriensv1.RegisterControlServiceServer(c.server, control{collector: c})
 	}

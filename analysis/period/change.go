@@ -184,29 +184,29 @@ func (f *finder) turns(w *way) []turns {
 	}
 	s := w.sequences[n]
 	first := s.threads[0]
-	var told []int64
+	var words []int64
 	if f.Mine(first) {
 		for i := range s.sections {
 			x, at := &s.sections[i], []int(nil)
 			if x.whole != nil {
 				at = newChanges(&f.threads[first], x.whole).find()
 			}
-			told = append(told, int64(x.delimiter), int64(len(x.whole)), int64(len(at)))
+			words = append(words, int64(x.delimiter), int64(len(x.whole)), int64(len(at)))
 			for _, k := range at {
-				told = append(told, int64(k))
+				words = append(words, int64(k))
 			}
 		}
 	}
 	if !f.Alone() {
-		told = team.Must(team.Gather(f.Threads, told))[f.Owner(first)]
+		words = team.Must(team.Gather(f.Threads, words))[f.Owner(first)]
 	}
 	var list []turns
-	for len(told) > 0 {
-		x := turns{delimiter: int(told[0]), iterations: int(told[1])}
-		for _, k := range told[3 : 3+told[2]] {
+	for len(words) > 0 {
+		x := turns{delimiter: int(words[0]), iterations: int(words[1])}
+		for _, k := range words[3 : 3+words[2]] {
 			x.at = append(x.at, int(k))
 		}
-		list, told = append(list, x), told[3+told[2]:]
+		list, words = append(list, x), words[3+words[2]:]
 	}
 	f.vote(w, list)
 	return list

@@ -327,14 +327,14 @@ func (r *refinement) why() string {
 	case last == 0:
 		return fmt.Sprintf("the only step (score %.4f)", top)
 	case len(t.Chosen) > 1:
-		stay := 0
+		first := 0
 		for _, level := range t.Chosen {
 			if level == 0 {
-				stay++
+				first++
 			}
 		}
 		return fmt.Sprintf("each group's first step whose score is within %g of its best, of up to %d steps: the first one in %d of %d groups",
-			r.options.Tolerance, last+1, stay, len(t.Chosen))
+			r.options.Tolerance, last+1, first, len(t.Chosen))
 	case chosen == best:
 		return fmt.Sprintf("step %d of %d has the best score (%.4f), and none before it comes within %g of that",
 			best+1, last+1, top, r.options.Tolerance)

@@ -157,14 +157,14 @@ func (a *aligner) meetAnchors(first []Anchor) (map[uint64]bool, error) {
 			answers[rank] = append(answers[rank], members[event] == len(a.members))
 		}
 	}
-	told, err := team.Exchange(a.Team, answers)
+	isCommon, err := team.Exchange(a.Team, answers)
 	if err != nil {
 		return nil, err
 	}
 	common := make(map[uint64]bool)
 	for rank, events := range asked {
 		for i, event := range events {
-			if told[rank][i] {
+			if isCommon[rank][i] {
 				common[event] = true
 			}
 		}

@@ -35,19 +35,19 @@ func (a *aligner) meet(segments []segment) ([]segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	told := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads
+	sent := make([][]uint64, a.Team.Size()) // per segment: pieces; per piece: its hash, length, threads
 	begin := 0
 	for rank, end := range ends {
 		for _, s := range segments[begin:end] {
-			told[rank] = append(told[rank], uint64(len(s.pieces)))
+			sent[rank] = append(sent[rank], uint64(len(s.pieces)))
 			for _, x := range s.pieces {
 				h := HashOf(x.labels)
-				told[rank] = append(told[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads))
+				sent[rank] = append(sent[rank], h[0], h[1], uint64(len(x.labels)), uint64(x.threads))
 			}
 		}
 		begin = end
 	}
-	received, err := team.Exchange(a.Team, told)
+	received, err := team.Exchange(a.Team, sent)
 	if err != nil {
 		return nil, err
 	}

@@ -52,11 +52,11 @@ func applications(list []rundir.Application) string {
 	if more := len(others) - othersNamed; more > 0 {
 		others = append(others[:othersNamed], fmt.Sprintf("%d more are left out, of which %s tells", more, rundir.ManifestFile))
 	}
-	told := strings.Join(append(parts, others...), "; ")
+	text := strings.Join(append(parts, others...), "; ")
 	if slices.ContainsFunc(list, func(a rundir.Application) bool { return !a.Analysed && a.Bursts > 0 }) {
-		told += "; --application takes another one, or all"
+		text += "; --application takes another one, or all"
 	}
-	return told
+	return text
 }
 
 func inBrackets(name string) string {

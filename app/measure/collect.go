@@ -126,12 +126,12 @@ const roomWait = 500 * time.Millisecond
 // publish writes the rendezvous. A collector that goes on with a run waits for room where there is none: the agents keep what
 // they have until it is back. A new one has nothing to wait for.
 func publish(col *collector.Collector, out string, signals <-chan os.Signal, log *slog.Logger) (*rendezvous.Notice, error) {
-	for told := false; ; told = true {
+	for warned := false; ; warned = true {
 		notice, err := rendezvous.Post(out, col.Rendezvous(), log)
 		if err == nil || !col.Resumed() || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			return notice, err
 		}
-		if !told {
+		if !warned {
 			fmt.Fprintf(words, "moriens: %v\nhint: make room there; until then the agents wait\n", err)
 		}
 		select {

@@ -68,7 +68,7 @@ func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
 		pid   uint32
 	}
 	return func(yield func(*Agent, *moriensv1.Fault) bool) {
-		told := make(map[process]bool)
+		reported := make(map[process]bool)
 		for _, a := range agents {
 			for _, f := range a.Faults {
 				key := process{id: f.Who.GetProcess()}
@@ -76,10 +76,10 @@ func Unrecorded(agents []*Agent) iter.Seq2[*Agent, *moriensv1.Fault] {
 					key.agent, key.pid = a, f.Who.GetPid()
 				}
 				known := key.id != 0 || key.pid != 0
-				if f.Corrupt != "" || known && told[key] {
+				if f.Corrupt != "" || known && reported[key] {
 					continue
 				}
-				told[key] = true
+				reported[key] = true
 				if !yield(a, f) {
 					return
 				}

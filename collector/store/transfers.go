@@ -80,17 +80,17 @@ func (s *Store) addCommunicator(a *Agent, c *moriensv1.Communicator) error {
 	if len(c.Stride) != len(c.First) || len(c.Count) != len(c.First) {
 		return fmt.Errorf("communicator %d: columns of %d, %d and %d rows", c.Communicator, len(c.First), len(c.Stride), len(c.Count))
 	}
-	told := uint64(0)
+	listed := uint64(0)
 	for i, first := range c.First {
 		count, stride := int64(c.Count[i]), int64(c.Stride[i])
 		last := int64(first) + stride*max(count-1, 0)
 		if count == 0 || count > maxSize || first < -1 || first == -1 && stride != 0 || first >= 0 && (last < 0 || last >= maxSize) || first >= maxSize {
 			return fmt.Errorf("communicator %d: %d ranks from %d by %d", c.Communicator, count, first, stride)
 		}
-		told += uint64(count)
+		listed += uint64(count)
 	}
-	if told != uint64(c.Peers) && !(c.Cut && told < uint64(c.Peers)) {
-		return fmt.Errorf("communicator %d: %d of %d peers", c.Communicator, told, c.Peers)
+	if listed != uint64(c.Peers) && !(c.Cut && listed < uint64(c.Peers)) {
+		return fmt.Errorf("communicator %d: %d of %d peers", c.Communicator, listed, c.Peers)
 	}
 	if a.communicators == nil {
 		a.communicators = make(map[uint32]*Communicator)

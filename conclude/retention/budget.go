@@ -229,15 +229,15 @@ func (r *Reduction) lacks(own []string) {
 	if err != nil {
 		all = [][]string{own}
 	}
-	var told []string
+	var texts []string
 	for _, list := range all {
 		for _, text := range list {
-			if len(all) == 1 || !slices.Contains(told, text) {
-				told = append(told, text)
+			if len(all) == 1 || !slices.Contains(texts, text) {
+				texts = append(texts, text)
 			}
 		}
 	}
-	r.missing = append(r.missing, told...)
+	r.missing = append(r.missing, texts...)
 }
 
 // fit makes what is kept of a run that has the detail, and chooses less where that takes more than there is room for; when ctx has ended, nothing.

@@ -31,8 +31,8 @@ func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, err
 			return 0, err
 		}
 	}
-	told, err := sum(owners, transfersOf(begin))
-	if err != nil || missing <= 0 || told == 0 {
+	moved, err := sum(owners, transfersOf(begin))
+	if err != nil || missing <= 0 || moved == 0 {
 		return 0, err
 	}
 	if begin, err = carry.Run(owners, begin); err != nil {
@@ -53,7 +53,7 @@ func bytesElsewhere(run *trace.Run, owners team.Threads, rows int64) (int64, err
 		if err != nil {
 			return 0, err
 		}
-		return int64(float64(with-without) / float64(told) * float64(missing)), nil
+		return int64(float64(with-without) / float64(moved) * float64(missing)), nil
 	})
 }
 

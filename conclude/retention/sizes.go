@@ -34,14 +34,14 @@ func rowsOf(run *trace.Run) int64 { return int64(run.Bursts() + run.Calls()) }
 
 // measure finds out what rows take by writing all of them, or those in the middle of all threads, to nowhere. Of threads that are known in sum alone, those that are here tell
 // what their rows would take.
-func measure(run *trace.Run, owners team.Threads, told *Totals) (sizes, error) {
+func measure(run *trace.Run, owners team.Threads, totals *Totals) (sizes, error) {
 	rows, err := sum(owners, rowsOf(run))
 	if err != nil {
 		return sizes{}, err
 	}
 	all, elsewhere := rows, int64(0)
-	if told != nil { // and what is here has its transfers
-		all = max(rows, told.records())
+	if totals != nil { // and what is here has its transfers
+		all = max(rows, totals.records())
 	} else if elsewhere, err = bytesElsewhere(run, owners, rows); err != nil {
 		return sizes{}, err
 	}

@@ -50,7 +50,7 @@ void moriens_asked(struct moriens_span *span, word request)
 {
 	const struct moriens_thread *t = &moriens_thread;
 	/* With one part only it is an ordinary send or receive. */
-	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_untold)
+	if (span->kind != MORIENS_SPAN_RECORD || t->transfers != 2 || !moriens_mpi.isendrecv_unreported)
 		return;
 	const struct moriens_transfer *received = moriens_transfer_slot(1);
 	if (moriens_transfer_slot(0)->peer != MORIENS_PROC_NULL && received->peer != MORIENS_PROC_NULL)

@@ -54,11 +54,11 @@ enum offsets_3_13 {
 };
 
 /* Into *to, and clears *sound where it cannot be one. */
-static uint16_t offset(uint64_t told, bool *sound)
+static uint16_t offset(uint64_t raw, bool *sound)
 {
-	if (told > MAX_OFFSET)
+	if (raw > MAX_OFFSET)
 		*sound = false;
-	return (uint16_t)told;
+	return (uint16_t)raw;
 }
 
 /* false: the interpreter does not say its offsets. */

@@ -225,14 +225,14 @@ func (j *job) Recv(from int) ([]byte, error) {
 func (j *job) received(from int) (data []byte, here bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	var come C.int
+	var found C.int
 	switch {
 	case j.ended != nil:
 		return nil, false, j.ended
 	case j.closed:
 		return nil, false, errClosed
 	case !j.gone[from]:
-		if err := j.did("MPI_Iprobe", C.mpix_probe(C.int(from), &come)); err != nil || come == 0 {
+		if err := j.did("MPI_Iprobe", C.mpix_probe(C.int(from), &found)); err != nil || found == 0 {
 			return nil, false, err
 		}
 		length, err := j.length(from)

@@ -180,8 +180,8 @@ func (b *builder) addMessages(c chosen) {
 		out := 0
 		for _, m := range run.Messages {
 			_, left := in(c[rundir.NameOf(&run.Threads[m.From])], m.SendNS, m.SendNS)
-			_, came := in(c[rundir.NameOf(&run.Threads[m.To])], m.RecvNS, m.PhysicalRecvNS)
-			if !left || !came {
+			_, arrived := in(c[rundir.NameOf(&run.Threads[m.To])], m.RecvNS, m.PhysicalRecvNS)
+			if !left || !arrived {
 				continue
 			}
 			if len(from) == b.limits.Messages {

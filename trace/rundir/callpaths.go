@@ -173,8 +173,8 @@ func (p *pathBook) named(path trace.CallPath, inTrace uint32) uint32 {
 	name := path.String()
 	i, known := p.byName[name]
 	if !known {
-		if told := p.trace[inTrace]; told.Function == path.Function && len(told.Frames) > 0 {
-			frames := slices.Clone(told.Frames)
+		if traced := p.trace[inTrace]; traced.Function == path.Function && len(traced.Frames) > 0 {
+			frames := slices.Clone(traced.Frames)
 			if len(path.Frames) > 0 && frames[0].Module == "" {
 				frames[0].Module, frames[0].Offset = path.Frames[0].Module, path.Frames[0].Offset
 			}
