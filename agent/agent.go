@@ -37,14 +37,14 @@ type Process struct {
 	names     map[uint32]bool // of marks, that were sent
 	nameless  uint64          // marks whose name the log does not define
 	messages  *message.Matcher
-	tally     tally // of what they move
+	tally     tally // of their transfers
 	threads   []*thread
 	ended     bool   // its process has
 	slots     uint64 // of its rings that were read, at the latest scan
 	out       outgoing
 }
 
-// tally is when the sum of what a process has moved was said last, and how many transfers there were.
+// tally is when the sums of a process's transfers were sent last, and how many transfers there were.
 type tally struct {
 	at        time.Time
 	transfers uint64

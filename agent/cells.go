@@ -13,7 +13,7 @@ type Cells struct {
 	Spec  string // how it was asked to make micro-cells: the same at all agents of a run
 }
 
-// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and what belongs to them then stay in the node's windows, and the
+// A CellStore keeps the bursts of a node as sequences of micro-cells: a cells.Store. Calls and their details then stay in the node's windows, and the
 // collector asks the CellStore.
 type CellStore interface {
 	// Add takes the messages of a transaction, each once, in their order. The columns of calls and transfers are used again afterwards.

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// lingerEvery is the time between two looks whether the node is still needed.
+// lingerEvery is the time between two checks whether the node is still needed.
 const lingerEvery = 20 * time.Millisecond
 
-// linger keeps the node when it is done, so that the collector can ask for windows of full detail, until it says that it will not, or as long as
+// linger keeps a node that is done available, so that the collector can request windows of full detail, until it releases the node, or as long as
 // it has said at most.
 func (n *Node) linger(ctx context.Context) {
 	tick := time.NewTicker(lingerEvery)

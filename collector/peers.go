@@ -20,7 +20,7 @@ import (
 // roundEvery is the time between two rounds, in which the collectors of a run exchange their states.
 const roundEvery = 250 * time.Millisecond
 
-// A peers is the collectors of a run that has several, as one of them sees it. Each has agents of its own; the first says to whom an agent belongs, has the
+// peers are the collectors of a run that has several, as one of them sees them. Each has its own agents; the first assigns agents to collectors, has the
 // live clusters of all, is whom the user talks to, and decides for all when the run ends. They talk in rounds: in one each reports its state to the first, and
 // the first sends its orders to each.
 type peers struct {
@@ -76,7 +76,7 @@ type orders struct {
 	Live   live.Terms
 }
 
-// A keep has agents hold on to windows.
+// A keep has agents hold windows.
 type keep struct {
 	Why       moriensv1.Keep_Why
 	Reason    string
@@ -130,7 +130,7 @@ func (w *peers) place(h *moriensv1.Hello) *moriensv1.Redirect {
 	return &moriensv1.Redirect{Member: uint32(to), Start: w.start}
 }
 
-// sentOn is how many agents asked here and belong elsewhere.
+// sentOn is the number of agents that asked here and belong elsewhere.
 func (w *peers) sentOn() uint64 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +150,7 @@ func (w *peers) assign(agent uint64) int {
 	return b.member
 }
 
-// take is what the first collector makes of the others' reports.
+// take processes a report of another collector at the first one.
 func (w *peers) take(member int, r report) {
 	if r.Live != nil {
 		w.live.Merge(member, r.Live)
@@ -173,7 +173,7 @@ func (w *peers) take(member int, r report) {
 	}
 }
 
-// attendance adds to the first collector's own that of the others, as of the last round: agents that were sent to one of them, and have not come
+// attendance adds to the first collector's own counts those of the others, as of the last round: agents that were redirected to one of them, and have not come
 // there, are expected as if they had just left.
 func (w *peers) attendance(grace time.Duration) (connected, expected int) {
 	w.mu.Lock()
@@ -244,7 +244,7 @@ func encode(v any) ([]byte, error) {
 
 func decode(text []byte, v any) error { return gob.NewDecoder(bytes.NewReader(text)).Decode(v) }
 
-// order changes what the first collector has the others do from the next round on.
+// order changes the first collector's orders for the next round.
 func (w *peers) order(change func(*orders)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -328,7 +328,7 @@ func (c *Collector) obey(given orders) {
 // keepGrace is how long agents may take to report on windows that they are to hold.
 const keepGrace = 10 * time.Second
 
-// peersRequester asks the agents of all collectors.
+// peersRequester sends requests to the agents of all collectors.
 type peersRequester struct{ *Collector }
 
 // Keep has the agents of all collectors hold windows, and reports the outcome at those of this one.

@@ -113,7 +113,7 @@ type Stats struct {
 // leastSide is the least side of which there are cells for all logarithms of what is measured: those of 64-bit numbers are below 44, and cells are numbered with 32 bits.
 const leastSide = 44. / math.MaxInt32
 
-// New returns an empty Store. A side that is no number above 0, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
+// New returns an empty Store. A side that is not positive, or too small for logarithms, and dimensions that have no default resolution with a side of 0 are errors.
 func New(config Config) (*Store, error) {
 	if !(config.Side >= 0 && config.Side <= math.MaxFloat64 && config.Resolution >= 0 && config.Resolution <= math.MaxFloat64) || config.MinNS < 0 || config.PointsMax < 0 {
 		return nil, fmt.Errorf("cells: side %v, resolution %v, shortest duration %d ns, %d bytes of points: want numbers ≥ 0",

@@ -8,14 +8,14 @@ import (
 	moriensv1 "moriens/proto/moriens/v1"
 )
 
-// setLinger takes what a response says of how long to stay.
+// setLinger takes from a response how long to linger.
 func (u *Uplink) setLinger(r *moriensv1.ReportResponse) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.linger, u.lingerSet = time.Duration(r.StayMs)*time.Millisecond, time.Now()
 }
 
-// LingerUntil is until when the collector may still ask for what is kept here, as it has reported last; the zero time where it has ended, or will not have this agent.
+// LingerUntil is the time until which the collector may still request what is kept here, by its latest response; the zero time where it has ended, or refuses this agent.
 func (u *Uplink) LingerUntil() (until time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Cause is why somebody was turned away.
+// A Cause is the reason for a refusal.
 type Cause string
 
 // The causes.
@@ -47,7 +47,7 @@ const (
 	maxStrangers = 1024
 )
 
-// A Control counts who comes in. All methods may be called concurrently.
+// A Control accepts and counts connections. All methods may be called concurrently.
 type Control struct {
 	log      *slog.Logger
 	stream   func() // is called for each refused stream
@@ -71,7 +71,7 @@ func New(stream func(), log *slog.Logger) *Control {
 	return g
 }
 
-// Refused returns how often somebody was turned away, by cause.
+// Refused returns the number of refusals by cause.
 func (g *Control) Refused() map[Cause]uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -157,7 +157,7 @@ func (g *Control) admit(conn net.Conn) *Conn {
 	return c
 }
 
-// Trust says that the connection has shown the token.
+// Trust marks the connection as one that has shown the token.
 func (c *Conn) Trust() {
 	c.control.mu.Lock()
 	defer c.control.mu.Unlock()
@@ -173,7 +173,7 @@ func (c *Conn) forget() {
 	}
 }
 
-// Refuse counts the connection as turned away, once, whatever else becomes of it. A stranger it stays: it may still
+// Refuse counts the connection as refused, once, whatever follows. It remains a stranger: it may still
 // read the answer, until its time is up.
 func (c *Conn) Refuse(cause Cause, err error) {
 	c.control.mu.Lock()

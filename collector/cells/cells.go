@@ -43,7 +43,7 @@ type Paths interface {
 	Path(process uint64, function, path uint32) uint32
 }
 
-// ErrLeft says that an agent was left out on the way: what was found so far is of more bursts than can be asked about.
+// ErrLeft is returned where an agent was left out meanwhile: the results so far cover bursts that can no longer be asked for.
 var ErrLeft = errors.New("an agent that has told its micro-cells does not answer any more")
 
 // A Left is an agent that was left out, and why.

@@ -47,7 +47,7 @@ const (
 	mostWindows = 64
 )
 
-// A Requester asks agents to hold on to windows, as collector/windows has it.
+// A Requester asks agents to hold windows: a windows.Requester.
 type Requester interface {
 	Keep(ctx context.Context, why moriensv1.Keep_Why, reason string, windows []anchor.ID, processes ...uint64) []windows.Kept
 }

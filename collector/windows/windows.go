@@ -48,7 +48,7 @@ type Fetched struct {
 	Err   error
 }
 
-// A Requester asks the agents of a run. Its methods may be called concurrently.
+// A Requester sends requests to the agents of a run. Its methods may be called concurrently.
 type Requester struct {
 	mu     sync.Mutex
 	agents map[uint64]*agent

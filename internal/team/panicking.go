@@ -2,7 +2,7 @@ package team
 
 import "fmt"
 
-// A Panicking is a team whose calls end what is being done when the team is lost: with a panic, of which Leave makes an error. So code with many calls
+// Panicking is a team whose calls panic when the team is lost; Leave turns the panic into an error. So code with many calls
 // in it reads as that of one process does. They are not made on other goroutines than that which defers Leave.
 type Panicking struct{ Threads }
 
