@@ -51,7 +51,7 @@ type peers struct {
 	endAsked    chan struct{}          // holds a token when another one was asked for the end
 }
 
-// A assignment is where an agent belongs.
+// An assignment is the collector that an agent belongs to.
 type assignment struct {
 	member    int
 	since     time.Time
