@@ -1,7 +1,7 @@
 // Package conclude is the end of a run: everything that the ranks have sent comes in, and the run
 // directory's content goes out.
 //
-//	store.Frozen ─ recount ─▶ trace.Run ─ clustering ─▶ labels, clusters ─ retention ─▶ what stays of it, manifest, clusters.json
+//	store.Frozen ─ recount ─▶ trace.Run ─ clustering ─▶ labels, clusters ─ retention ─▶ kept run, manifest, clusters.json
 //	                                                                          │ ▲
 //	                                                                    windows ▼ │ their detail
 //	                                                                       agents

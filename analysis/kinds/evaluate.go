@@ -48,7 +48,7 @@ type Verdict struct {
 	Rounds int
 }
 
-// A evaluator aggregates leaves.
+// An evaluator aggregates leaves.
 type evaluator struct {
 	leaves  []Leaf
 	spreads [][]spread        // per leaf: along each dimension

@@ -43,7 +43,7 @@
  * the shim does. When the agent keeps up again, the shim goes back
  * to the first.
  *
- *   file   │ header │ area 0 │ area 1          │ area 2                            │   sparse: unused areas take no memory
+ *   file   │ header │ area 0 │ area 1          │ area 2                            │   unused: no memory
  *   slots            0 … 99    100 … 299         300 … 499, 500 … in area 0 again
  *
  * The agent sleeps longer than a ring takes to fill at the greatest speed there can be. So the shim sets the times of its process file to now (utimensat) whenever

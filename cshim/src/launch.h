@@ -2,7 +2,7 @@
  * Plain preload: no run is given in the environment (MORIENS_RUN), so the ranks make one themselves. They agree on its name by what their
  * launcher told them (job.h), and the first of them on a node to come starts the node's agent: `moriens preloaded`.
  *
- *	MPI_Init begins      launch_early: the name; a start file, locked while this rank is about to record; perhaps the agent
+ *	MPI_Init begins      launch_early: the name; a start file, locked until this rank records; perhaps the agent
  *	MPI_Init returns     launch: the name; where the launcher told nothing and the world is this process alone, only now
  *	recording, or not    launch_begun: the start file goes
  *	MPI is over          launch_ends, then the process file says so, then launch_wait: the rank that started the agent
